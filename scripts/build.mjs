@@ -1,0 +1,51 @@
+// Two outputs in dist/: the library as tsc writes it, with its types; and the CLI as one bundle split along its dynamic
+// imports, because hooks call it and a few files load much faster than hundreds.
+import { spawnSync } from 'node:child_process'
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as esbuild from 'esbuild'
+import { buildFingerprint, root, writeStamp } from './stamps.mjs'
+
+const SHEBANG = '#!/usr/bin/env node\n'
+
+// Taken before the build, so that a source saved meanwhile is built next time.
+const fingerprint = buildFingerprint()
+const next = join(root, 'dist.next')
+rmSync(next, { recursive: true, force: true })
+
+const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+const types = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', next], {
+  cwd: root,
+  stdio: ['ignore', 2, 2],
+})
+if (types.status !== 0) process.exit(1)
+
+await esbuild.build({
+  absWorkingDir: root,
+  entryPoints: { main: 'src/cli/main.ts' },
+  outdir: join(next, 'cli'),
+  // Chunks lie beside main.js: `../../package.json` is then right from every bundled file, as it is from src/*/.
+  chunkNames: 'chunk-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
+  external: ['fs-native-extensions', 'gpt-tokenizer', 'ai', '@ai-sdk/*'],
+  // Bundled CommonJS packages still call require() for Node's own modules.
+  banner: { js: "import{createRequire as __require}from'node:module';const require=__require(import.meta.url);" },
+  logLevel: 'warning',
+})
+
+const main = join(next, 'cli', 'main.js')
+const code = readFileSync(main, 'utf8')
+if (!code.startsWith('#!')) writeFileSync(main, SHEBANG + code)
+chmodSync(main, 0o755)
+
+rmSync(join(root, 'dist'), { recursive: true, force: true })
+renameSync(next, join(root, 'dist'))
+writeStamp('build', fingerprint)

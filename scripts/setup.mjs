@@ -1,0 +1,87 @@
+// A fresh clone needs no instructions: every npm script comes through here first, and what is missing is put in place.
+// When nothing is missing this is a few milliseconds. Node built-ins only, since there may be no node_modules yet.
+//
+//   setup.mjs             packages and build
+//   setup.mjs --no-build  packages only
+//   setup.mjs --tests     packages, build, and the programs that the tests drive
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { buildFingerprint, clearStamp, installFingerprint, readStamp, root, writeStamp } from './stamps.mjs'
+
+/** Program that must be on PATH: Debian package that brings it. A suite that drives another program adds it here. */
+const TEST_PACKAGES = { tmux: 'tmux' }
+
+const flags = new Set(process.argv.slice(2))
+installPackages()
+if (flags.has('--tests')) installPrograms()
+if (!flags.has('--no-build')) build()
+
+function installPackages() {
+  if (readStamp('install') === installFingerprint()) return
+  say('installing packages (npm install)')
+  clearStamp('install')
+  const npm = process.env['npm_execpath']?.endsWith('npm-cli.js')
+    ? [process.execPath, process.env['npm_execpath']]
+    : ['npm']
+  run([...npm, 'install', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
+  writeStamp('install', installFingerprint())
+}
+
+function build() {
+  if (readStamp('build') === buildFingerprint() && existsSync(join(root, 'dist/cli/main.js'))) return
+  say('building dist/')
+  run([process.execPath, join(root, 'scripts/build.mjs')])
+}
+
+function installPrograms() {
+  const missing = Object.entries(TEST_PACKAGES).filter(([program]) => !onPath(program))
+  if (missing.length === 0) return
+  const packages = [...new Set(missing.map(([, name]) => name))].join(' ')
+  const command = `apt-get update && apt-get install -y --no-install-recommends ${packages}`
+  const names = missing.map(([program]) => program).join(', ')
+  const asRoot = process.getuid?.() === 0
+  if (!onPath('apt-get') || !(asRoot || works(['sudo', '-n', 'true']))) {
+    fail(`the tests drive ${names}, which this machine lacks. Install with:\n${command}`)
+  }
+  say(`installing ${names} (apt-get)`)
+  const shell = ['env', 'DEBIAN_FRONTEND=noninteractive', 'sh', '-c', `(${command}) >&2`]
+  run(asRoot ? shell : ['sudo', '-n', ...shell])
+  const still = missing.filter(([program]) => !onPath(program)).map(([program]) => program)
+  if (still.length > 0) fail(`${still.join(', ')} still missing after: ${command}`)
+}
+
+/** @param {string} program */
+function onPath(program) {
+  return (process.env['PATH'] ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+/** @param {string[]} command */
+function works([program = '', ...args]) {
+  return spawnSync(program, args, { stdio: 'ignore' }).status === 0
+}
+
+/** @param {string[]} command */
+function run([program = '', ...args]) {
+  // Everything goes to stderr, so that `npm start -- … --json` keeps its stdout clean.
+  const { status, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 2, 2] })
+  if (status !== 0) fail(`${[program, ...args].join(' ')} failed${error ? `: ${error.message}` : ''}`)
+}
+
+/** @param {string} line */
+function say(line) {
+  process.stderr.write(`setup: ${line}\n`)
+}
+
+/** @param {string} line @returns {never} */
+function fail(line) {
+  say(line)
+  process.exit(1)
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    pool: 'forks',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    watch: false,
+    allowOnly: false,
+    passWithNoTests: false,
+    reporters: ['default', './scripts/plain-summary.ts'],
+  },
+})
