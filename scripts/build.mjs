@@ -32,13 +32,15 @@ await esbuild.build({
   platform: 'node',
   target: 'node20.19',
   minifySyntax: true,
-  minifyWhitespace: true,
   legalComments: 'none',
   // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
   external: ['fs-native-extensions', 'gpt-tokenizer', 'ai', '@ai-sdk/*'],
   // Bundled CommonJS packages still call require() for Node's own modules.
-  banner: { js: "import{createRequire as __require}from'node:module';const require=__require(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);",
+  },
   logLevel: 'warning',
+  plugins: [{ name: 'one-language', setup: keepOneLanguage }],
 })
 
 const main = join(next, 'cli', 'main.js')
@@ -49,3 +51,14 @@ chmodSync(main, 0o755)
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(next, join(root, 'dist'))
 writeStamp('build', fingerprint)
+
+/**
+ * `import { z } from 'zod'` keeps zod's messages in fifty languages, a third of a megabyte to parse at each start; we
+ * print one. (`import * as z` leaves out more of zod, but packages we bundle do not all write it so.)
+ * @param {esbuild.PluginBuild} build
+ */
+function keepOneLanguage(build) {
+  build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+    contents: "export { default as en } from './en.js'",
+  }))
+}
