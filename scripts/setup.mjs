@@ -45,7 +45,7 @@ function installPrograms() {
     fail(`the tests drive ${names}, which this machine lacks. Install with:\n${command}`)
   }
   say(`installing ${names} (apt-get)`)
-  const shell = ['env', 'DEBIAN_FRONTEND=noninteractive', 'sh', '-c', `(${command}) >&2`]
+  const shell = ['env', 'DEBIAN_FRONTEND=noninteractive', 'sh', '-c', command]
   run(asRoot ? shell : ['sudo', '-n', ...shell])
   const still = missing.filter(([program]) => !onPath(program)).map(([program]) => program)
   if (still.length > 0) fail(`${still.join(', ')} still missing after: ${command}`)
@@ -68,14 +68,15 @@ function works([program = '', ...args]) {
   return spawnSync(program, args, { stdio: 'ignore' }).status === 0
 }
 
-/** @param {string[]} command */
+/** Quiet unless it fails. @param {string[]} command */
 function run([program = '', ...args]) {
-  // Everything goes to stderr, so that `npm start -- … --json` keeps its stdout clean.
-  const { status, error } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 2, 2] })
-  if (status !== 0) fail(`${[program, ...args].join(' ')} failed${error ? `: ${error.message}` : ''}`)
+  const options = { cwd: root, encoding: /** @type {const} */ ('utf8'), maxBuffer: 2 ** 26 }
+  const { status, error, stdout, stderr } = spawnSync(program, args, options)
+  if (status === 0) return
+  fail(`${[program, ...args].join(' ')} failed\n${error?.message ?? ''}${stdout}${stderr}`.trimEnd())
 }
 
-/** @param {string} line */
+/** On stderr, so that `npm start -- … --json` keeps its stdout clean. @param {string} line */
 function say(line) {
   process.stderr.write(`setup: ${line}\n`)
 }

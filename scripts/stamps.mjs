@@ -24,8 +24,8 @@ export function buildFingerprint() {
   const inputs = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/build.mjs', ...sources.toSorted()]
   return fingerprint(
     inputs.map((name) => {
-      const { size, mtimeMs } = statSync(join(root, name))
-      return `${name} ${size} ${mtimeMs}\n`
+      const stat = statSync(join(root, name))
+      return stat.isDirectory() ? name : `${name} ${stat.size} ${stat.mtimeMs}`
     }),
   )
 }
