@@ -49,6 +49,10 @@ export default {
     'no-shadow': 'off',
     // Narrowing what was already parsed is fine; what comes from outside is `any` or `unknown`, caught below.
     'typescript/no-unsafe-type-assertion': 'off',
+    // A helper lives beside its one user.
+    'unicorn/consistent-function-scoping': 'off',
+    // An assertion may be started first and awaited later; a forgotten one is a floating promise.
+    'vitest/valid-expect': 'off',
     'typescript/no-base-to-string': 'off',
     'typescript/no-unnecessary-type-conversion': 'off',
     'import/no-unassigned-import': 'off',
