@@ -1,0 +1,96 @@
+// A draft made ready to append: checked and serialised once, before it waits for anything, so that a bad one fails
+// alone and a good one no longer depends on the caller's objects. What is missing is only its id and its seal.
+
+import { InvalidError, LimitError } from '../errors.ts'
+import { type Draft, type Entry, type Meta, reservedFields } from './entry.ts'
+import { toJson } from './json.ts'
+import { limits } from './store.ts'
+
+export interface Prepared {
+  /** The JSON of the entry behind its id: `,"kind":…,"payload":…,"meta":…,"date":…`. */
+  readonly rest: string
+  readonly bytes: number
+  readonly kind: string
+  readonly anchor: string | undefined
+  readonly key: string | undefined
+  readonly idempotency: string | undefined
+}
+
+export function prepare(drafts: readonly Draft[], now: () => Date): Prepared[] {
+  if (drafts.length === 0) throw new InvalidError('A batch needs at least one entry')
+  if (drafts.length > limits.batchEntries) {
+    throw new LimitError(`A batch holds at most ${limits.batchEntries} entries, this one has ${drafts.length}`, {
+      hint: 'Append it in parts.',
+    })
+  }
+  let bytes = 0
+  const prepared = drafts.map((draft, i) => {
+    const one = prepareOne(draft, drafts.length === 1 ? '' : `entry ${i + 1}: `, now)
+    bytes += one.bytes
+    return one
+  })
+  if (bytes > limits.batchBytes) {
+    throw new LimitError(`A batch holds at most ${limits.batchBytes} bytes, this one has ${bytes}`, {
+      hint: 'Append it in parts, or keep the content in a blob and append its reference.',
+    })
+  }
+  return prepared
+}
+
+function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
+  if (typeof draft !== 'object' || draft === null || Array.isArray(draft)) {
+    throw new InvalidError(`${where}an entry is an object with kind and payload`)
+  }
+  for (const field of reservedFields) {
+    if (field in draft) throw new InvalidError(`${where}"${field}" is set by the store, leave it out`, { path: field })
+  }
+  const { kind, payload, meta = {}, date, ...extra } = draft
+  if (typeof kind !== 'string' || kind === '') throw new InvalidError(`${where}kind must be a word`, { path: 'kind' })
+  if (payload === undefined) throw new InvalidError(`${where}payload is missing`, { path: 'payload' })
+  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) {
+    throw new InvalidError(`${where}meta must be an object`, { path: 'meta' })
+  }
+  if (date !== undefined && (typeof date !== 'string' || Number.isNaN(Date.parse(date)))) {
+    throw new InvalidError(`${where}date must be an ISO 8601 date, not ${String(date)}`, { path: 'date' })
+  }
+  const anchor = kind === 'anchor' ? anchorName(payload, where) : undefined
+  let rest = `,"kind":${JSON.stringify(kind)},"payload":${toJson(payload, `${where}payload`)}`
+  rest += `,"meta":${toJson(meta, `${where}meta`)},"date":${JSON.stringify(date ?? now().toISOString())}`
+  for (const field in extra) {
+    if (extra[field] === undefined) continue
+    rest += `,${JSON.stringify(field)}:${toJson(extra[field], where + field)}`
+  }
+  return {
+    rest,
+    bytes: Buffer.byteLength(rest),
+    kind,
+    anchor,
+    key: word(meta, 'key', where),
+    idempotency: word(meta, 'idempotency', where),
+  }
+}
+
+function anchorName(payload: unknown, where: string): string {
+  const { name, from } = (payload ?? {}) as { name?: unknown; from?: unknown }
+  if (typeof name !== 'string' || name === '') {
+    throw new InvalidError(`${where}an anchor needs a name`, { path: 'payload.name' })
+  }
+  if (from !== undefined && !(Number.isSafeInteger(from) && Number(from) > 0)) {
+    throw new InvalidError(`${where}an anchor's from is the id of an entry, not ${String(from)}`, {
+      path: 'payload.from',
+    })
+  }
+  return name
+}
+
+function word(meta: Meta, field: 'key' | 'idempotency', where: string): string | undefined {
+  const value = meta[field]
+  if (value === undefined) return undefined
+  if (typeof value === 'string' && value !== '') return value
+  throw new InvalidError(`${where}meta.${field} must be a word`, { path: `meta.${field}` })
+}
+
+/** The entry as it will be read back: parsed from what is written, not borrowed from the caller. */
+export function asEntry(id: number, prepared: Prepared): Entry {
+  return JSON.parse(`{"id":${id}${prepared.rest}}`) as Entry
+}

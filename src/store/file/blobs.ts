@@ -1,0 +1,42 @@
+// Content too large for a line, once per content: the name is the SHA-256 of the bytes.
+
+import { createHash, randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { InvalidError, NotFoundError } from '../../errors.ts'
+import type { BlobRef } from '../store.ts'
+import { syncFolder, writeAll } from './durable.ts'
+
+export function putBlob(folder: string, bytes: Uint8Array): BlobRef {
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  const target = path.join(folder, sha256)
+  if (fs.statSync(target, { throwIfNoEntry: false })?.size === bytes.length) return { sha256, bytes: bytes.length }
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`
+  const fd = fs.openSync(temporary, 'wx', 0o600)
+  try {
+    writeAll(fd, bytes)
+    fs.fsyncSync(fd)
+    fs.renameSync(temporary, target)
+  } catch (error) {
+    fs.rmSync(temporary, { force: true })
+    throw error
+  } finally {
+    fs.closeSync(fd)
+  }
+  syncFolder(folder)
+  return { sha256, bytes: bytes.length }
+}
+
+/** The bytes from `start` to before `end`. */
+export function getBlob(folder: string, sha256: string, range: { start?: number; end?: number } = {}): Readable {
+  if (!/^[0-9a-f]{64}$/.test(sha256)) throw new InvalidError(`"${sha256}" is not the name of a blob`)
+  const file = path.join(folder, sha256)
+  const size = fs.statSync(file, { throwIfNoEntry: false })?.size
+  if (size === undefined) throw new NotFoundError(`There is no blob ${sha256} in this workspace`)
+  const start = Math.min(Math.max(0, range.start ?? 0), size)
+  const end = Math.min(range.end ?? size, size)
+  // The stream's own end is inclusive; an empty range has no such form.
+  return end <= start ? fs.createReadStream(file, { end: -1 }) : fs.createReadStream(file, { start, end: end - 1 })
+}

@@ -1,0 +1,95 @@
+// A line on disk: the entry's JSON with `crc` as its last member. The checksum covers the bytes before it and is
+// seeded with the previous line's, so that a flipped bit, a lost line and a reordered one all break the chain.
+
+import { crc32 } from 'node:zlib'
+import type { Entry } from '../entry.ts'
+
+const sealLength = ',"crc":"00000000"}'.length
+
+/** A line found in a file, `bytes` without its newline. */
+export interface Line {
+  readonly id: number
+  readonly offset: number
+  /** The seed: the previous line's checksum. */
+  readonly prev: number
+  readonly crc: number
+  readonly bytes: Buffer
+  readonly batch: BatchMark | undefined
+}
+
+export type BatchMark = readonly [index: number, size: number]
+
+/** `body` is the entry's JSON without its closing brace. */
+export function seal(body: string, prev: number): { text: string; crc: number } {
+  const crc = crc32(body, prev)
+  return { text: `${body},"crc":"${crc.toString(16).padStart(8, '0')}"}\n`, crc }
+}
+
+/** The checksum a line claims for itself, or undefined if it does not end in one. */
+export function claimedCrc(bytes: Buffer): number | undefined {
+  const at = bytes.length - sealLength
+  if (at < 0) return undefined
+  const tail = /^,"crc":"([0-9a-f]{8})"\}$/.exec(bytes.toString('latin1', at))
+  return tail === null ? undefined : Number.parseInt(tail[1]!, 16)
+}
+
+export function computedCrc(bytes: Buffer, prev: number): number {
+  return crc32(bytes.subarray(0, Math.max(0, bytes.length - sealLength)), prev)
+}
+
+/** The id at the head of a line, or 0 if the line does not begin like an entry. */
+export function leadingId(bytes: Buffer): number {
+  if (bytes[0] !== 0x7b || bytes[2] !== 0x69 || bytes[3] !== 0x64 || bytes[5] !== 0x3a) return 0
+  let id = 0
+  for (let i = 6; i < bytes.length; i++) {
+    const digit = bytes[i]! - 48
+    if (digit < 0 || digit > 9) return bytes[i] === 0x2c ? id : 0
+    id = id * 10 + digit
+  }
+  return 0
+}
+
+function batchMark(bytes: Buffer): BatchMark | undefined {
+  const end = bytes.length - sealLength
+  if (bytes[end - 1] !== 0x5d) return undefined
+  const mark = /,"b":\[(\d+),(\d+)\]$/.exec(bytes.toString('latin1', Math.max(0, end - 24), end))
+  return mark === null ? undefined : [Number(mark[1]), Number(mark[2])]
+}
+
+/** The line if its bytes are as written behind a line with checksum `prev`. */
+export function verified(bytes: Buffer, offset: number, prev: number): Line | undefined {
+  const crc = claimedCrc(bytes)
+  if (crc === undefined || crc !== computedCrc(bytes, prev)) return undefined
+  const id = leadingId(bytes)
+  return id === 0 ? undefined : { id, offset, prev, crc, bytes, batch: batchMark(bytes) }
+}
+
+/** The line as it stands when what came before it is lost, so that its seed cannot be known: whole JSON, or nothing. */
+export function unchained(bytes: Buffer, offset: number): Line | undefined {
+  const crc = claimedCrc(bytes)
+  const id = leadingId(bytes)
+  if (crc === undefined || id === 0) return undefined
+  try {
+    const parsed: unknown = JSON.parse(bytes.toString('utf8'))
+    if (typeof parsed !== 'object' || parsed === null || !('kind' in parsed) || !('payload' in parsed)) return undefined
+  } catch {
+    return undefined // not JSON: that is the answer, the caller reports the damage
+  }
+  return { id, offset, prev: Number.NaN, crc, bytes, batch: batchMark(bytes) }
+}
+
+/** How a line of that kind goes on behind its id, for a look without parsing. */
+export function kindMark(kind: string): Buffer {
+  return Buffer.from(`,"kind":${JSON.stringify(kind)},`)
+}
+
+export function hasKind(line: Line, marks: readonly Buffer[]): boolean {
+  const at = line.bytes.indexOf(0x2c, 6)
+  return marks.some((mark) => line.bytes.compare(mark, 0, mark.length, at, at + mark.length) === 0)
+}
+
+export function parseLine(line: Line): Entry {
+  let end = line.bytes.length - sealLength
+  if (line.batch !== undefined) end = line.bytes.lastIndexOf(',"b":[', end)
+  return JSON.parse(`${line.bytes.toString('utf8', 0, end)}}`) as Entry
+}

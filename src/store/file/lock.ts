@@ -1,0 +1,72 @@
+// A kernel lock on a file that is never removed: freed the moment its holder dies, never stolen from one that is only
+// paused. Waiting is done by asking again rather than by a blocking call, which would occupy the thread pool that the
+// holder, when it is this same process, needs for its sync.
+
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import { LockedError, UnsupportedError } from '../../errors.ts'
+
+interface Binding {
+  tryLock(fd: number): boolean
+  unlock(fd: number): void
+}
+
+let binding: Binding | undefined
+
+/** Loaded when a lock is first needed: reading a tape does without. */
+function native(): Binding {
+  if (binding !== undefined) return binding
+  try {
+    binding = createRequire(import.meta.url)('fs-native-extensions') as Binding
+  } catch (cause) {
+    throw new UnsupportedError(`No kernel file locks on this platform (${String(cause)})`, {
+      hint: 'Reading works; to write, use a platform that fs-native-extensions has a binary for.',
+    })
+  }
+  return binding
+}
+
+const asleep = new Int32Array(new SharedArrayBuffer(4))
+
+export class Lock {
+  readonly path: string
+  readonly #fd: number
+  readonly #patience: number
+
+  /** `patience` is how long to wait for another holder, in milliseconds. */
+  constructor(path: string, patience: number) {
+    this.path = path
+    this.#patience = patience
+    this.#fd = fs.openSync(path, 'a', 0o600)
+  }
+
+  /** True when taken at once. */
+  tryNow(): boolean {
+    return native().tryLock(this.#fd)
+  }
+
+  async take(): Promise<void> {
+    const deadline = performance.now() + this.#patience
+    for (;;) {
+      // Holders are done within a sync, so a few short naps usually suffice; then other work gets a turn.
+      for (let nap = 0; nap < 20; nap++) {
+        if (this.tryNow()) return
+        Atomics.wait(asleep, 0, 0, 0.05)
+      }
+      if (performance.now() > deadline) {
+        throw new LockedError(`${this.path} has been held by another process for ${this.#patience / 1000} s`, {
+          hint: `Find it with "fuser ${this.path}"; it may be stopped or hung. Nothing was written.`,
+        })
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4))
+    }
+  }
+
+  release(): void {
+    native().unlock(this.#fd)
+  }
+
+  close(): void {
+    fs.closeSync(this.#fd)
+  }
+}

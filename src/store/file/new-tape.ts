@@ -1,0 +1,64 @@
+// A tape that arrives whole: written beside its place, in batches and without holding anybody up, then moved there.
+
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import { prepare } from '../draft.ts'
+import type { Draft } from '../entry.ts'
+import { layOut } from './batch.ts'
+import { writeAll } from './durable.ts'
+import { encodeName, type Layout } from './layout.ts'
+import { namesIn } from './archives.ts'
+import { Lock } from './lock.ts'
+import { origin, type Position } from './scan.ts'
+
+export interface Arrival {
+  readonly path: string
+  /** Removes the file unless it has been moved to its place, and lets go of it. */
+  discard(): void
+}
+
+export async function writeBeside(
+  layout: Layout,
+  tape: string,
+  batches: Iterable<readonly Draft[]> | AsyncIterable<readonly Draft[]>,
+  now: () => Date,
+): Promise<Arrival> {
+  dropAbandoned(layout)
+  const file = path.join(layout.tapes, `${encodeName(tape)}.${randomBytes(6).toString('hex')}.part`)
+  // Held for as long as it is being written, so that others can tell it from one whose writer has died.
+  const lock = new Lock(file, 0)
+  lock.tryNow()
+  const discard = () => {
+    fs.rmSync(file, { force: true })
+    lock.close()
+  }
+  try {
+    const fd = fs.openSync(file, 'a', 0o600)
+    try {
+      let at: Position = origin
+      for await (const drafts of batches) {
+        const { text, end } = layOut(prepare(drafts, now), at)
+        writeAll(fd, Buffer.from(text))
+        at = end
+      }
+      fs.fdatasyncSync(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
+  } catch (error) {
+    discard()
+    throw error
+  }
+  return { path: file, discard }
+}
+
+function dropAbandoned(layout: Layout): void {
+  for (const name of namesIn(layout.tapes)) {
+    if (!name.endsWith('.part')) continue
+    const file = path.join(layout.tapes, name)
+    const lock = new Lock(file, 0)
+    if (lock.tryNow()) fs.rmSync(file, { force: true })
+    lock.close()
+  }
+}
