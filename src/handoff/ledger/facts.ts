@@ -1,0 +1,242 @@
+// The facts of a phase, as plain JSON. Each names the entry it was taken from, so that a reader of the document can look
+// behind it. Lists are in the order in which their facts first appeared on the tape; what to show first is the document's.
+
+export interface Ledger {
+  /** The first and last entry that was read, whatever its kind; undefined for an empty phase. */
+  readonly range: { readonly from: number; readonly to: number } | undefined
+  /** Dates of the first and the last entry, as they stand on the tape. */
+  readonly span: { readonly from: string; readonly to: string } | undefined
+  readonly counts: Counts
+  /** What the user asked for first, and last: the same fact when there was only one. */
+  readonly goal: Quote | undefined
+  readonly lastRequest: Quote | undefined
+  /** Every message in the user's own words, word for word. */
+  readonly instructions: readonly Instruction[]
+  /** What the assistant said last. Its words, not a fact: the document may quote it, never rely on it. */
+  readonly lastWords: Quote | undefined
+  readonly files: readonly FileFact[]
+  readonly commands: readonly CommandFact[]
+  /** The last result of each test run that could be told apart. */
+  readonly tests: readonly TestFact[]
+  /** Unresolved ones and resolved ones; see `resolvedBy`. */
+  readonly failures: readonly Failure[]
+  /** The latest list, as the agent wrote it. */
+  readonly todos: readonly Todo[]
+  readonly decisions: readonly Decision[]
+  /** Asked of the user and not answered. */
+  readonly questions: readonly Question[]
+  /** Started in the background and not seen to end. */
+  readonly background: readonly BackgroundTask[]
+  readonly subagents: readonly Subagent[]
+  /** Calls that have no result. */
+  readonly inFlight: readonly InFlight[]
+  /** Tools whose calls the vocabulary cannot read. */
+  readonly unknownTools: readonly UnknownTool[]
+  /** What was handed over before: the anchor that opened the phase, or the summary a compaction left. */
+  readonly inherited: Inherited | undefined
+  readonly git: GitFact | undefined
+}
+
+export interface Counts {
+  readonly entries: number
+  readonly userMessages: number
+  readonly assistantMessages: number
+  readonly toolCalls: number
+  readonly toolErrors: number
+  readonly filesRead: number
+  readonly filesChanged: number
+  readonly failuresUnresolved: number
+  readonly failuresResolved: number
+}
+
+export interface Quote {
+  readonly text: string
+  readonly id: number
+}
+
+export interface Instruction extends Quote {
+  /** `constraint`: binds what follows (never, only, must). `correction`: takes something back. Otherwise `instruct`. */
+  readonly kind: 'instruct' | 'constraint' | 'correction'
+  /** Entry of the later message that takes this one back. */
+  readonly supersededBy?: number
+  /** Entry of the assistant's question that this message answers. */
+  readonly answers?: number
+}
+
+export type FileAction = 'read' | 'created' | 'edited' | 'renamed' | 'deleted'
+
+export interface FileFact {
+  /** Relative to the session's folder where it lies below it, with `/`; otherwise as the agent wrote it. */
+  readonly path: string
+  /** What the phase amounts to for this file: created and then edited is `created`. */
+  readonly action: FileAction
+  /** The former path of a renamed file. */
+  readonly from?: string
+  /**
+   * `changed` counts as work done; `read` was only looked at; `undone` is again as it was at the start; `scratch` was
+   * created and is gone.
+   */
+  readonly state: 'changed' | 'read' | 'undone' | 'scratch'
+  /** Lines; only where they are known, from the edits on the tape or from git. */
+  readonly added?: number
+  readonly removed?: number
+  readonly reads: number
+  /** Calls that changed it. */
+  readonly edits: number
+  /** Undefined when only git knows of the change. */
+  readonly firstId?: number
+  readonly lastId?: number
+  /** `git`: found by git, not on the tape. */
+  readonly source: 'tape' | 'git'
+  /** Git was asked, and its answer agrees with `action`, `state` and the line counts. */
+  readonly verified?: boolean
+  /** The only call that changed it was never answered: it may not have happened. */
+  readonly uncertain?: boolean
+  /** A folder; named only where the agent created, renamed or deleted one. */
+  readonly folder?: boolean
+}
+
+export interface CommandFact {
+  /** Without wrappers such as `bash -lc`; cut when very long (`cut`), the whole is in its entry. */
+  readonly command: string
+  readonly cut?: boolean
+  /** Folder it ran in, where that differs from the session's. */
+  readonly cwd?: string
+  /** Of the last run; undefined where the agent does not say. */
+  readonly exit?: number
+  /** Of the last run, judged by its output as well as its exit status; undefined while it runs. */
+  readonly ok: boolean | undefined
+  /** Runs, and how many of them failed. */
+  readonly times: number
+  readonly failed: number
+  readonly firstId: number
+  readonly lastId: number
+  /** The end of the output of the last failed run. */
+  readonly failureTail?: string
+  /** Entry of the result of the last failed run. */
+  readonly failureId?: number
+}
+
+export interface TestFact {
+  /** E.g. `vitest`, `pytest`, `go test`; the program's name when it is not a known runner. */
+  readonly runner: string
+  readonly command: string
+  /** Undefined where the output does not say. */
+  readonly passed?: number
+  readonly failed?: number
+  readonly skipped?: number
+  readonly ok: boolean
+  /** Names of failing tests, as printed; at most a handful. */
+  readonly failing?: readonly string[]
+  /** Runs so far. */
+  readonly times: number
+  /** Entry of the last result. */
+  readonly id: number
+}
+
+export interface Failure {
+  /** The command line, or the tool with its path, that failed. */
+  readonly what: string
+  readonly kind: 'command' | 'test' | 'tool' | 'error'
+  /** One line that says what went wrong. */
+  readonly message: string
+  readonly tail?: string
+  readonly exit?: number
+  /** How often it failed in the same way. */
+  readonly times: number
+  readonly firstId: number
+  /** Entry of the last failing result. */
+  readonly lastId: number
+  /** Entry of the later success that covers it; undefined: unresolved. */
+  readonly resolvedBy?: number
+}
+
+export interface Todo {
+  readonly text: string
+  readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled'
+  /** Entry of the list it was taken from. */
+  readonly id: number
+}
+
+export interface Decision {
+  readonly text: string
+  readonly why?: string
+  readonly ruledOut?: string
+  readonly by: 'user' | 'assistant'
+  /** `said`: in the assistant's text; the others were confirmed by a person or recorded as state. */
+  readonly source: 'said' | 'answer' | 'plan' | 'anchor'
+  readonly id: number
+}
+
+export interface Question {
+  readonly text: string
+  readonly options?: readonly string[]
+  /** `tool`: asked with a tool made for it; `text`: the assistant's last words end in a question. */
+  readonly source: 'tool' | 'text'
+  readonly id: number
+}
+
+export interface BackgroundTask {
+  readonly command: string
+  /** The agent's own handle on it: a shell id, a session id, a pid. */
+  readonly handle?: string
+  readonly startedId: number
+  /** Last entry in which it was seen running. */
+  readonly lastId: number
+}
+
+export interface Subagent {
+  readonly task: string
+  readonly type?: string
+  readonly status: 'done' | 'failed' | 'running'
+  readonly id: number
+  readonly resultId?: number
+}
+
+export interface InFlight {
+  readonly callId: string
+  readonly tool: string
+  /** The command, path or task of the call, in a line. */
+  readonly what: string
+  readonly id: number
+  /** The conversation went on without its result: it was interrupted rather than still running. */
+  readonly interrupted: boolean
+}
+
+export interface UnknownTool {
+  readonly name: string
+  readonly times: number
+  readonly errors: number
+  readonly firstId: number
+  readonly lastId: number
+}
+
+export interface Inherited {
+  readonly id: number
+  /** Name of the anchor, or `compaction`. */
+  readonly name: string
+  /** The anchor's state, or the text of the summary. */
+  readonly state: unknown
+}
+
+export interface GitFact {
+  /** The session's folder. */
+  readonly cwd: string
+  readonly branch?: string
+  /** Commit the phase ended at, where known; with `reconcile`, HEAD now. */
+  readonly commit?: string
+  /** Commit the session began at, when git was asked. */
+  readonly base?: string
+  /** Changed against HEAD or untracked; only when git was asked. */
+  readonly dirty?: readonly DirtyFile[]
+  /** Entry that named the folder or branch; undefined when the caller did. */
+  readonly id?: number
+  /** Git was asked on this machine. */
+  readonly checked: boolean
+}
+
+export interface DirtyFile {
+  readonly path: string
+  /** As `git status` prints it: two letters, `??` for untracked. */
+  readonly status: string
+}
