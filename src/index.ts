@@ -1,2 +1,3 @@
 export * from './errors.ts'
 export * from './store/index.ts'
+export * from './tape/index.ts'

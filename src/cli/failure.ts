@@ -1,0 +1,33 @@
+// How a command ends when it fails: a sentence, what to do, and an exit code that scripts can rely on.
+
+import { BatonError, type ErrorCode } from '../errors.ts'
+import type { Globals } from './output.ts'
+
+const exitCodes: Record<ErrorCode, number> = {
+  invalid: 2,
+  limit: 2,
+  conflict: 3,
+  not_found: 4,
+  cancelled: 130,
+  locked: 1,
+  damaged: 1,
+  unknown_outcome: 1,
+  storage: 1,
+  unsupported: 1,
+}
+
+/** Prints the failure and returns the exit code. */
+export function report(error: unknown, globals: Globals): number {
+  if (!BatonError.is(error)) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.stderr.write(`baton: unexpected failure, please report it\n${text}\n`)
+    return 1
+  }
+  const { code, message, hint } = error
+  const line =
+    globals.json === true
+      ? JSON.stringify({ error: { code, message, hint } })
+      : `baton: ${message}${hint === undefined ? '' : `\n  ${hint}`}`
+  process.stderr.write(`${line}\n`)
+  return exitCodes[code]
+}

@@ -1,0 +1,133 @@
+// Content too large for a line of the tape is kept once as a blob; the entry holds a reference with a preview, and the
+// context shows that preview with the command that reads on.
+
+import { buffer } from 'node:stream/consumers'
+import type { Draft, Store } from '../store/index.ts'
+import type { MessagePayload, Part, ToolResult } from './payload.ts'
+import { wholeCharacter } from './tokens.ts'
+
+/** Text and data from this size on leave the line. */
+export const spillBytes = 32 * 1024
+const headChars = 1_200
+const tailChars = 300
+
+export interface BlobPart {
+  readonly type: 'blob'
+  readonly sha256: string
+  readonly bytes: number
+  /** What the bytes are: text unless it says otherwise. */
+  readonly mediaType: string
+  /** The part that the blob stands for, without its data. */
+  readonly of?: Part
+  readonly preview: string
+}
+
+export function isBlob(value: unknown): value is BlobPart {
+  return (
+    typeof value === 'object' && value !== null && (value as { type?: unknown }).type === 'blob' && 'sha256' in value
+  )
+}
+
+/** Whether a draft holds content that has to leave the line. */
+export function isHeavy(draft: Draft): boolean {
+  if (draft.kind === 'tool_result') {
+    return (draft.payload as { results: ToolResult[] }).results.some(({ output }) => outweighs(output))
+  }
+  return draft.kind === 'message' && outweighs((draft.payload as MessagePayload).content)
+}
+
+function outweighs(value: unknown): boolean {
+  if (typeof value === 'string') return isLarge(value)
+  if (typeof value !== 'object' || value === null) return false
+  return isLarge(JSON.stringify(value))
+}
+
+/** The draft with large content replaced by references to blobs, which are durable by then. */
+export async function spill(store: Store, draft: Draft): Promise<Draft> {
+  if (draft.kind === 'message') {
+    const payload = draft.payload as MessagePayload
+    const { content } = payload
+    if (typeof content === 'string') {
+      if (!isLarge(content)) return draft
+      return { ...draft, payload: { ...payload, content: [await keepText(store, content, 'text/plain')] } }
+    }
+    if (!Array.isArray(content)) return draft
+    const parts = await Promise.all(content.map((part) => spillPart(store, part)))
+    return parts.every((part, i) => part === content[i]) ? draft : { ...draft, payload: { ...payload, content: parts } }
+  }
+  if (draft.kind === 'tool_result') {
+    const payload = draft.payload as { results: ToolResult[] }
+    const results = await Promise.all(payload.results.map((result) => spillResult(store, result)))
+    const same = results.every((result, i) => result === payload.results[i])
+    return same ? draft : { ...draft, payload: { ...payload, results } }
+  }
+  return draft
+}
+
+async function spillPart(store: Store, part: Part): Promise<Part> {
+  if (part.type === 'text' && typeof part.text === 'string' && isLarge(part.text)) {
+    return { ...(await keepText(store, part.text, 'text/plain')) }
+  }
+  const { data, ...rest } = part
+  if ((part.type === 'image' || part.type === 'file') && typeof data === 'string' && isLarge(data)) {
+    const bytes = Buffer.from(data, 'base64')
+    // Only what comes back letter by letter may be decoded.
+    if (bytes.toString('base64') !== data) return part
+    const ref = await store.putBlob(bytes)
+    const mediaType = typeof part.mediaType === 'string' ? part.mediaType : 'application/octet-stream'
+    return { type: 'blob', ...ref, mediaType, of: rest as Part, preview: `[${part.type}, ${ref.bytes} bytes]` }
+  }
+  return part
+}
+
+async function spillResult(store: Store, result: ToolResult): Promise<ToolResult> {
+  const { output } = result
+  if (typeof output === 'string') {
+    return isLarge(output) ? { ...result, output: await keepText(store, output, 'text/plain') } : result
+  }
+  if (Array.isArray(output) && output.every((part) => typeof part === 'object' && part !== null && 'type' in part)) {
+    return { ...result, output: await Promise.all(output.map((part) => spillPart(store, part as Part))) }
+  }
+  const json = JSON.stringify(output)
+  if (json === undefined || !isLarge(json)) return result
+  return { ...result, output: await keepText(store, json, 'application/json') }
+}
+
+/** Also for callers that hold large text themselves, such as a tool's output. */
+export async function keepText(store: Store, text: string, mediaType: string): Promise<BlobPart> {
+  const ref = await store.putBlob(Buffer.from(text))
+  return { type: 'blob', ...ref, mediaType, preview: previewOf(text) }
+}
+
+function previewOf(text: string): string {
+  const head = text.slice(0, wholeCharacter(text, headChars))
+  const tail = text.slice(wholeCharacter(text, text.length - tailChars))
+  return `${head}\n[…]\n${tail}`
+}
+
+function isLarge(text: string): boolean {
+  return text.length > spillBytes || (text.length * 3 > spillBytes && Buffer.byteLength(text) > spillBytes)
+}
+
+/** What a context shows in place of the content. */
+export function blobText(blob: BlobPart): string {
+  return `${blob.preview}\n[${blob.bytes} bytes in all: baton show blob:${blob.sha256} --offset 0 --length 8000]`
+}
+
+export async function readBlob(
+  store: Store,
+  sha256: string,
+  range?: { start?: number; end?: number },
+): Promise<Buffer> {
+  return buffer(await store.getBlob(sha256, range))
+}
+
+/** The message's content with images and files back in place; text stays a preview. */
+export async function restoreMedia(store: Store, parts: readonly Part[]): Promise<Part[]> {
+  return Promise.all(
+    parts.map(async (part) => {
+      if (!isBlob(part) || part.of === undefined) return part
+      return { ...part.of, data: (await readBlob(store, part.sha256)).toString('base64') }
+    }),
+  )
+}

@@ -1,0 +1,149 @@
+// Forking copies a phase to a new tape, so that parent and child cannot disturb each other; merging brings the child's
+// new entries back. Both are recorded in the lineage.
+
+import { BatonError } from '../errors.ts'
+import type { Draft, Entry, Store } from '../store/index.ts'
+import { inBatches } from './batches.ts'
+import { findAnchor } from './context.ts'
+import { edgeTo, recordEdge } from './lineage.ts'
+import { formatUri } from './uri.ts'
+
+/** What the child is for. */
+export interface Intention {
+  next_steps?: string
+  context_summary?: string
+  /** When set, the parent's tape hears of the child's completion, with this word. */
+  trigger_on_complete?: string
+}
+
+export interface ForkOptions {
+  /** The anchor to copy from, itself included; everything where none is given. */
+  from?: string
+  intention?: Intention
+}
+
+/** The key under which a forked tape holds its intention. */
+const forkKey = 'fork'
+
+export async function fork(store: Store, parent: string, child: string, options: ForkOptions = {}): Promise<void> {
+  const anchor = options.from === undefined ? undefined : await findAnchor(store, parent, options.from)
+  const info = await store.info(parent)
+  const first = anchor?.id ?? info?.firstId ?? 1
+  const last = info?.lastId ?? 0
+  const state = { ...options.intention }
+  const origin = { parent, ...(anchor === undefined ? {} : { anchor: anchor.name }) }
+  async function* drafts(): AsyncGenerator<Draft> {
+    for await (const entry of store.read(parent, { after: first - 1, before: last + 1 }))
+      yield copyOf(store, parent, entry, first)
+  }
+  async function* batches(): AsyncGenerator<Draft[]> {
+    yield* inBatches(drafts())
+    const payload = { name: 'intention', state, ...(last >= first ? { from: 1 } : {}) }
+    yield [
+      { kind: 'anchor', payload, meta: { key: forkKey, fork: origin } },
+      { kind: 'event', payload: { name: 'handoff', data: { name: 'intention', state } } },
+    ]
+  }
+  await store.create(child, batches())
+  await recordEdge(store, { ...origin, child, how: 'fork' })
+}
+
+/** A copy keeps where it first came from; ids that it names move along with it. */
+function copyOf(store: Store, parent: string, entry: Entry, first: number): Draft {
+  const { id, ...draft } = entry
+  const origin =
+    entry.meta.origin ?? formatUri({ workspace: store.workspace, tape: parent, place: { type: 'entry', id } })
+  const meta = { ...entry.meta, origin }
+  const payload = entry.payload as { from?: number }
+  if (entry.kind !== 'anchor' || payload.from === undefined) return { ...draft, meta }
+  return { ...draft, meta, payload: { ...payload, from: Math.max(1, payload.from - first + 1) } }
+}
+
+/** A fork that died between its tape and its lineage is completed when the tape is next opened. */
+export async function completeFork(store: Store, child: string): Promise<void> {
+  const fork = await forkOf(store, child)
+  if (fork !== undefined && (await edgeTo(store, child, 'fork')) === undefined) {
+    await recordEdge(store, { ...fork.origin, child, how: 'fork' })
+  }
+}
+
+interface Fork {
+  /** The id of the intention; what the child did itself comes behind it. */
+  readonly id: number
+  readonly intention: Intention
+  readonly origin: { parent: string; anchor?: string }
+}
+
+export async function forkOf(store: Store, child: string): Promise<Fork | undefined> {
+  const entry = await store.latest(child, forkKey)
+  if (entry === undefined) return undefined
+  const origin = entry.meta.fork as Fork['origin']
+  return { id: entry.id, intention: (entry.payload as { state: Intention }).state, origin }
+}
+
+/** Brings what is new on the child to the parent; a second time there is nothing new. Returns how many entries came. */
+export async function merge(store: Store, parent: string, child: string): Promise<number> {
+  const marker = `merge:${child}`
+  const fork = await forkOf(store, child)
+  // Behind the intention and its event; all of a tape that is no fork of this one.
+  const start = fork?.origin.parent === parent ? fork.id + 1 : 0
+  const last = (await store.info(child))?.lastId ?? 0
+  let merged = 0
+  for (;;) {
+    const before = await store.latest(parent, marker)
+    const upTo = before === undefined ? start : (before.payload as { data: { upto: number } }).data.upto
+    if (upTo >= last) break
+    const { value: batch } = await inBatches(broughtBack(store, child, upTo, last), 1).next()
+    if (batch === undefined) break
+    const upto = idOf(batch.at(-1)!)
+    const event = {
+      kind: 'event',
+      payload: { name: 'merge', data: { child, upto } },
+      meta: { key: marker, context: false },
+    }
+    try {
+      await store.append(parent, [...batch, event], { expect: { key: marker, id: before?.id ?? 0 } })
+      merged += batch.length
+    } catch (error) {
+      // Somebody else merged the same child at the same time: look again at what is left.
+      if (!BatonError.is(error) || error.code !== 'conflict') throw error
+    }
+  }
+  if (merged > 0) await recordEdge(store, { parent: child, child: parent, how: 'merge', anchor: `#${last}` })
+  return merged
+}
+
+/** The child's entries as the parent will hold them. Its anchors become events, so that they do not cut the parent's context. */
+async function* broughtBack(store: Store, child: string, after: number, last: number): AsyncGenerator<Draft> {
+  for await (const entry of store.read(child, { after, before: last + 1 })) {
+    const { id, meta, ...draft } = entry
+    const origin = formatUri({ workspace: store.workspace, tape: child, place: { type: 'entry', id } })
+    const { key, idempotency: _once, ...kept } = meta
+    // A key would make the child's setting the parent's.
+    const moved = { ...kept, origin, ...(key === undefined ? {} : { child_key: key }) }
+    if (entry.kind !== 'anchor') yield { ...draft, meta: moved }
+    else yield { kind: 'event', payload: { name: 'anchor', data: entry.payload }, meta: moved, date: entry.date }
+  }
+}
+
+function idOf(draft: Draft): number {
+  return Number(/\/entry\/(\d+)$/.exec(draft.meta!.origin!)![1])
+}
+
+/** Tells the parent that a child with `trigger_on_complete` is done: once, with the child's last anchor. */
+export async function complete(store: Store, child: string): Promise<boolean> {
+  const fork = await forkOf(store, child)
+  const trigger = fork?.intention.trigger_on_complete
+  if (fork === undefined || trigger === undefined) return false
+  const [anchor] = await store.anchors(child, { limit: 1 })
+  const data = { child, anchor: anchor?.name, state: anchor?.state, trigger }
+  const key = `completed:${child}`
+  const event = { kind: 'event', payload: { name: 'child_completed', data }, meta: { key } }
+  try {
+    await store.append(fork.origin.parent, [event], { expect: { key, id: 0 } })
+    return true
+  } catch (error) {
+    if (BatonError.is(error) && error.code === 'conflict') return false
+    throw error
+  }
+}

@@ -1,0 +1,79 @@
+// Which tape came from which. Edges are events on the lineage tape; ancestors and trees are computed from them.
+
+import type { Entry, Store } from '../store/index.ts'
+
+export const lineageTape = 'lineage'
+
+export type How = 'fork' | 'merge' | 'handoff' | 'import' | 'continue'
+
+export interface Edge {
+  /** A tape, or for an import the outside source. */
+  readonly parent: string
+  readonly child: string
+  readonly how: How
+  readonly anchor?: string
+  readonly date: string
+}
+
+/** Records an edge; an equal one that is there already is not recorded again. */
+export async function recordEdge(store: Store, edge: Omit<Edge, 'date'>): Promise<void> {
+  const key = `${edge.how}:${edge.child}`
+  const data = { ...edge }
+  const idempotency = `${key}<${edge.parent}@${edge.anchor ?? ''}`
+  await store.append(lineageTape, [
+    { kind: 'event', payload: { name: 'lineage', data }, meta: { key, idempotency, context: false } },
+  ])
+}
+
+/** The newest edge of that kind which leads to the tape. */
+export async function edgeTo(store: Store, child: string, how: How): Promise<Edge | undefined> {
+  const entry = await store.latest(lineageTape, `${how}:${child}`)
+  return entry && asEdge(entry)
+}
+
+/** Every edge, oldest first. */
+export async function readEdges(store: Store): Promise<Edge[]> {
+  const edges: Edge[] = []
+  for await (const entry of store.read(lineageTape, { kinds: ['event'], archived: true })) {
+    const edge = asEdge(entry)
+    if (edge !== undefined) edges.push(edge)
+  }
+  return edges
+}
+
+function asEdge(entry: Entry): Edge | undefined {
+  const { name, data } = entry.payload as { name: string; data: Omit<Edge, 'date'> }
+  return name === 'lineage' ? { ...data, date: entry.date } : undefined
+}
+
+/** A merge leads back to where its child came from: it does not make the parent a descendant. */
+function descends(edge: Edge): boolean {
+  return edge.how !== 'merge'
+}
+
+/** The tapes that this one came from, nearest first. */
+export function ancestors(edges: readonly Edge[], tape: string): string[] {
+  return reach(tape, (at) => edges.filter((edge) => descends(edge) && edge.child === at).map((edge) => edge.parent))
+}
+
+/** The tapes that came from this one, nearest first. */
+export function descendants(edges: readonly Edge[], tape: string): string[] {
+  return reach(tape, (at) => edges.filter((edge) => descends(edge) && edge.parent === at).map((edge) => edge.child))
+}
+
+function reach(start: string, next: (at: string) => string[]): string[] {
+  const seen = new Set([start])
+  const found: string[] = []
+  for (let row = [start]; row.length > 0;) {
+    row = row.flatMap(next).filter((each) => !seen.has(each) && seen.add(each))
+    found.push(...row)
+  }
+  return found
+}
+
+/** The edges of the family that a tape belongs to. */
+export function familyOf(edges: readonly Edge[], tape: string): Edge[] {
+  const up = [tape, ...ancestors(edges, tape)]
+  const family = new Set(up.flatMap((each) => [each, ...descendants(edges, each)]))
+  return edges.filter((edge) => family.has(edge.child) && family.has(edge.parent))
+}

@@ -1,0 +1,262 @@
+// A tape as its user holds it. Every method is a sentence about the tape; how it is done lies in the file of that noun.
+
+import { BatonError, InvalidError } from '../errors.ts'
+import type { AnchorQuery, AnchorRef, AppendOptions, ArchiveRef, Draft, Entry, Range, Store } from '../store/index.ts'
+import { toJson } from '../store/json.ts'
+import { afterAnchor, betweenAnchors, fromLastAnchor, type KindsQuery, latestAnchor } from './anchors.ts'
+import { isHeavy, readBlob, spill } from './blob.ts'
+import { buildContext, type Context, type ContextQuery, type Format, type Formats, sessionStart } from './context.ts'
+import { complete, completeFork, fork, type ForkOptions, merge } from './fork.ts'
+import { ancestors, descendants, type Edge, familyOf, readEdges } from './lineage.ts'
+import { checkPayload, type EventPayload, type Part } from './payload.ts'
+import { search, type SearchQuery } from './search.ts'
+import { draftsOf, type Step, usageKey } from './step.ts'
+import { estimateTokens } from './tokens.ts'
+import { formatUri } from './uri.ts'
+
+export interface RecordedMessage {
+  role: string
+  content: string | Part[]
+  customType?: string
+  display?: boolean
+  [field: string]: unknown
+}
+
+export interface HandoffOptions {
+  /** What whoever takes over starts from: any JSON value. */
+  state?: unknown
+  runId?: string
+  /** The first entry that stays in the context, for a tail that is kept or a tool call that is still open. */
+  from?: number
+}
+
+export interface Info {
+  readonly tape: string
+  readonly entries: number
+  readonly anchors: number
+  readonly lastAnchor: string | undefined
+  readonly lastId: number
+  readonly entriesSinceAnchor: number
+  /** Estimated from bytes; no tokenizer is loaded for it. */
+  readonly contextTokens: number
+  readonly bytes: number
+  readonly lastUsage: Record<string, unknown> | undefined
+  readonly date: string | undefined
+}
+
+/** What the store adds to the payload of a line, on average. */
+const lineOverhead = 105
+
+export class Tape {
+  readonly name: string
+  readonly store: Store
+  readonly #close: () => Promise<void>
+
+  /** `close` is what ends the tape: nothing where the store belongs to somebody else. */
+  constructor(store: Store, name: string, close: () => Promise<void> = async () => {}) {
+    this.store = store
+    this.name = name
+    this.#close = close
+  }
+
+  /** Opens a session: puts `session/start` on a tape without an anchor, exactly once, whoever else opens it now. */
+  async start(): Promise<void> {
+    checkOpen(this.name)
+    await completeFork(this.store, this.name)
+    const info = await this.store.info(this.name)
+    if (info !== undefined && info.anchors > 0) return
+    const from = info === undefined ? {} : { from: info.firstId }
+    try {
+      await this.store.append(this.name, [startAnchor({ owner: 'human' }, from)], {
+        expect: { key: sessionStart, id: 0 },
+      })
+    } catch (error) {
+      if (!BatonError.is(error) || error.code !== 'conflict') throw error
+    }
+  }
+
+  /** Appends a message. */
+  async record(message: RecordedMessage, meta?: Draft['meta']): Promise<Entry> {
+    const [entry] = await this.append([{ kind: 'message', payload: message, ...(meta === undefined ? {} : { meta }) }])
+    return entry!
+  }
+
+  /** Appends a step of the AI SDK: text, calls, results and usage, in one batch. */
+  async recordStep(step: Step, meta?: Draft['meta']): Promise<Entry[]> {
+    return this.append(
+      draftsOf(step).map((draft) => (meta === undefined ? draft : { ...draft, meta: { ...meta, ...draft.meta } })),
+    )
+  }
+
+  /** Appends entries, all or none. Large content goes to blobs first. */
+  async append(drafts: readonly Draft[], options?: AppendOptions): Promise<Entry[]> {
+    checkOpen(this.name)
+    drafts.forEach((draft, i) => checkPayload(draft, drafts.length === 1 ? '' : `entry ${i + 1}: `))
+    const keyed = drafts.map(withKey)
+    // The store takes its own copy at once; where blobs come first, the copy is taken here.
+    if (!drafts.some(isHeavy)) return this.store.append(this.name, keyed, options)
+    const own = keyed.map((draft, i) => JSON.parse(toJson(draft, `entry ${i + 1}`)) as Draft)
+    const light = await Promise.all(own.map((draft) => spill(this.store, draft)))
+    return this.store.append(this.name, light, options)
+  }
+
+  /** Appends an anchor and its event, atomically: from here on the context starts anew. */
+  async handoff(name: string, options: HandoffOptions = {}): Promise<[anchor: Entry, event: Entry]> {
+    const { state = {}, runId, from } = options
+    if (from !== undefined) await this.#checkFrom(from)
+    const meta = runId === undefined ? {} : { run_id: runId }
+    const [anchor, event] = await this.append([
+      { kind: 'anchor', payload: { name, state, ...(from === undefined ? {} : { from }) }, meta },
+      { kind: 'event', payload: { name: 'handoff', data: { name, state } }, meta },
+    ])
+    return [anchor!, event!]
+  }
+
+  async #checkFrom(from: number): Promise<void> {
+    const info = await this.store.info(this.name)
+    if (info !== undefined && from >= info.firstId && from <= info.lastId) return
+    throw new InvalidError(`There is no entry ${from} on ${this.name} to keep the context from`, { path: 'from' })
+  }
+
+  async context<F extends Format = 'openai'>(query: ContextQuery & { format?: F } = {}): Promise<Context<Formats[F]>> {
+    return buildContext(this.store, this.name, query, query.format ?? ('openai' as F))
+  }
+
+  entries(range?: Range): AsyncIterable<Entry> {
+    return this.store.read(this.name, range)
+  }
+
+  watch(after: number, signal: AbortSignal): AsyncIterable<Entry> {
+    return this.store.watch(this.name, after, signal)
+  }
+
+  async anchors(query?: AnchorQuery): Promise<AnchorRef[]> {
+    return this.store.anchors(this.name, query)
+  }
+
+  async betweenAnchors(start: string, end: string = latestAnchor, query: KindsQuery = {}): Promise<Entry[]> {
+    return betweenAnchors(this.store, this.name, start, end, query)
+  }
+
+  async afterAnchor(name: string, query: KindsQuery = {}): Promise<Entry[]> {
+    return afterAnchor(this.store, this.name, name, query)
+  }
+
+  async fromLastAnchor(query: KindsQuery = {}): Promise<Entry[]> {
+    return fromLastAnchor(this.store, this.name, query)
+  }
+
+  async search(text: string, query?: SearchQuery): Promise<Entry[]> {
+    return search(this.store, this.name, text, query)
+  }
+
+  async info(): Promise<Info> {
+    const info = await this.store.info(this.name)
+    const [anchor] = info?.lastAnchor === undefined ? [] : await this.anchors({ limit: 1 })
+    const usage = await this.store.latest(this.name, usageKey)
+    const state = anchor === undefined || anchor.name === sessionStart ? 0 : JSON.stringify(anchor.state).length
+    const phase = info?.phase ?? { entries: 0, bytes: 0 }
+    return {
+      tape: this.name,
+      entries: info?.entries ?? 0,
+      anchors: info?.anchors ?? 0,
+      lastAnchor: info?.lastAnchor?.name,
+      lastId: info?.lastId ?? 0,
+      entriesSinceAnchor: info === undefined ? 0 : info.lastId - (info.lastAnchor?.id ?? info.firstId - 1),
+      contextTokens: estimateTokens(phase.bytes - phase.entries * lineOverhead + state),
+      bytes: info?.bytes ?? 0,
+      lastUsage: (usage?.payload as EventPayload | undefined)?.data as Record<string, unknown> | undefined,
+      date: info?.date,
+    }
+  }
+
+  /** Sets a value that no anchor hides: the newest one under its key counts. */
+  async set(key: string, value: unknown): Promise<Entry> {
+    const [entry] = await this.append([
+      { kind: 'event', payload: { name: 'set', data: { key, value } }, meta: { key: `set:${key}` } },
+    ])
+    return entry!
+  }
+
+  async get(key: string): Promise<unknown> {
+    const entry = await this.store.latest(this.name, `set:${key}`)
+    return ((entry?.payload as EventPayload | undefined)?.data as { value?: unknown } | undefined)?.value
+  }
+
+  /** A new tape with a copy of this one's entries from an anchor on, and an intention. */
+  async fork(child: string, options?: ForkOptions): Promise<Tape> {
+    checkOpen(child)
+    await fork(this.store, this.name, child, options)
+    return new Tape(this.store, child)
+  }
+
+  /** Appends what is new on a child; returns how many entries that was. */
+  async merge(child: string): Promise<number> {
+    return merge(this.store, this.name, child)
+  }
+
+  /** Tells the parent that this fork is done, if its intention asks for that. True if it was told now. */
+  async complete(): Promise<boolean> {
+    return complete(this.store, this.name)
+  }
+
+  /** Closes the tape's entries into an archive and starts afresh; ids go on. */
+  async reset(): Promise<ArchiveRef> {
+    checkOpen(this.name)
+    return this.store.archive(this.name, ({ ref }) => [startAnchor({ owner: 'human', archived: ref })])
+  }
+
+  /** Deletes this tape's archives for good. */
+  async purge(): Promise<ArchiveRef[]> {
+    return this.store.purge(this.name)
+  }
+
+  async lineage(): Promise<{ ancestors: string[]; descendants: string[]; edges: Edge[] }> {
+    const edges = await readEdges(this.store)
+    return {
+      ancestors: ancestors(edges, this.name),
+      descendants: descendants(edges, this.name),
+      edges: familyOf(edges, this.name),
+    }
+  }
+
+  async readBlob(sha256: string, range?: { start?: number; end?: number }): Promise<Buffer> {
+    return readBlob(this.store, sha256, range)
+  }
+
+  uri(place: { entry: number } | { anchor: string }): string {
+    const { workspace } = this.store
+    const target =
+      'entry' in place
+        ? ({ type: 'entry', id: place.entry } as const)
+        : ({ type: 'anchor', name: place.anchor } as const)
+    return formatUri({ workspace, tape: this.name, place: target })
+  }
+
+  async close(): Promise<void> {
+    await this.#close()
+  }
+}
+
+function startAnchor(state: Record<string, unknown>, more: { from?: number } = {}): Draft {
+  return { kind: 'anchor', payload: { name: sessionStart, state, ...more }, meta: { key: sessionStart } }
+}
+
+/** The newest system entry can be found wherever it is. */
+function withKey(draft: Draft): Draft {
+  return draft.kind === 'system' && draft.meta?.key === undefined
+    ? { ...draft, meta: { ...draft.meta, key: 'system' } }
+    : draft
+}
+
+/** Whether a tape is one of Baton's own, which only Baton writes. */
+export function isReserved(name: string): boolean {
+  return name === 'lineage' || /^(task|relay|session)\//.test(name)
+}
+
+function checkOpen(name: string): void {
+  if (!isReserved(name)) return
+  throw new InvalidError(`${name} is one of Baton's own tapes`, {
+    hint: 'It can be read, but only Baton appends to it.',
+  })
+}
