@@ -75,7 +75,7 @@ function addTape(program: Command): void {
           keyof Tapes,
           (globals: never, ...words: unknown[]) => Promise<void>
         >
-        await commands[action](command.optsWithGlobals() as never, ...given)
+        await commands[action](command.optsWithGlobals(), ...given)
       })
   add('ls', 'the tapes of the workspace', 'ls')
   add('append <name>', 'append entries, JSON lines from stdin or --file', 'append')

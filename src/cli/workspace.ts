@@ -25,9 +25,8 @@ export async function demand(store: Store, tape: string): Promise<void> {
   const names: string[] = []
   for await (const each of store.list()) if (!isReserved(each.tape)) names.push(each.tape)
   const close = nearest(tape, names)
-  throw new NotFoundError(`There is no tape "${tape}" in this workspace`, {
-    ...(close.length > 0 ? { nearest: close } : { hint: 'See "baton tape ls".' }),
-  })
+  const help = close.length > 0 ? { nearest: close } : { hint: 'See "baton tape ls".' }
+  throw new NotFoundError(`There is no tape "${tape}" in this workspace`, help)
 }
 
 export async function init(globals: Globals): Promise<void> {

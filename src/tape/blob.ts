@@ -75,7 +75,7 @@ async function spillPart(store: Store, part: Part): Promise<Part> {
     if (bytes.toString('base64') !== data) return part
     const ref = await store.putBlob(bytes)
     const mediaType = typeof part.mediaType === 'string' ? part.mediaType : 'application/octet-stream'
-    return { type: 'blob', ...ref, mediaType, of: rest as Part, preview: `[${part.type}, ${ref.bytes} bytes]` }
+    return { type: 'blob', ...ref, mediaType, of: rest, preview: `[${part.type}, ${ref.bytes} bytes]` }
   }
   return part
 }

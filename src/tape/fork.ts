@@ -93,7 +93,7 @@ export async function merge(store: Store, parent: string, child: string): Promis
     const before = await store.latest(parent, marker)
     const upTo = before === undefined ? start : (before.payload as { data: { upto: number } }).data.upto
     if (upTo >= last) break
-    const { value: batch } = await inBatches(broughtBack(store, child, upTo, last), 1).next()
+    const batch = await firstOf(inBatches(broughtBack(store, child, upTo, last), 1))
     if (batch === undefined) break
     const upto = idOf(batch.at(-1)!)
     const event = {
@@ -111,6 +111,11 @@ export async function merge(store: Store, parent: string, child: string): Promis
   }
   if (merged > 0) await recordEdge(store, { parent: child, child: parent, how: 'merge', anchor: `#${last}` })
   return merged
+}
+
+async function firstOf<T>(items: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const item of items) return item
+  return undefined
 }
 
 /** The child's entries as the parent will hold them. Its anchors become events, so that they do not cut the parent's context. */

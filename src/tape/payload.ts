@@ -1,57 +1,111 @@
 // What the payloads of known kinds look like. Checked where entries come in, with fields nobody knows kept as they are;
-// kinds nobody knows pass unchecked.
+// kinds nobody knows pass unchecked. Plain functions rather than a schema library: every append and every start of the
+// command line passes here.
 
-import * as z from 'zod'
 import { InvalidError } from '../errors.ts'
 import type { Draft } from '../store/index.ts'
 
-const part = z.looseObject({ type: z.string().min(1) })
-
-const message = z.looseObject({
-  role: z.string().min(1),
-  content: z.union([z.string(), z.array(part), z.null()]).optional(),
-  customType: z.string().optional(),
-  display: z.boolean().optional(),
-})
-
-const call = z.looseObject({ id: z.string().min(1), name: z.string().min(1), arguments: z.unknown().optional() })
-
-const result = z.looseObject({
-  call_id: z.string().min(1),
-  name: z.string().optional(),
-  output: z.unknown().optional(),
-  is_error: z.boolean().optional(),
-})
-
-const payloads: Record<string, z.ZodType> = {
-  message,
-  system: z.looseObject({ content: z.string() }),
-  tool_call: z.looseObject({ calls: z.array(call).min(1) }),
-  tool_result: z.looseObject({ results: z.array(result).min(1) }),
-  anchor: z.looseObject({
-    name: z.string().min(1),
-    state: z.unknown().optional(),
-    from: z.int().positive().optional(),
-  }),
-  event: z.looseObject({ name: z.string().min(1), data: z.unknown().optional() }),
-  error: z.looseObject({ kind: z.string().min(1), message: z.string(), details: z.unknown().optional() }),
+export interface Part {
+  type: string
+  [field: string]: unknown
 }
 
-export type Part = z.infer<typeof part>
-export type MessagePayload = z.infer<typeof message>
-export type ToolCall = z.infer<typeof call>
-export type ToolResult = z.infer<typeof result>
+export interface MessagePayload {
+  role: string
+  content?: string | Part[] | null
+  customType?: string
+  display?: boolean
+  [field: string]: unknown
+}
+
+export interface ToolCall {
+  id: string
+  name: string
+  arguments?: unknown
+  [field: string]: unknown
+}
+
+export interface ToolResult {
+  call_id: string
+  name?: string
+  output?: unknown
+  is_error?: boolean
+  [field: string]: unknown
+}
 
 export interface EventPayload {
   name: string
   data?: unknown
 }
 
+type Fields = Record<string, unknown>
+/** Says what a field should have been, if it is not. */
+type Check = (value: unknown) => string | undefined
+
+const word: Check = (value) => (typeof value === 'string' && value !== '' ? undefined : 'a word')
+const text: Check = (value) => (typeof value === 'string' ? undefined : 'text')
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined ? undefined : check(value)
+const flag: Check = (value) => (typeof value === 'boolean' ? undefined : 'true or false')
+
+const shapes: Record<string, Record<string, Check>> = {
+  message: { role: word, customType: optional(text), display: optional(flag) },
+  system: { content: text },
+  tool_call: {},
+  tool_result: {},
+  anchor: { name: word },
+  event: { name: word },
+  error: { kind: word, message: text },
+}
+
+/** Fields that hold lists, and what each item must have. */
+const lists: Record<string, { field: string; item: Record<string, Check>; filled: boolean }> = {
+  message: { field: 'content', item: { type: word }, filled: false },
+  tool_call: { field: 'calls', item: { id: word, name: word }, filled: true },
+  tool_result: {
+    field: 'results',
+    item: { call_id: word, name: optional(text), is_error: optional(flag) },
+    filled: true,
+  },
+}
+
 /** Throws `InvalidError` with the path of what is wrong in the payload of a known kind. */
 export function checkPayload(draft: Draft, where = ''): void {
-  const schema = Object.hasOwn(payloads, draft.kind) ? payloads[draft.kind] : undefined
-  const issue = schema?.safeParse(draft.payload).error?.issues[0]
-  if (issue === undefined) return
-  const path = ['payload', ...issue.path].join('.')
-  throw new InvalidError(`${where}${path} of a ${draft.kind} is wrong: ${issue.message}`, { path })
+  const kind = typeof draft?.kind === 'string' ? draft.kind : ''
+  const shape = Object.hasOwn(shapes, kind) ? shapes[kind]! : undefined
+  if (shape === undefined) return
+  const refuse = (path: string, expected: string) => {
+    throw new InvalidError(`${where}${path} of a ${kind} must be ${expected}`, { path })
+  }
+  if (!isObject(draft.payload)) return refuse('payload', 'an object')
+  checkFields(draft.payload, shape, 'payload', refuse)
+  const list = lists[kind]
+  if (list === undefined) return
+  const items = draft.payload[list.field]
+  const path = `payload.${list.field}`
+  if (!list.filled && (items === undefined || items === null || typeof items === 'string')) return
+  if (!Array.isArray(items)) return refuse(path, list.filled ? 'a list' : 'text or a list of parts')
+  if (list.filled && items.length === 0) return refuse(path, 'a list that is not empty')
+  items.forEach((item: unknown, i) => {
+    if (isObject(item)) checkFields(item, list.item, `${path}.${i}`, refuse)
+    else refuse(`${path}.${i}`, 'an object')
+  })
+}
+
+function checkFields(
+  value: Fields,
+  shape: Record<string, Check>,
+  path: string,
+  refuse: (path: string, expected: string) => void,
+) {
+  for (const field in shape) {
+    const expected = shape[field]!(value[field])
+    if (expected !== undefined) refuse(`${path}.${field}`, expected)
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
