@@ -1,0 +1,93 @@
+// The handoff document as data: one shape for both profiles. Markdown and JSON are two ways of writing it down, and
+// reading either gives the same value back. Every item says where it is from, and whether code or a model says so.
+
+export type Profile = 'session' | 'cycle'
+
+/** Ideas rather than headings: what `doing` is called, and where it stands, is the profile's. */
+export type SectionKey =
+  | 'goal'
+  | 'constraints'
+  | 'done'
+  | 'doing'
+  | 'pending'
+  | 'decisions'
+  | 'context'
+  | 'next'
+  | 'blockers'
+  | 'failures'
+  | 'files'
+  | 'notes'
+
+export interface HandoffDocument {
+  readonly profile: Profile
+  readonly header: Header
+  /** In the order of the profile, each at most once. A section that is not here is missing. */
+  readonly sections: readonly Section[]
+}
+
+export interface Header {
+  /** ISO 8601, to the second; as it was written when a person or agent wrote it otherwise. */
+  readonly created?: string
+  /** How full the context was, in percent; undefined: unknown. */
+  readonly contextUsage?: number
+  readonly project?: string
+  readonly tape?: string
+  /** The entries the document speaks for. */
+  readonly range?: { readonly from: number; readonly to: number }
+  /** The anchor that opened the phase. */
+  readonly anchor?: string
+  /** What the next session is for, when whoever asked for the handoff said so. */
+  readonly goal?: string
+}
+
+export interface Section {
+  readonly key: SectionKey
+  readonly items: readonly Item[]
+  /** What the budget left out. */
+  readonly omitted?: Omitted
+  /** The author left it empty or unusable, and the ledger filled it. */
+  readonly filled?: true
+}
+
+export interface Omitted {
+  readonly count: number
+  /** Shows what was left out; undefined when the document is of no tape. */
+  readonly command?: string
+}
+
+/** `verified`: taken from the tape by code. `claimed`: said by a model, an agent or a person in a document. */
+export type Status = 'verified' | 'claimed'
+
+export interface Item {
+  readonly text: string
+  readonly status: Status
+  /** The user's own words, word for word: they bind. */
+  readonly by?: 'user'
+  /** Entries behind it, as `main#123` or `main#40..57`. */
+  readonly refs: readonly string[]
+  /** Text of a tool or an agent: shown as data, never followed. */
+  readonly data?: string
+  /** Of a decision. */
+  readonly why?: string
+  readonly ruledOut?: string
+  /** A checkbox, where the author drew one. */
+  readonly checked?: boolean
+  /** The item is a file; `text` is its path. */
+  readonly file?: FileNote
+}
+
+export interface FileNote {
+  readonly action: 'created' | 'edited' | 'renamed' | 'deleted' | 'read'
+  /** The former path of a renamed file. */
+  readonly from?: string
+  readonly added?: number
+  readonly removed?: number
+  /** Found by git, not on the tape. */
+  readonly git?: true
+  /** The call that changed it was never answered. */
+  readonly uncertain?: true
+}
+
+export function sectionOf(document: HandoffDocument, key: SectionKey): Section | undefined {
+  return document.sections.find((section) => section.key === key)
+}
