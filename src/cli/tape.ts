@@ -53,22 +53,20 @@ export async function append(options: AppendOptions, name: string): Promise<void
       entries.forEach(print)
       return
     }
+    let failure: unknown
     const pending: Promise<void>[] = []
-    try {
-      for await (const { draft, number } of draftLines(options.file)) {
-        // What first goes to a blob would be overtaken by its successors.
-        if (mayBeHeavy(draft) || pending.length >= window) await Promise.all(pending.splice(0))
-        pending.push(
-          tape.append([draft]).then(
-            (entries) => entries.forEach(print),
-            (error: unknown) => Promise.reject(atLine(error, number)),
-          ),
-        )
-        if (mayBeHeavy(draft)) await Promise.all(pending.splice(0))
-      }
-    } finally {
-      await Promise.all(pending)
+    const settle = () => Promise.all(pending.splice(0))
+    for await (const { draft, number } of draftLines(options.file)) {
+      const heavy = mayBeHeavy(draft)
+      // What first goes to a blob would be overtaken by its successors.
+      if (heavy || pending.length >= window) await settle()
+      if (failure !== undefined) break
+      const appended = tape.append([draft]).then((entries) => entries.forEach(print))
+      pending.push(appended.catch((error: unknown) => void (failure ??= atLine(error, number))))
+      if (heavy) await settle()
     }
+    await settle()
+    if (failure !== undefined) throw failure
   })
 }
 

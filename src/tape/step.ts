@@ -5,7 +5,7 @@ import type { Part, ToolCall, ToolResult } from './payload.ts'
 
 /** The part of the AI SDK's `StepResult` that is recorded. */
 export interface Step {
-  readonly content: readonly StepPart[]
+  readonly content: readonly object[]
   readonly finishReason?: string
   readonly usage?: Usage
   readonly response?: { readonly modelId?: string }
@@ -28,7 +28,7 @@ export function draftsOf(step: Step): Draft[] {
   const said: Part[] = []
   const calls: ToolCall[] = []
   const results: ToolResult[] = []
-  for (const part of step.content) {
+  for (const part of step.content as readonly StepPart[]) {
     switch (part.type) {
       case 'text':
         if (part.text !== '') said.push({ type: 'text', text: part.text, ...metadata(part) })

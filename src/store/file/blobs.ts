@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { InvalidError, NotFoundError } from '../../errors.ts'
 import type { BlobRef } from '../store.ts'
 import { syncFolder, writeAll } from './durable.ts'
@@ -38,5 +38,5 @@ export function getBlob(folder: string, sha256: string, range: { start?: number;
   const start = Math.min(Math.max(0, range.start ?? 0), size)
   const end = Math.min(range.end ?? size, size)
   // The stream's own end is inclusive; an empty range has no such form.
-  return end <= start ? fs.createReadStream(file, { end: -1 }) : fs.createReadStream(file, { start, end: end - 1 })
+  return end <= start ? Readable.from([]) : fs.createReadStream(file, { start, end: end - 1 })
 }

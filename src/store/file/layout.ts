@@ -32,7 +32,8 @@ export class Layout {
   }
 
   of(tape: string): TapePaths {
-    const base = tape === lineageTape ? path.join(this.root, 'session_graph') : path.join(this.tapes, encodeName(tape))
+    // Put together by hand: joining would read a tape named `..` as the folder above.
+    const base = tape === lineageTape ? path.join(this.root, 'session_graph') : this.tapes + path.sep + encodeName(tape)
     return { tape: `${base}.jsonl`, index: `${base}.idx`, lock: `${base}.lock`, next: `${base}.next` }
   }
 

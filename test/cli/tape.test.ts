@@ -1,0 +1,295 @@
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import readline from 'node:readline'
+import { expect, test } from 'vitest'
+import { temporaryFolder } from '../support/workspace.ts'
+import { baton, program, records } from './cli.ts'
+
+const line = (content: string, more = {}) =>
+  `${JSON.stringify({ kind: 'message', payload: { role: 'user', content }, ...more })}\n`
+
+async function folder(): Promise<string> {
+  const cwd = temporaryFolder()
+  expect((await baton(cwd, ['init'])).code).toBe(0)
+  return cwd
+}
+
+test('a workspace is made by init, private and ignored by git [T17]', async () => {
+  const cwd = await folder()
+  expect(fs.statSync(path.join(cwd, '.baton')).mode & 0o777).toBe(0o700)
+  expect(fs.readFileSync(path.join(cwd, '.baton', '.gitignore'), 'utf8')).toBe('*\n')
+  const again = await baton(cwd, ['init', '--json'])
+  expect(records(again)).toMatchObject([{ path: path.join(fs.realpathSync(cwd), '.baton') }])
+})
+
+test('append, read, handoff, anchors, context, search and info, as JSON [T2, T5, T8, T9, T10]', async () => {
+  const cwd = await folder()
+  expect(records(await baton(cwd, ['tape', 'append', 'main', '--json'], line('one') + line('zwei 二')))).toMatchObject([
+    { id: 1 },
+    { id: 2 },
+  ])
+  const made = records(
+    await baton(cwd, [
+      '--json',
+      'tape',
+      'handoff',
+      'main',
+      'phase/1',
+      '--state',
+      '{"n":1}',
+      '--summary',
+      'done',
+      '--next-steps',
+      'more',
+      '--keep-from',
+      '2',
+    ]),
+  )
+  expect(made).toMatchObject([
+    { id: 3, payload: { name: 'phase/1', state: { n: 1, summary: 'done', next_steps: 'more' }, from: 2 } },
+    { id: 4, payload: { name: 'handoff' } },
+  ])
+  expect(
+    records(
+      await baton(cwd, [
+        'tape',
+        'read',
+        'main',
+        '--json',
+        '--after',
+        '1',
+        '--before',
+        '4',
+        '--kinds',
+        'message,anchor',
+        '--reverse',
+        '--limit',
+        '1',
+      ]),
+    ),
+  ).toMatchObject([{ id: 3 }])
+  expect(records(await baton(cwd, ['tape', 'anchors', 'main', '--json']))).toMatchObject([
+    { id: 3, name: 'phase/1', from: 2 },
+  ])
+  const context = await baton(cwd, ['tape', 'context', 'main', '--json', '--format', 'anthropic'])
+  expect(records(context)).toMatchObject([{ messages: [{ role: 'user', content: [{}, { text: 'zwei 二' }] }] }])
+  expect((await baton(cwd, ['tape', 'context', 'main'])).out).toContain('user: zwei 二')
+  expect(records(await baton(cwd, ['tape', 'search', 'main', '二', '--json']))).toMatchObject([{ id: 2 }])
+  expect(records(await baton(cwd, ['tape', 'info', 'main', '--json']))).toMatchObject([
+    { entries: 4, anchors: 1, lastAnchor: 'phase/1' },
+  ])
+  expect(records(await baton(cwd, ['tape', 'ls', '--json']))).toMatchObject([{ tape: 'main', entries: 4 }])
+})
+
+test('a bad line keeps what came before it and is named', async () => {
+  const cwd = await folder()
+  const run = await baton(cwd, ['tape', 'append', 'main', '--json'], `${line('good')}{bad\n${line('after')}`)
+  expect(run).toMatchObject({ code: 2, err: expect.stringContaining('Line 2') as string })
+  expect(records(await baton(cwd, ['tape', 'read', 'main', '--json']))).toMatchObject([
+    { payload: { content: 'good' } },
+  ])
+  const wrong = await baton(cwd, ['tape', 'append', 'main'], `${line('x')}{"kind":"message","payload":{}}\n`)
+  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('Line 2: payload.role') as string })
+  for (const field of ['id', 'b', 'crc']) {
+    expect(await baton(cwd, ['tape', 'append', 'main'], line('x', { [field]: 1 }))).toMatchObject({ code: 2 })
+  }
+})
+
+test('an atomic append is all or none; what is expected must hold', async () => {
+  const cwd = await folder()
+  expect((await baton(cwd, ['tape', 'append', 'main', '--atomic'], `${line('a')}{bad\n`)).code).toBe(2)
+  expect((await baton(cwd, ['tape', 'read', 'main'])).code).toBe(4)
+  expect((await baton(cwd, ['tape', 'append', 'main', '--expect', '0'], line('a') + line('b'))).code).toBe(0)
+  const conflict = await baton(cwd, ['tape', 'append', 'main', '--expect', '1', '--json'], line('c'))
+  expect(conflict.code).toBe(3)
+  expect(JSON.parse(conflict.err)).toMatchObject({ error: { code: 'conflict' } })
+  const keyed = line('k', { meta: { key: 'step' } })
+  expect((await baton(cwd, ['tape', 'append', 'main', '--expect', 'step=0'], keyed)).code).toBe(0)
+  expect((await baton(cwd, ['tape', 'append', 'main', '--expect', 'step=0'], keyed)).code).toBe(3)
+  expect((await baton(cwd, ['tape', 'append', 'main', '--expect', 'step=3'], keyed)).code).toBe(0)
+  expect((await baton(cwd, ['tape', 'append', 'main', '--expect', 'x'], keyed)).code).toBe(2)
+})
+
+test('fork, merge, lineage and show [T12, T13, T15, T18]', async () => {
+  const cwd = await folder()
+  await baton(cwd, ['tape', 'append', 'main'], line('start'))
+  await baton(cwd, ['tape', 'handoff', 'main', 'here'])
+  expect(
+    (
+      await baton(cwd, [
+        'tape',
+        'fork',
+        'main',
+        'side',
+        '--from',
+        'here',
+        '--next-steps',
+        'look',
+        '--context-summary',
+        'c',
+        '--on-complete',
+        'ping',
+      ])
+    ).code,
+  ).toBe(0)
+  expect((await baton(cwd, ['tape', 'fork', 'main', 'side'])).code).toBe(3)
+  await baton(cwd, ['tape', 'append', 'side'], line('found'))
+  expect(records(await baton(cwd, ['tape', 'merge', 'side', '--json']))).toEqual([
+    { child: 'side', parent: 'main', merged: 1 },
+  ])
+  expect(records(await baton(cwd, ['tape', 'merge', 'side', '--json']))).toMatchObject([{ merged: 0 }])
+  expect((await baton(cwd, ['lineage'])).out).toMatch(/^main\n└─ side {2}fork at here, .*merged into main\n$/)
+  expect((await baton(cwd, ['lineage', 'side', '--format', 'mermaid'])).out).toContain(
+    't1["main"] -->|"fork here"| t2["side"]',
+  )
+  expect(records(await baton(cwd, ['lineage', '--json']))).toMatchObject([
+    { parent: 'main', child: 'side', how: 'fork' },
+    { how: 'merge' },
+  ])
+  expect((await baton(cwd, ['show', 'main#1'])).out).toContain('"content": "start"')
+  const [entry] = records(await baton(cwd, ['show', 'main@here', '--json']))
+  expect(entry).toMatchObject({ id: 2, kind: 'anchor' })
+  expect((await baton(cwd, ['show', 'main#77'])).code).toBe(4)
+  expect((await baton(cwd, ['tape', 'merge', 'main'])).code).toBe(4)
+})
+
+test('reset, purge, export and import [T16]', async () => {
+  const cwd = await folder()
+  await baton(cwd, ['tape', 'append', 'main'], line('old'))
+  const [archive] = records(await baton(cwd, ['tape', 'reset', 'main', '--json']))
+  expect(archive).toMatchObject({ firstId: 1, lastId: 1 })
+  await baton(cwd, ['tape', 'append', 'main'], line('new'))
+  const text = (await baton(cwd, ['tape', 'export', 'main'])).out
+  expect(records(await baton(cwd, ['tape', 'import', 'copy', '--json'], text))).toMatchObject([{ entries: 2 }])
+  expect((await baton(cwd, ['tape', 'import', 'copy'], text)).code).toBe(3)
+  expect(records(await baton(cwd, ['tape', 'purge', 'main', '--json']))).toMatchObject([{ ref: archive!.ref }])
+  expect((await baton(cwd, ['show', 'main#1'])).code).toBe(4)
+})
+
+test('verify names file, offset and kind of damage; repair sets it aside and the tape goes on', async () => {
+  const cwd = await folder()
+  await baton(cwd, ['tape', 'append', 'main'], line('first') + line('second') + line('third'))
+  const file = path.join(cwd, '.baton', 'tape', 'main.jsonl')
+  const bytes = fs.readFileSync(file)
+  const at = bytes.indexOf('second')
+  bytes[at] = bytes[at]! ^ 1
+  fs.writeFileSync(file, bytes)
+  const offset = bytes.lastIndexOf(10, at) + 1
+  const found = await baton(cwd, ['tape', 'verify', '--json'])
+  expect(found.code).toBe(1)
+  expect(records(found)[0]).toMatchObject({
+    tape: 'main',
+    damage: [{ kind: 'checksum', file: fs.realpathSync(file), offset, lost: { from: 2, to: 2 } }],
+  })
+  const read = await baton(cwd, ['tape', 'read', 'main', '--json'])
+  expect(read.code).toBe(1)
+  expect(read.err).toContain(`byte ${offset}`)
+  expect(records(read).map((entry) => entry.id)).toEqual([1, 3])
+  const refused = await baton(cwd, ['tape', 'append', 'main'], line('fourth'))
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('baton tape repair main') as string })
+  const repaired = await baton(cwd, ['tape', 'repair', 'main', '--json'])
+  expect(repaired.code).toBe(0)
+  const [cut] = records(repaired)[0]!.cut as string[]
+  expect(fs.readFileSync(cut!)).toEqual(bytes.subarray(offset, bytes.indexOf(10, at) + 1))
+  expect((await baton(cwd, ['tape', 'verify'])).code).toBe(0)
+  await baton(cwd, ['tape', 'append', 'main'], line('fourth'))
+  expect(records(await baton(cwd, ['tape', 'read', 'main', '--json'])).map((entry) => [entry.id, entry.kind])).toEqual([
+    [1, 'message'],
+    [2, 'error'],
+    [3, 'message'],
+    [4, 'message'],
+  ])
+})
+
+test('tail prints what comes, once each, and ends on interrupt', async () => {
+  const cwd = await folder()
+  await baton(cwd, ['tape', 'append', 'main'], line('one') + line('two'))
+  const child = spawn(process.execPath, [program, 'tape', 'tail', 'main', '--after', '1', '--json'], { cwd })
+  const seen: number[] = []
+  const closed = new Promise((resolve) => child.on('close', resolve))
+  for await (const text of readline.createInterface({ input: child.stdout })) {
+    const { id } = JSON.parse(text) as { id: number }
+    seen.push(id)
+    if (id === 2) await baton(cwd, ['tape', 'append', 'main'], line('three'))
+    if (id === 3) await baton(cwd, ['tape', 'reset', 'main'])
+    if (id === 4) child.kill('SIGINT')
+  }
+  expect(seen).toEqual([2, 3, 4])
+  expect(await closed).toBe(130)
+})
+
+test('a reader that closes the pipe ends the command quietly', async () => {
+  const cwd = await folder()
+  await baton(
+    cwd,
+    ['tape', 'append', 'main'],
+    Array.from({ length: 5_000 }, (_, i) => line(`entry ${i} ${'x'.repeat(100)}`)).join(''),
+  )
+  const child = spawn('sh', ['-c', `"${process.execPath}" "${program}" tape read main --json | head -n 1`], { cwd })
+  let err = ''
+  child.stderr.on('data', (text) => (err += String(text)))
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0)
+  expect(err).toBe('')
+})
+
+test('bad input ends with its code, a sentence and what to do, and writes nothing', async () => {
+  const cwd = await folder()
+  const cases: [string[], number, RegExp, string?][] = [
+    [['tape', 'read', 'nope'], 4, /no tape "nope"/],
+    [['tape', 'append', ''], 2, /needs a name/, line('x')],
+    [['tape', 'append', 'n'.repeat(4_000)], 2, /too long/, line('x')],
+    [['tape', 'append', 'task/1'], 2, /Baton's own/, line('x')],
+    [['tape', 'handoff', 'main', 'a', '--state', '{bad'], 2, /must be JSON/],
+    [['tape', 'handoff', 'main', 'a', '--state', '3', '--summary', 's'], 2, /is an object/],
+    [['tape', 'read', 'main', '--after', 'x'], 2, /whole number/],
+    [['tape', 'context', 'main', '--format', 'yaml'], 2, /Allowed choices/],
+    [['tape', 'bogus'], 2, /unknown command/],
+    [['tape'], 2, /Usage/],
+    [['tape', 'append', 'main', '--file', 'missing.jsonl'], 4, /no file/],
+    [['--workspace', 'file.txt', 'tape', 'ls'], 1, /is a file/],
+    [['--workspace', 'foreign', 'tape', 'ls'], 1, /not a Baton workspace/],
+    [['--store', 'redis://x', 'tape', 'ls'], 2, /no known kind/],
+    [['--store', 'postgres://x', 'tape', 'ls'], 1, /no postgres engine/],
+    [['show', 'nonsense'], 2, /not a reference/],
+  ]
+  fs.writeFileSync(path.join(cwd, 'file.txt'), 'x')
+  fs.mkdirSync(path.join(cwd, 'foreign'))
+  fs.writeFileSync(path.join(cwd, 'foreign', 'thing'), 'x')
+  for (const [args, code, message, input] of cases) {
+    const run = await baton(cwd, args, input)
+    expect({ args, code: run.code }).toEqual({ args, code })
+    expect(run.err).toMatch(message)
+    expect(run.err).not.toContain('    at ')
+  }
+  for (const name of ['../evil', '..', '/etc/passwd', 'a/../../b', 'ü ö:x']) {
+    expect((await baton(cwd, ['tape', 'append', name], line('x'))).code).toBe(0)
+  }
+  expect(fs.readdirSync(cwd).sort()).toEqual(['.baton', 'file.txt', 'foreign'])
+  expect(records(await baton(cwd, ['tape', 'ls', '--json'])).map((info) => info.tape)).toEqual(
+    expect.arrayContaining(['../evil', 'ü ö:x']),
+  )
+  const manifest = path.join(cwd, '.baton', 'tape', 'manifest.json')
+  fs.writeFileSync(
+    manifest,
+    JSON.stringify({ ...(JSON.parse(fs.readFileSync(manifest, 'utf8')) as object), format: 99 }),
+  )
+  expect(await baton(cwd, ['tape', 'ls'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('newer Baton') as string,
+  })
+})
+
+test('people get aligned columns, programs get the same as JSON', async () => {
+  const cwd = await folder()
+  expect((await baton(cwd, ['tape', 'ls'])).out).toContain('No tapes yet')
+  await baton(cwd, ['tape', 'append', 'main'], line('x'))
+  await baton(cwd, ['tape', 'append', 'a longer name'], line('x'))
+  expect((await baton(cwd, ['tape', 'ls'])).out.split('\n').slice(0, 3)).toEqual([
+    expect.stringMatching(/^TAPE {11}ENTRIES {2}ANCHORS {2}LAST ANCHOR {3}SIZE {2}CHANGED$/),
+    expect.stringMatching(/^a longer name {8}1 {8}0 {15}\d+ B {2}(now|\d+s ago)$/),
+    expect.stringMatching(/^main {17}1 {8}0 {15}\d+ B {2}(now|\d+s ago)$/),
+  ])
+  expect((await baton(cwd, ['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+  expect((await baton(cwd, ['tape', '--help'])).out).toContain('plumbing')
+})

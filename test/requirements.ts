@@ -1,0 +1,48 @@
+// What Baton must do, by id. Tests cite ids in their titles, as in "ids go on after a reset [T16]"; an id of a delivered
+// area without a test fails `requirements.test.ts`.
+
+export interface Requirement {
+  readonly id: string
+  readonly text: string
+  /** False until the area that brings it is delivered. */
+  readonly delivered: boolean
+}
+
+const tape: Record<string, string> = {
+  T1: 'entries one a line; unknown kinds and fields, signatures and images survive',
+  T2: 'a handoff is an anchor and an event, atomic, with real ids',
+  T3: 'entries are immutable and ordered; the latest anchor wins',
+  T4: 'state is any JSON; what cannot be stored is refused before anything is written',
+  T5: 'context after the last anchor, a named one, or in full; within a number of tokens',
+  T6: "the anchor's state opens the context as one fenced message",
+  T7: 'calls and results are paired in every slice, for every provider',
+  T8: 'anchors, between, after and from the last, each by kinds',
+  T9: 'search in any script, newest first, in payload and meta, by date',
+  T10: 'info without a tokenizer',
+  T11: 'bootstrap exactly once when a session is opened',
+  T12: 'fork copies from an anchor on, isolated, with an intention',
+  T13: 'lineage of every fork, merge, handoff, import and continuation',
+  T14: "a child's completion reaches the parent once",
+  T15: "merge brings the child's new entries once, its anchors as events",
+  T16: 'reset archives, ids go on, racing appends land whole; purge deletes',
+  T17: 'the layout, and names that cannot leave the folder',
+  T18: 'tape:// references parse, print and resolve, archived too',
+  T25: 'large content is a blob with a preview and pages',
+  T26: 'settings that no anchor hides, read without a scan',
+}
+
+const agent: Record<string, string> = {
+  T19: 'comma commands',
+  T20: 'the tape.handoff tool',
+  T21: 'the loop records each step before the next',
+  T22: 'context contract and automatic handoff',
+  T23: 'recovery after a crash',
+}
+
+const relay: Record<string, string> = { T24: 'context_handoff messages between agents' }
+
+function area(texts: Record<string, string>, delivered: boolean): Requirement[] {
+  return Object.entries(texts).map(([id, text]) => ({ id, text, delivered }))
+}
+
+export const requirements: readonly Requirement[] = [...area(tape, true), ...area(agent, false), ...area(relay, false)]

@@ -1,0 +1,25 @@
+// A workspace of its own for a test, gone when the test is over.
+
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openFileStore, type Store } from '../../src/store/index.ts'
+
+export function temporaryFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-test-'))
+  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export async function temporaryStore(folder = path.join(temporaryFolder(), '.baton')): Promise<Store> {
+  const store = await openFileStore(folder)
+  onTestFinished(() => store.close())
+  return store
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
