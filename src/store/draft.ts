@@ -50,25 +50,30 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) {
     throw new InvalidError(`${where}meta must be an object`, { path: 'meta' })
   }
-  if (date !== undefined && (typeof date !== 'string' || Number.isNaN(Date.parse(date)))) {
+  if (date !== undefined && !(typeof date === 'string' && iso8601.test(date) && !Number.isNaN(Date.parse(date)))) {
     throw new InvalidError(`${where}date must be an ISO 8601 date, not ${String(date)}`, { path: 'date' })
   }
-  const anchor = kind === 'anchor' ? anchorName(payload, where) : undefined
-  let rest = `,"kind":${JSON.stringify(kind)},"payload":${toJson(payload, `${where}payload`)}`
-  rest += `,"meta":${toJson(meta, `${where}meta`)},"date":${JSON.stringify(date ?? now().toISOString())}`
+  const body = toJson(payload, `${where}payload`)
+  const about = toJson(meta, `${where}meta`)
+  let rest = `,"kind":${JSON.stringify(kind)},"payload":${body}`
+  rest += `,"meta":${about},"date":${JSON.stringify(date ?? now().toISOString())}`
   for (const field in extra) {
     if (extra[field] === undefined) continue
     rest += `,${JSON.stringify(field)}:${toJson(extra[field], where + field)}`
   }
+  // What is indexed is taken from the text, for a toJSON or a getter may have had its say.
+  const stored = about === '{}' ? {} : (JSON.parse(about) as Meta)
   return {
     rest,
     bytes: Buffer.byteLength(rest),
     kind,
-    anchor,
-    key: word(meta, 'key', where),
-    idempotency: word(meta, 'idempotency', where),
+    anchor: kind === 'anchor' ? anchorName(JSON.parse(body), where) : undefined,
+    key: word(stored, 'key', where),
+    idempotency: word(stored, 'idempotency', where),
   }
 }
+
+const iso8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/
 
 function anchorName(payload: unknown, where: string): string {
   const { name, from } = (payload ?? {}) as { name?: unknown; from?: unknown }

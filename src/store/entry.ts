@@ -10,7 +10,7 @@ export interface Meta {
   origin?: string
   /** `false`: never rendered into a context. */
   context?: boolean
-  /** Appending again with the same value returns what the first append wrote. */
+  /** Appending again with the same value returns what the first append wrote, as long as its segment is current. */
   idempotency?: string
   [field: string]: unknown
 }

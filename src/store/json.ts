@@ -1,5 +1,6 @@
 // JSON that loses nothing: what `JSON.stringify` would drop or change in silence is refused with its path.
 
+import { types } from 'node:util'
 import { BatonError, InvalidError } from '../errors.ts'
 
 /** The JSON text of a value, taken at once, so that nothing the caller mutates later changes it. */
@@ -29,50 +30,59 @@ function findUnserialisable(value: unknown, path: string, parents: object[]): In
     default:
       return refuse(path, `a ${typeof value} has no JSON form`)
   }
-  if (value === null || 'toJSON' in value) return undefined
+  if (value === null) return undefined
   if (parents.includes(value)) return refuse(path, 'it contains itself')
+  if (losesContent(value)) {
+    return refuse(path, `a ${value.constructor.name} would lose its content; convert it to plain data first`)
+  }
   parents.push(value)
+  const problem = 'toJSON' in value ? findInResult(value, path, parents) : findInside(value, path, parents)
+  parents.pop()
+  return problem
+}
+
+/** `JSON.stringify` stores what `toJSON` returns in place of the value. */
+function findInResult(value: object, path: string, parents: object[]): InvalidError | undefined {
+  const { toJSON } = value as { toJSON: unknown }
+  const result: unknown = typeof toJSON === 'function' ? toJSON.call(value, '') : value
+  if (result === value) return findInside(value, path, parents)
+  return result === undefined ? refuse(path, 'its toJSON returns nothing') : findUnserialisable(result, path, parents)
+}
+
+function findInside(value: object, path: string, parents: object[]): InvalidError | undefined {
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
       if (value[i] === undefined) return refuse(`${path}[${i}]`, 'undefined would become null')
       const problem = findUnserialisable(value[i], `${path}[${i}]`, parents)
       if (problem !== undefined) return problem
     }
-  } else {
-    const prototype: unknown = Object.getPrototypeOf(value)
-    if (typeof prototype === 'object' && prototype !== null && prototype !== Object.prototype && isForeign(prototype)) {
-      return refuse(path, `a ${value.constructor.name} would lose its content; convert it to plain data first`)
-    }
-    for (const key in value) {
-      const item: unknown = value[key as keyof typeof value]
-      if (typeof item === 'string') continue
-      const problem = findUnserialisable(item, `${path}.${key}`, parents)
-      if (problem !== undefined) return problem
-    }
+    return undefined
   }
-  parents.pop()
+  for (const key in value) {
+    const item: unknown = value[key as keyof typeof value]
+    if (typeof item === 'string') continue
+    const problem = findUnserialisable(item, `${path}.${key}`, parents)
+    if (problem !== undefined) return problem
+  }
   return undefined
 }
 
-/** Collections keep their content out of reach of `JSON.stringify`; plain objects of another realm do not. */
-function isForeign(prototype: object): boolean {
-  const name = prototype.constructor?.name
+/** Objects that keep what they hold out of reach of `JSON.stringify`. */
+function losesContent(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype === Object.prototype || prototype === Array.prototype) return false
   return (
-    name === 'Map' ||
-    name === 'Set' ||
-    name === 'WeakMap' ||
-    name === 'WeakSet' ||
-    ArrayBuffer.isView(prototype) ||
-    name === 'ArrayBuffer' ||
-    name === 'Promise' ||
-    name === 'Error' ||
-    name === 'RegExp' ||
-    isTypedArray(prototype)
+    types.isMap(value) ||
+    types.isSet(value) ||
+    types.isWeakMap(value) ||
+    types.isWeakSet(value) ||
+    types.isPromise(value) ||
+    types.isRegExp(value) ||
+    types.isNativeError(value) ||
+    types.isAnyArrayBuffer(value) ||
+    ArrayBuffer.isView(value) ||
+    (types.isDate(value) && Number.isNaN(value.getTime()))
   )
-}
-
-function isTypedArray(prototype: object): boolean {
-  return Object.getPrototypeOf(prototype) === Object.getPrototypeOf(Uint8Array.prototype)
 }
 
 function refuse(path: string, why: string): InvalidError {

@@ -5,9 +5,7 @@ import { type BatchMark, type Line, seal } from './line.ts'
 import type { Position } from './scan.ts'
 
 /** A line's place in the file. */
-export interface Place extends Omit<Line, 'bytes'> {
-  readonly end: number
-}
+export type Place = Omit<Line, 'bytes'>
 
 export function layOut(
   prepared: readonly Prepared[],

@@ -4,15 +4,28 @@ import { createHash, randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { Readable } from 'node:stream'
-import { InvalidError, NotFoundError } from '../../errors.ts'
+import { DamagedError, InvalidError, NotFoundError } from '../../errors.ts'
 import type { BlobRef } from '../store.ts'
 import { syncFolder, writeAll } from './durable.ts'
 
 export function putBlob(folder: string, bytes: Uint8Array): BlobRef {
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const target = path.join(folder, sha256)
-  if (fs.statSync(target, { throwIfNoEntry: false })?.size === bytes.length) return { sha256, bytes: bytes.length }
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (!isThere(target, bytes)) {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+    write(target, bytes)
+  }
+  // Also for one that is there: whoever wrote it may not have come to this yet.
+  syncFolder(folder)
+  return { sha256, bytes: bytes.length }
+}
+
+function isThere(file: string, bytes: Uint8Array): boolean {
+  if (fs.statSync(file, { throwIfNoEntry: false })?.size !== bytes.length) return false
+  return fs.readFileSync(file).equals(bytes)
+}
+
+function write(target: string, bytes: Uint8Array): void {
   const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`
   const fd = fs.openSync(temporary, 'wx', 0o600)
   try {
@@ -25,11 +38,9 @@ export function putBlob(folder: string, bytes: Uint8Array): BlobRef {
   } finally {
     fs.closeSync(fd)
   }
-  syncFolder(folder)
-  return { sha256, bytes: bytes.length }
 }
 
-/** The bytes from `start` to before `end`. */
+/** The bytes from `start` to before `end`. Read as a whole, they are checked against their name. */
 export function getBlob(folder: string, sha256: string, range: { start?: number; end?: number } = {}): Readable {
   if (!/^[0-9a-f]{64}$/.test(sha256)) throw new InvalidError(`"${sha256}" is not the name of a blob`)
   const file = path.join(folder, sha256)
@@ -37,6 +48,21 @@ export function getBlob(folder: string, sha256: string, range: { start?: number;
   if (size === undefined) throw new NotFoundError(`There is no blob ${sha256} in this workspace`)
   const start = Math.min(Math.max(0, range.start ?? 0), size)
   const end = Math.min(range.end ?? size, size)
-  // The stream's own end is inclusive; an empty range has no such form.
+  if (start === 0 && end === size) return Readable.from(checked(file, sha256), { objectMode: false })
   return end <= start ? Readable.from([]) : fs.createReadStream(file, { start, end: end - 1 })
+}
+
+async function* checked(file: string, sha256: string): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256')
+  for await (const chunk of fs.createReadStream(file)) {
+    const bytes = chunk as Buffer
+    hash.update(bytes)
+    yield bytes
+  }
+  if (hash.digest('hex') === sha256) return
+  throw new DamagedError(`${file} is not what was stored: its SHA-256 differs`, {
+    file,
+    offset: 0,
+    hint: 'Storing the same content again mends it.',
+  })
 }

@@ -43,22 +43,32 @@ export class Layout {
     return path.join(this.archived, `${encodeName(tape)}_${time}${n === 0 ? '' : `-${n}`}.jsonl`)
   }
 
-  /** The side file for bytes that were cut out of a tape. */
-  cut(tape: string, when: Date, offset: number): string {
+  /** The side file for bytes that were cut out of a tape; `n` tells apart two from the same place. */
+  cut(tape: string, when: Date, offset: number, n: number): string {
     const time = when.toISOString().replaceAll(':', '-').replace('.', '-')
-    return path.join(this.tapes, `${encodeName(tape)}_${time}_${offset}.cut`)
+    return path.join(this.tapes, `${encodeName(tape)}_${time}_${offset}${n === 0 ? '' : `-${n}`}.cut`)
   }
 }
 
 /** The tape whose file this is, or undefined if it is not one. */
 export function tapeOf(file: string): string | undefined {
-  return file.endsWith('.jsonl') ? decodeURIComponent(file.slice(0, -'.jsonl'.length)) : undefined
+  return file.endsWith('.jsonl') ? decodeName(file.slice(0, -'.jsonl'.length)) : undefined
 }
 
 /** The tape that an archive belongs to. */
 export function tapeOfArchive(file: string): string | undefined {
   const match = /^(.*)_\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(-\d+)?\.jsonl$/.exec(file)
-  return match === null ? undefined : decodeURIComponent(match[1]!)
+  return match === null ? undefined : decodeName(match[1]!)
+}
+
+/** Only what `encodeName` makes is ours; other files may lie in the folder. */
+function decodeName(encoded: string): string | undefined {
+  try {
+    const name = decodeURIComponent(encoded)
+    return name !== '' && encodeURIComponent(name) === encoded ? name : undefined
+  } catch {
+    return undefined // not an encoded name
+  }
 }
 
 export function encodeName(tape: string): string {

@@ -4,13 +4,15 @@
 import { crc32 } from 'node:zlib'
 import type { Entry } from '../entry.ts'
 
-const sealLength = ',"crc":"00000000"}'.length
+export const sealLength = ',"crc":"00000000"}'.length
 
 /** A line found in a file, `bytes` without its newline. */
 export interface Line {
   readonly id: number
   readonly offset: number
-  /** The seed: the previous line's checksum. */
+  /** Where the next line begins: behind the newline, if there is one. */
+  readonly end: number
+  /** The seed: the previous line's checksum; NaN if that is lost. */
   readonly prev: number
   readonly crc: number
   readonly bytes: Buffer
@@ -39,7 +41,8 @@ export function computedCrc(bytes: Buffer, prev: number): number {
 
 /** The id at the head of a line, or 0 if the line does not begin like an entry. */
 export function leadingId(bytes: Buffer): number {
-  if (bytes[0] !== 0x7b || bytes[2] !== 0x69 || bytes[3] !== 0x64 || bytes[5] !== 0x3a) return 0
+  if (bytes[0] !== 0x7b || bytes[1] !== 0x22 || bytes[2] !== 0x69 || bytes[3] !== 0x64) return 0
+  if (bytes[4] !== 0x22 || bytes[5] !== 0x3a) return 0
   let id = 0
   for (let i = 6; i < bytes.length; i++) {
     const digit = bytes[i]! - 48
@@ -56,26 +59,30 @@ function batchMark(bytes: Buffer): BatchMark | undefined {
   return mark === null ? undefined : [Number(mark[1]), Number(mark[2])]
 }
 
+export function lineFrom(bytes: Buffer, offset: number, prev: number, crc: number): Line {
+  const end = offset + bytes.length + 1
+  return { id: leadingId(bytes), offset, end, prev, crc, bytes, batch: batchMark(bytes) }
+}
+
 /** The line if its bytes are as written behind a line with checksum `prev`. */
 export function verified(bytes: Buffer, offset: number, prev: number): Line | undefined {
   const crc = claimedCrc(bytes)
   if (crc === undefined || crc !== computedCrc(bytes, prev)) return undefined
-  const id = leadingId(bytes)
-  return id === 0 ? undefined : { id, offset, prev, crc, bytes, batch: batchMark(bytes) }
+  const line = lineFrom(bytes, offset, prev, crc)
+  return line.id === 0 ? undefined : line
 }
 
 /** The line as it stands when what came before it is lost, so that its seed cannot be known: whole JSON, or nothing. */
 export function unchained(bytes: Buffer, offset: number): Line | undefined {
   const crc = claimedCrc(bytes)
-  const id = leadingId(bytes)
-  if (crc === undefined || id === 0) return undefined
+  if (crc === undefined || leadingId(bytes) === 0) return undefined
   try {
     const parsed: unknown = JSON.parse(bytes.toString('utf8'))
     if (typeof parsed !== 'object' || parsed === null || !('kind' in parsed) || !('payload' in parsed)) return undefined
   } catch {
     return undefined // not JSON: that is the answer, the caller reports the damage
   }
-  return { id, offset, prev: Number.NaN, crc, bytes, batch: batchMark(bytes) }
+  return lineFrom(bytes, offset, Number.NaN, crc)
 }
 
 /** How a line of that kind goes on behind its id, for a look without parsing. */
@@ -88,8 +95,16 @@ export function hasKind(line: Line, marks: readonly Buffer[]): boolean {
   return marks.some((mark) => line.bytes.compare(mark, 0, mark.length, at, at + mark.length) === 0)
 }
 
+/** The JSON of the entry behind its id, without what the store has added. */
+export function restOf(line: Line): string {
+  return line.bytes.toString('utf8', line.bytes.indexOf(0x2c), bodyEnd(line))
+}
+
 export function parseLine(line: Line): Entry {
-  let end = line.bytes.length - sealLength
-  if (line.batch !== undefined) end = line.bytes.lastIndexOf(',"b":[', end)
-  return JSON.parse(`${line.bytes.toString('utf8', 0, end)}}`) as Entry
+  return JSON.parse(`${line.bytes.toString('utf8', 0, bodyEnd(line))}}`) as Entry
+}
+
+function bodyEnd({ bytes, batch }: Line): number {
+  const end = bytes.length - sealLength
+  return batch === undefined ? end : bytes.lastIndexOf(',"b":[', end)
 }

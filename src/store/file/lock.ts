@@ -30,19 +30,32 @@ const asleep = new Int32Array(new SharedArrayBuffer(4))
 
 export class Lock {
   readonly path: string
-  readonly #fd: number
   readonly #patience: number
+  readonly #flags: 'a' | 'r+'
+  #file: { fd: number; ino: number } | undefined
 
-  /** `patience` is how long to wait for another holder, in milliseconds. */
-  constructor(path: string, patience: number) {
+  /** `patience` is how long to wait for another holder, in milliseconds; `r+` does not make the file. */
+  constructor(path: string, patience: number, flags: 'a' | 'r+' = 'a') {
     this.path = path
     this.#patience = patience
-    this.#fd = fs.openSync(path, 'a', 0o600)
+    this.#flags = flags
   }
 
   /** True when taken at once. */
   tryNow(): boolean {
-    return native().tryLock(this.#fd)
+    for (;;) {
+      const { fd, ino } = (this.#file ??= this.#open())
+      if (!native().tryLock(fd)) return false
+      // Somebody may have removed the file for a stale one: then this is a lock that nobody else looks at.
+      if (fs.statSync(this.path, { throwIfNoEntry: false })?.ino === ino) return true
+      this.close()
+      if (this.#flags === 'r+' && !fs.existsSync(this.path)) return false
+    }
+  }
+
+  #open(): { fd: number; ino: number } {
+    const fd = fs.openSync(this.path, this.#flags, 0o600)
+    return { fd, ino: fs.fstatSync(fd).ino }
   }
 
   async take(): Promise<void> {
@@ -63,10 +76,11 @@ export class Lock {
   }
 
   release(): void {
-    native().unlock(this.#fd)
+    if (this.#file !== undefined) native().unlock(this.#file.fd)
   }
 
   close(): void {
-    fs.closeSync(this.#fd)
+    if (this.#file !== undefined) fs.closeSync(this.#file.fd)
+    this.#file = undefined
   }
 }

@@ -3,53 +3,28 @@
 
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
-import path from 'node:path'
+import { crc32 } from 'node:zlib'
 import { StorageError } from '../../errors.ts'
 import type { TapeInfo } from '../store.ts'
-import { replaceFile, syncFolder } from './durable.ts'
+import { replaceFile } from './durable.ts'
 import type { Layout } from './layout.ts'
-import { asStorageError } from './writer.ts'
+import { asStorageError } from './storage-error.ts'
 
 const format = 1
 
 /** What a tape's file was like when its summary was made. */
 export interface Summary {
+  readonly ino: number
   readonly mtime: number
   readonly info: TapeInfo
 }
 
 export interface Manifest {
   readonly workspace: string
-  readonly tapes: Record<string, Summary>
+  readonly tapes: Readonly<Record<string, Summary>>
 }
 
-/** Makes the folders of a workspace where there are none, and refuses to move into somebody else's. */
-export function prepareWorkspace(layout: Layout): void {
-  const { root } = layout
-  const stat = fs.statSync(root, { throwIfNoEntry: false })
-  if (stat !== undefined && !stat.isDirectory()) {
-    throw new StorageError(`${root} is a file, not a workspace`, { hint: 'Choose a folder with --workspace.' })
-  }
-  try {
-    if (stat !== undefined && fs.existsSync(layout.tapes)) return
-    const foreign = stat === undefined ? [] : fs.readdirSync(root).filter((name) => name !== '.gitignore')
-    if (foreign.length > 0) {
-      throw new StorageError(`${root} is not a Baton workspace: it holds ${foreign.slice(0, 3).join(', ')}`, {
-        hint: 'Nothing was written. Choose another folder with --workspace.',
-      })
-    }
-    fs.mkdirSync(root, { recursive: true, mode: 0o700 })
-    fs.chmodSync(root, 0o700)
-    fs.writeFileSync(path.join(root, '.gitignore'), '*\n')
-    fs.mkdirSync(layout.tapes, { recursive: true, mode: 0o700 })
-    syncFolder(root)
-    syncFolder(path.dirname(root))
-  } catch (error) {
-    throw asStorageError(error, root)
-  }
-}
-
-/** The manifest as stored; undefined if it is missing or unreadable and has to be made anew. */
+/** The manifest as stored; undefined if it is missing or damaged and has to be made anew. */
 export function readManifest(layout: Layout): Manifest | undefined {
   let text: string
   try {
@@ -63,13 +38,11 @@ export function readManifest(layout: Layout): Manifest | undefined {
   if (typeof stored.format === 'number' && stored.format > format) {
     throw new StorageError(
       `${layout.root} was written by a newer Baton (format ${stored.format}, this one knows ${format})`,
-      {
-        hint: 'Nothing was written. Upgrade Baton, or choose another workspace.',
-      },
+      { hint: 'Nothing was written. Upgrade Baton, or choose another workspace.' },
     )
   }
-  if (typeof stored.workspace !== 'string') return undefined
-  return { workspace: stored.workspace, tapes: (stored.tapes ?? {}) as Record<string, Summary> }
+  const { workspace, tapes, crc } = stored as unknown as Manifest & { crc: unknown }
+  return crc === checksum({ workspace, tapes }) ? { workspace, tapes } : undefined
 }
 
 function parse(text: string): Record<string, unknown> | undefined {
@@ -81,8 +54,13 @@ function parse(text: string): Record<string, unknown> | undefined {
   }
 }
 
-export function writeManifest(layout: Layout, manifest: Manifest): void {
-  replaceFile(layout.manifest, `${JSON.stringify({ format, ...manifest })}\n`)
+export function writeManifest(layout: Layout, { workspace, tapes }: Manifest): void {
+  const crc = checksum({ workspace, tapes })
+  replaceFile(layout.manifest, `${JSON.stringify({ format, workspace, tapes, crc })}\n`)
+}
+
+function checksum({ workspace, tapes }: Manifest): number {
+  return crc32(JSON.stringify([workspace, tapes]))
 }
 
 export function newWorkspaceId(): string {

@@ -3,12 +3,13 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
+import { InvalidError } from '../../errors.ts'
 import { prepare } from '../draft.ts'
 import type { Draft } from '../entry.ts'
+import { namesIn } from './archives.ts'
 import { layOut } from './batch.ts'
 import { writeAll } from './durable.ts'
 import { encodeName, type Layout } from './layout.ts'
-import { namesIn } from './archives.ts'
 import { Lock } from './lock.ts'
 import { origin, type Position } from './scan.ts'
 
@@ -25,10 +26,7 @@ export async function writeBeside(
   now: () => Date,
 ): Promise<Arrival> {
   dropAbandoned(layout)
-  const file = path.join(layout.tapes, `${encodeName(tape)}.${randomBytes(6).toString('hex')}.part`)
-  // Held for as long as it is being written, so that others can tell it from one whose writer has died.
-  const lock = new Lock(file, 0)
-  lock.tryNow()
+  const { file, lock } = newPart(layout, tape)
   const discard = () => {
     fs.rmSync(file, { force: true })
     lock.close()
@@ -42,6 +40,7 @@ export async function writeBeside(
         writeAll(fd, Buffer.from(text))
         at = end
       }
+      if (at.id === 0) throw new InvalidError('A new tape needs at least one entry')
       fs.fdatasyncSync(fd)
     } finally {
       fs.closeSync(fd)
@@ -53,12 +52,28 @@ export async function writeBeside(
   return { path: file, discard }
 }
 
+/** Held for as long as it is being written, so that others can tell it from one whose writer has died. */
+function newPart(layout: Layout, tape: string): { file: string; lock: Lock } {
+  for (;;) {
+    const file = path.join(layout.tapes, `${encodeName(tape)}.${randomBytes(6).toString('hex')}.part`)
+    const lock = new Lock(file, 0)
+    if (lock.tryNow()) return { file, lock }
+    // Somebody took it for abandoned in the instant before it was locked.
+    lock.close()
+  }
+}
+
 function dropAbandoned(layout: Layout): void {
   for (const name of namesIn(layout.tapes)) {
     if (!name.endsWith('.part')) continue
     const file = path.join(layout.tapes, name)
-    const lock = new Lock(file, 0)
-    if (lock.tryNow()) fs.rmSync(file, { force: true })
-    lock.close()
+    const lock = new Lock(file, 0, 'r+')
+    try {
+      if (lock.tryNow()) fs.rmSync(file, { force: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    } finally {
+      lock.close()
+    }
   }
 }

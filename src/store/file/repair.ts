@@ -1,21 +1,20 @@
-// Reads a whole segment for damage, and writes it anew without. Sound lines keep their ids and content; what was lost
-// leaves an entry in its place that says so, so that ids stay without gaps; what was cut lies in side files.
+// Reads a whole segment for damage, and writes it anew without. Sound lines keep their ids and their very bytes; what was
+// lost leaves an entry in its place that says so, so that ids stay without gaps; what was cut lies in side files.
 
 import fs from 'node:fs'
-import path from 'node:path'
 import { prepare, type Prepared } from '../draft.ts'
 import type { Damage } from '../store.ts'
 import { layOut } from './batch.ts'
-import { syncFolder, writeAll } from './durable.ts'
-import { type Line, parseLine } from './line.ts'
+import { writeAll } from './durable.ts'
+import { type Line, restOf } from './line.ts'
 import { origin, type Position, Scan } from './scan.ts'
 import { chunksOf } from './segment.ts'
 
 export interface Examination {
   readonly entries: number
   readonly end: Position
+  /** What was never acknowledged comes last. */
   readonly damage: readonly Damage[]
-  readonly tail: Damage | undefined
 }
 
 export function examine(file: string, visit: (line: Line) => void = () => {}): Examination {
@@ -28,84 +27,70 @@ export function examine(file: string, visit: (line: Line) => void = () => {}): E
     })
     for (const chunk of chunksOf(fd, 0, fs.fstatSync(fd).size)) scan.push(chunk)
     const tail = scan.finish()
-    return { entries, end: scan.at, damage: scan.damage, tail }
+    return { entries, end: scan.at, damage: tail === undefined ? scan.damage : [...scan.damage, tail] }
   } finally {
     fs.closeSync(fd)
   }
 }
 
+/** The stretches of a damaged file that a repair leaves out. The lines of a batch that was cut short stay. */
+export function cuts(damage: readonly Damage[], size: number): { from: number; to: number }[] {
+  return damage
+    .filter(({ kind, offset, length }) => length > 0 && (kind !== 'batch' || offset + length >= size))
+    .map(({ offset, length }) => ({ from: offset, to: offset + length }))
+}
+
 /** Writes the sound lines of `file` to `target`, durably. */
-export function rewrite(file: string, target: string, now: () => Date): void {
+export function rewrite(file: string, target: string, damage: readonly Damage[], now: () => Date): void {
   const fd = fs.openSync(target, 'w', 0o600)
   try {
-    const out = new Rewriter((text) => writeAll(fd, Buffer.from(text)), now)
+    const lost = damage.flatMap((one) => (one.lost === undefined ? [] : [one.lost]))
+    const out = new Rewriter((text) => writeAll(fd, Buffer.from(text)), lost[0]?.from, now)
     examine(file, (line) => out.add(line))
-    out.flush()
+    out.finish(Math.max(0, ...lost.map((one) => one.to)))
     fs.fsyncSync(fd)
   } finally {
     fs.closeSync(fd)
   }
 }
 
-/** Keeps the bytes that a repair leaves out, each stretch under a name with its offset. */
-export function keepCut(file: string, damage: readonly Damage[], nameOf: (offset: number) => string): string[] {
-  const fd = fs.openSync(file, 'r')
-  const { size } = fs.fstatSync(fd)
-  const cut: string[] = []
-  try {
-    for (const { offset, length, kind } of damage) {
-      if (length === 0 || (kind === 'batch' && offset + length < size)) continue
-      const bytes = Buffer.alloc(length)
-      fs.readSync(fd, bytes, 0, length, offset)
-      const target = nameOf(offset)
-      const out = fs.openSync(target, 'wx', 0o600)
-      try {
-        writeAll(out, bytes)
-        fs.fsyncSync(out)
-      } finally {
-        fs.closeSync(out)
-      }
-      cut.push(target)
-    }
-  } finally {
-    fs.closeSync(fd)
-  }
-  for (const folder of new Set(cut.map((each) => path.dirname(each)))) syncFolder(folder)
-  return cut
-}
-
 /** Seals lines anew as they come, fills gaps, and keeps batch marks only where the batch is whole. */
 class Rewriter {
   readonly #write: (text: string) => void
   readonly #now: () => Date
+  readonly #firstLost: number | undefined
   #at: Position | undefined
-  #held: { prepared: Prepared; size: number }[] = []
+  #batch: Line[] = []
 
-  constructor(write: (text: string) => void, now: () => Date) {
+  constructor(write: (text: string) => void, firstLost: number | undefined, now: () => Date) {
     this.#write = write
+    this.#firstLost = firstLost
     this.#now = now
   }
 
   add(line: Line): void {
-    this.#at ??= { ...origin, id: line.id - 1 }
-    for (let lost = this.#at.id + this.#held.length + 1; lost < line.id; lost++) {
-      const size = this.#held[0]?.size ?? 1
-      this.#take(this.#tombstone(lost), size, this.#held.length)
-    }
-    const { id: _id, ...draft } = parseLine(line)
-    const [prepared] = prepare([draft], this.#now)
-    this.#take(prepared!, line.batch?.[1] ?? 1, line.batch?.[0] ?? 0)
+    const [index, size] = line.batch ?? [0, 1]
+    const previous = this.#batch.at(-1)
+    if (index !== this.#batch.length || (previous !== undefined && line.id !== previous.id + 1)) this.#flush()
+    this.#fillUpTo(line.id - 1 - this.#batch.length)
+    this.#batch.push(line)
+    if (index !== this.#batch.length - 1) this.#flush()
+    else if (this.#batch.length === size) this.#out(this.#batch.splice(0).map(asPrepared))
   }
 
-  flush(): void {
-    for (const { prepared } of this.#held.splice(0)) this.#out([prepared])
+  /** Writes what is held, and a note for each lost entry up to that id. */
+  finish(lastLost: number): void {
+    this.#flush()
+    this.#fillUpTo(lastLost)
   }
 
-  #take(prepared: Prepared, size: number, index: number): void {
-    if (index !== this.#held.length || (this.#held[0]?.size ?? size) !== size) this.flush()
-    if (size === 1 || index !== this.#held.length) return this.#out([prepared])
-    this.#held.push({ prepared, size })
-    if (this.#held.length === size) this.#out(this.#held.splice(0).map((each) => each.prepared))
+  #flush(): void {
+    for (const line of this.#batch.splice(0)) this.#out([asPrepared(line)])
+  }
+
+  #fillUpTo(id: number): void {
+    this.#at ??= { ...origin, id: Math.min(id, (this.#firstLost ?? id + 1) - 1) }
+    while (this.#at.id < id) this.#out([this.#tombstone(this.#at.id + 1)])
   }
 
   #out(batch: readonly Prepared[]): void {
@@ -119,4 +104,10 @@ class Rewriter {
     const payload = { kind: 'damaged', message }
     return prepare([{ kind: 'error', payload, meta: { context: false } }], this.#now)[0]!
   }
+}
+
+/** As it stands, not parsed and printed again: a repair has no opinion on what is sound. */
+function asPrepared(line: Line): Prepared {
+  const rest = restOf(line)
+  return { rest, bytes: Buffer.byteLength(rest), kind: '', anchor: undefined, key: undefined, idempotency: undefined }
 }

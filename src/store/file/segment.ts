@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import type { Damage } from '../store.ts'
 import type { Place } from './batch.ts'
 import { IndexFile } from './index-file.ts'
+import { damagedError } from './damage.ts'
 import { IndexTable, markEvery, type Row, type RowKind } from './index-table.ts'
 import { claimedCrc, hasKind, kindMark, type Line, parseLine, verified } from './line.ts'
 import { origin, type Position, Scan } from './scan.ts'
@@ -34,6 +35,8 @@ export class Segment {
   /** Damage in the part that was read here, behind the last mark; earlier damage shows when it is read. */
   damage: Damage[] = []
   readonly #fd: number
+  /** Up to where the bytes are accounted for: `at`, or the end of damaged lines behind it. */
+  #end = 0
   #users = 1
   #indexed = 0
   #fingerprint = 0
@@ -64,35 +67,30 @@ export class Segment {
     this.#load()
   }
 
-  /** The descriptor stays until the last reader is done with it: a number that is used again would read another file. */
+  /** Keeps the file open for a reader until its own `close`: a descriptor that is used again would read another file. */
+  hold(): this {
+    this.#users++
+    return this
+  }
+
   close(): void {
     if (--this.#users === 0) fs.closeSync(this.#fd)
   }
 
-  get fingerprint(): number {
-    return this.#fingerprint
-  }
-
   #load(): void {
-    const first = this.#readLine(0)
-    this.#fingerprint = first === undefined ? 0 : (claimedCrc(first) ?? 0)
+    this.firstId = 0
+    this.damage = []
+    this.tail = undefined
+    this.#readFirst()
     const stored = this.index.load(this.#fingerprint, (mark) => this.#endsAt(mark))
-    if (stored === undefined) this.#restart()
-    else {
-      this.#indexed = stored.marks.length
-      this.table = stored
-      this.at = { ...stored.marks.at(-1)! }
-    }
-    this.catchUp()
-    const line = first && verified(first, 0, 0)
-    this.firstId = line?.id ?? (this.at.offset === 0 ? 0 : 1)
-  }
-
-  #restart(): void {
-    this.table = new IndexTable()
-    this.table.mark(origin)
-    this.at = { ...origin }
+    this.#indexed = stored?.marks.length ?? 0
+    this.table = stored ?? new IndexTable()
+    if (stored === undefined) this.table.mark(origin)
+    this.at = { ...this.table.marks.at(-1)! }
+    this.#end = this.at.offset
     this.#recent.clear()
+    this.catchUp()
+    if (this.firstId === 0 && this.at.id > 0) this.#readFirst()
   }
 
   /** Whether the tape still has, right before that position, the line the index says. */
@@ -109,22 +107,34 @@ export class Segment {
       this.tail = undefined
       return
     }
-    if (size < this.at.offset) {
-      // Shortened from outside: what the index knows may be gone.
-      this.#restart()
-    }
+    // Shortened from outside: what is known of it may be gone.
+    if (size < this.at.offset) return this.#load()
+    const start = this.at.offset
     const scan = new Scan(this.path, this.at, (line) => this.#learn(line, factsOf(line)))
-    for (const chunk of chunksOf(this.#fd, this.at.offset, size)) scan.push(chunk)
+    for (const chunk of chunksOf(this.#fd, start, size)) scan.push(chunk)
     this.tail = scan.finish()
-    this.damage = [...this.damage.filter((known) => known.offset < this.at.offset), ...scan.damage]
+    this.damage = [...this.damage.filter((known) => known.offset < start), ...scan.damage]
     this.at = { ...scan.at }
-    if (this.firstId === 0 && this.at.id > 0) this.#adoptFirst()
+    this.#end = this.tail?.offset ?? size
+    if (this.firstId === 0 && this.at.id > 0) this.#readFirst()
   }
 
-  #adoptFirst(): void {
+  /** Whether a line ends right before that offset, as it should. */
+  endsWithNewline(offset: number): boolean {
+    return offset === 0 || this.#read(offset - 1, offset)[0] === 0x0a
+  }
+
+  /** What the first line says: the id the segment begins with, and what tells it from others. */
+  #readFirst(): void {
     const first = this.#readLine(0)
-    this.#fingerprint = first === undefined ? 0 : (claimedCrc(first) ?? 0)
-    this.firstId = (first && verified(first, 0, 0)?.id) ?? 1
+    this.#fingerprint = (first && claimedCrc(first)) ?? 0
+    this.firstId = (first && verified(first, 0, 0)?.id) ?? 0
+    if (this.firstId > 0 || this.at === undefined) return
+    let lost: Damage['lost']
+    for (const line of this.lines(0, Number.MAX_SAFE_INTEGER, (damage) => (lost ??= damage.lost))) {
+      this.firstId = lost?.from ?? line.id
+      return
+    }
   }
 
   /** Takes in a line that was just made durable by us, without reading it back. */
@@ -136,9 +146,10 @@ export class Segment {
     }
     this.#learn(line, facts)
     this.at = { offset: line.end, id: line.id, crc: line.crc }
+    this.#end = line.end
   }
 
-  #learn(line: Omit<Place, 'end'>, facts: Facts): void {
+  #learn(line: Place, facts: Facts): void {
     const startsBatch = line.batch === undefined || line.batch[0] === 0
     const chained = !Number.isNaN(line.prev)
     if (startsBatch && chained && line.offset - this.table.marks.at(-1)!.offset >= markEvery) {
@@ -157,6 +168,16 @@ export class Segment {
     this.#recent.set(key, id)
   }
 
+  /** The last id that was ever written here, as far as can be told. */
+  get lastId(): number {
+    return Math.max(this.at.id, ...this.damage.map((damage) => damage.lost?.to ?? 0))
+  }
+
+  /** Makes durable what a dead writer may have left unsynced. */
+  sync(): void {
+    fs.fdatasyncSync(this.#fd)
+  }
+
   /** How many marks the stored index had. */
   get indexed(): number {
     return this.#indexed
@@ -170,50 +191,84 @@ export class Segment {
   latestId(key: string): number {
     const known = this.#recent.get(key)
     if (known !== undefined) return known
-    const id = this.find('key', key)?.id ?? 0
+    const id = this.newest('key', key)?.id ?? 0
     this.#remember(key, id)
     return id
   }
 
-  /** The newest line with that anchor name, key or idempotency value, among those `accept` takes. */
-  find(kind: RowKind, name: string, accept: (id: number) => boolean = () => true): Line | undefined {
-    for (const row of this.table.candidates(kind, name)) {
-      if (!accept(row.id)) continue
-      const line = this.lineOf(row)
-      if (line !== undefined && factsOf(line)[kind] === name) return line
-    }
-    return undefined
+  /** The newest line with that anchor name, key or idempotency value. */
+  newest(kind: RowKind, name: string): Line | undefined {
+    const [line] = this.named(kind, name)
+    return line
   }
 
-  lineOf(row: Row): Line | undefined {
+  /** The lines with that anchor name, key or idempotency value, newest first. One that is damaged is an error. */
+  *named(kind: RowKind, name: string, accept: (id: number) => boolean = () => true): Generator<Line> {
+    for (const row of this.table.candidates(kind, name)) {
+      if (!accept(row.id)) continue
+      const line = this.#lineOf(row)
+      if (factsOf(line)[kind] === name) yield line
+    }
+  }
+
+  /** The anchors, newest first. One that is damaged is an error. */
+  *anchors(accept: (id: number) => boolean = () => true): Generator<Line> {
+    for (let i = this.table.anchors.length - 1; i >= 0; i--) {
+      const row = this.table.row(this.table.anchors[i]!)
+      if (accept(row.id)) yield this.#lineOf(row)
+    }
+  }
+
+  /** Throws if entries between the bounds are known to be lost: an answer from the index might be another with them. */
+  assertWhole(after: number, before = Number.MAX_SAFE_INTEGER): void {
+    for (const damage of this.damage) {
+      if (damage.lost !== undefined && damage.lost.to > after && damage.lost.from < before) throw damagedError(damage)
+    }
+  }
+
+  #lineOf(row: Row): Line {
     const bytes = this.#readLine(row.offset)
     const line = bytes && verified(bytes, row.offset, row.prev)
     if (line?.id === row.id) return line
     // Damaged, or behind damage and so without a known seed: let the scan from the last mark decide.
-    return [...this.lines(row.id - 1, row.id + 1)][0]
+    const damage: Damage[] = []
+    for (const found of this.lines(row.id - 1, row.id + 1, (one) => damage.push(one))) return found
+    const message = `entry ${row.id} is not where the index says`
+    const last = damage.at(-1) ?? {
+      kind: 'gap',
+      file: this.index.path,
+      offset: row.offset,
+      length: 0,
+      lost: undefined,
+      message,
+    }
+    throw damagedError(last)
   }
 
-  /** The lines with ids between the bounds, both exclusive, as known at the last look. */
-  *lines(after: number, before: number, onDamage?: (damage: Damage) => void): Generator<Line> {
-    const from = this.startOf(after)
-    yield* this.#stretch(from, this.at.offset, after, before, onDamage)
+  /** The lines with ids between the bounds, both exclusive, as known when called. */
+  lines(after: number, before: number, onDamage?: (damage: Damage) => void): Generator<Line> {
+    return this.#stretch(this.startOf(after), this.#end, { after, before, onDamage })
   }
 
   /** The same, newest first. */
-  *linesBackward(after: number, before: number, onDamage?: (damage: Damage) => void): Generator<Line> {
-    let end = this.at.offset
-    for (let i = this.table.marks.length - 1; i >= 0; i--) {
-      const mark = this.table.marks[i]!
-      if (mark.id + 1 >= before && mark.offset > 0) {
-        end = mark.offset
-        continue
+  linesBackward(after: number, before: number, onDamage?: (damage: Damage) => void): Generator<Line> {
+    return this.#backward(this.table.marks.length - 1, this.#end, { after, before, onDamage })
+  }
+
+  *#backward(newest: number, end: number, range: Bounds): Generator<Line> {
+    const { marks } = this.table
+    let next: Position | undefined
+    for (let i = newest; i >= 0; i--) {
+      const mark = marks[i]!
+      if (mark.id + 1 < range.before || mark.offset === 0) {
+        const found: Damage[] = []
+        const onDamage = (damage: Damage) => found.push(damage)
+        const lines = [...this.#stretch(mark, next?.offset ?? end, { ...range, onDamage }, next)]
+        for (const damage of found.reverse()) range.onDamage?.(damage)
+        yield* lines.reverse()
+        if (mark.id <= range.after) return
       }
-      const found: Damage[] = []
-      const lines = [...this.#stretch(mark, end, after, before, (damage) => found.push(damage))]
-      for (const damage of found.reverse()) onDamage?.(damage)
-      yield* lines.reverse()
-      if (mark.id <= after) return
-      end = mark.offset
+      next = mark
     }
   }
 
@@ -222,33 +277,34 @@ export class Segment {
     return this.table.markBefore((mark) => mark.id <= after) ?? origin
   }
 
-  *#stretch(
-    from: Position,
-    end: number,
-    after: number,
-    before: number,
-    onDamage?: (damage: Damage) => void,
-  ): Generator<Line> {
-    this.#users++
-    try {
-      let found: Line[] = []
-      const scan = new Scan(this.path, from, (line) => {
-        if (line.id > after && line.id < before) found.push(line)
-      })
-      let reported = 0
-      for (const chunk of chunksOf(this.#fd, from.offset, end)) {
-        scan.push(chunk)
-        for (; reported < scan.damage.length; reported++) onDamage?.(scan.damage[reported]!)
-        yield* found
-        found = []
-        if (scan.at.id >= before - 1) return
+  /** The lines from a mark on; `next` is the mark at its end, unless that is the end of the file. */
+  *#stretch(from: Position, end: number, { after, before, onDamage }: Bounds, next?: Position): Generator<Line> {
+    let found: Line[] = []
+    let begun = Number.MAX_SAFE_INTEGER
+    const scan = new Scan(this.path, from, (line) => {
+      if (line.id <= after || line.id >= before) return
+      begun = Math.min(begun, line.offset)
+      found.push(line)
+    })
+    let reported = 0
+    const report = () => {
+      for (; reported < scan.damage.length; reported++) {
+        const damage = scan.damage[reported]!
+        const { lost, offset } = damage
+        // A stretch begins at a mark: what is damaged before the lines asked for is none of the reader's business.
+        if (lost === undefined ? offset >= begun : lost.to > after && lost.from < before) onDamage?.(damage)
       }
-      scan.finish()
-      for (; reported < scan.damage.length; reported++) onDamage?.(scan.damage[reported]!)
-      yield* found
-    } finally {
-      this.close()
     }
+    for (const chunk of chunksOf(this.#fd, from.offset, end)) {
+      scan.push(chunk)
+      report()
+      yield* found
+      found = []
+      if (scan.at.id >= before - 1) return
+    }
+    scan.finish(next)
+    report()
+    yield* found
   }
 
   /** The bytes of the line that begins there, without its newline; undefined at or past the end. */
@@ -267,14 +323,21 @@ export class Segment {
   }
 }
 
-export function factsOf(line: Line): Facts {
+interface Bounds {
+  readonly after: number
+  readonly before: number
+  readonly onDamage?: ((damage: Damage) => void) | undefined
+}
+
+function factsOf(line: Line): Facts {
   const isAnchor = hasKind(line, anchorMark)
   if (!isAnchor && !line.bytes.includes(keyMember) && !line.bytes.includes(idempotencyMember)) return {}
   const { payload, meta } = parseLine(line)
+  const word = (value: unknown) => (typeof value === 'string' ? value : undefined)
   return {
-    anchor: isAnchor ? (payload as { name: string }).name : undefined,
-    key: meta?.key,
-    idempotency: meta?.idempotency,
+    anchor: isAnchor ? word((payload as { name?: unknown } | null)?.name) : undefined,
+    key: word(meta?.key),
+    idempotency: word(meta?.idempotency),
   }
 }
 

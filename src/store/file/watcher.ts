@@ -49,6 +49,6 @@ export class Watcher {
   }
 
   #tellAll(): void {
-    for (const file of [...this.#listeners.keys()]) this.changed(file)
+    for (const file of this.#listeners.keys()) this.changed(file)
   }
 }

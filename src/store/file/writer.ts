@@ -5,27 +5,24 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { BatonError, ConflictError, DamagedError, StorageError, UnknownOutcomeError } from '../../errors.ts'
-import { asEntry, type Prepared } from '../draft.ts'
+import { StorageError, UnknownOutcomeError } from '../../errors.ts'
+import type { Prepared } from '../draft.ts'
 import type { Entry } from '../entry.ts'
 import type { Expect } from '../store.ts'
-import { layOut, type Place } from './batch.ts'
+import { keepCut } from './cut.ts'
+import { damagedError } from './damage.ts'
 import { syncFolder, writeAll } from './durable.ts'
+import { type Append, type Outcome, type Placed, placeGroup, settle } from './group.ts'
 import type { Layout, TapePaths } from './layout.ts'
-import { parseLine } from './line.ts'
 import { Lock } from './lock.ts'
-import { origin, type Position } from './scan.ts'
+import type { Openings } from './openings.ts'
+import { origin } from './scan.ts'
 import { Segment } from './segment.ts'
+import { asStorageError } from './storage-error.ts'
 
 const fdatasync = promisify(fs.fdatasync)
 const groupBytes = 4 * 1024 * 1024
-
-interface Append {
-  readonly prepared: readonly Prepared[]
-  readonly expect: Expect | undefined
-  readonly resolve: (entries: Entry[]) => void
-  readonly reject: (error: unknown) => void
-}
+const nothingWritten: Outcome = { kept: 0, isSynced: true, failure: undefined }
 
 /** Work that needs the tape for itself: archive, repair, the arrival of a new tape. */
 interface Exclusive {
@@ -35,19 +32,12 @@ interface Exclusive {
   readonly reject: (error: unknown) => void
 }
 
-interface Placed {
-  readonly append: Append
-  readonly places: readonly Place[]
-  readonly entries: Entry[]
-  /** Where the batch ends within the bytes of its group. */
-  readonly end: number
-}
-
 export interface WriterOptions {
   readonly layout: Layout
   readonly now: () => Date
   /** How long to wait for another process, in milliseconds. */
   readonly patience: number
+  readonly openings: Openings
   /** The highest id in the archives of the tape, for a tape that has no current segment. */
   readonly archivedUpTo: () => number
   readonly onCommit: () => void
@@ -61,10 +51,9 @@ export class Writer {
   readonly #lock: Lock
   #fd: number | undefined
   #queue: (Append | Exclusive)[] = []
-  #running = false
+  #running: Promise<void> | undefined
   #committing = false
   #poison: UnknownOutcomeError | undefined
-  #idle: (() => void)[] = []
 
   constructor(tape: string, options: WriterOptions) {
     this.tape = tape
@@ -82,10 +71,6 @@ export class Writer {
     return new Promise((resolve, reject) => this.#enqueue({ work: () => resolve(work()), damaged, reject }))
   }
 
-  get isBusy(): boolean {
-    return this.#running
-  }
-
   /** While a group is written but not yet durable. */
   get isCommitting(): boolean {
     return this.#committing
@@ -97,9 +82,10 @@ export class Writer {
 
   /** Resolves when nothing is waiting to be written. */
   async idle(): Promise<void> {
-    if (this.#running) await new Promise<void>((resolve) => this.#idle.push(resolve))
+    await this.#running
   }
 
+  /** Lets go of the files; the next append opens them again. */
   close(): void {
     this.#forget()
     this.#lock.close()
@@ -115,21 +101,25 @@ export class Writer {
 
   #enqueue(item: Append | Exclusive): void {
     this.#queue.push(item)
-    if (this.#running) return
-    this.#running = true
-    // Whoever is ready in this turn of the loop gets into the first group.
-    setImmediate(() => void this.#run())
+    this.#running ??= this.#run()
   }
 
   async #run(): Promise<void> {
+    const { openings } = this.#options
+    await openings.enter(this)
+    // Whoever is ready in this turn of the loop gets into the first group.
+    await nextTurn()
     while (this.#queue.length > 0) {
-      const group = this.#takeGroup()
-      const settle = await this.#locked(group)
-      settle()
-      if (this.#queue.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      const tell = await this.#locked(this.#takeGroup())
+      tell()
+      if (this.#queue.length === 0) await nextTurn()
+      else if (openings.isCrowded) {
+        openings.leave(this)
+        await openings.enter(this)
+      }
     }
-    this.#running = false
-    for (const resolve of this.#idle.splice(0)) resolve()
+    this.#running = undefined
+    openings.leave(this)
   }
 
   #takeGroup(): Append[] | Exclusive {
@@ -152,7 +142,8 @@ export class Writer {
   /** Does the group's work under the lock; what it returns tells the callers, once the lock is free again. */
   async #locked(group: Append[] | Exclusive): Promise<() => void> {
     const fail = (error: unknown) => () => {
-      for (const item of Array.isArray(group) ? group : [group]) item.reject(error)
+      const failure = asStorageError(error, this.paths.tape)
+      for (const item of Array.isArray(group) ? group : [group]) item.reject(failure)
     }
     try {
       if (this.#poison !== undefined) throw this.#poisoned()
@@ -161,13 +152,12 @@ export class Writer {
       return fail(error)
     }
     try {
-      const repairs = !Array.isArray(group) && group.damaged
-      this.#refresh(repairs)
+      this.#refresh(!Array.isArray(group) && group.damaged)
       if (Array.isArray(group)) return await this.#commit(group)
       group.work()
       return () => {}
     } catch (error) {
-      return fail(asStorageError(error, this.paths.tape))
+      return fail(error)
     } finally {
       this.#lock.release()
     }
@@ -175,41 +165,30 @@ export class Writer {
 
   /** Looks at the file again: another process may have written, replaced or torn it since. */
   #refresh(repairs: boolean): void {
-    const stat = fs.statSync(this.paths.tape, { throwIfNoEntry: false })
-    if (stat === undefined) return this.#forget()
-    if (stat.ino !== this.segment?.ino) {
+    const ino = fs.statSync(this.paths.tape, { throwIfNoEntry: false })?.ino
+    // Damage seen by a reader, without the lock, is looked at once more with it.
+    if (ino !== this.segment?.ino || this.segment?.damage.length !== 0) {
       this.#forget()
       this.segment = Segment.open(this.paths.tape, this.paths.index)
     } else this.segment.catchUp()
-    const segment = this.segment!
-    if (repairs) return
-    const damage = segment.damage[0]
-    if (damage !== undefined) {
-      throw new DamagedError(`${damage.file} is damaged at byte ${damage.offset}: ${damage.message}`, {
-        file: damage.file,
-        offset: damage.offset,
-        hint: `Nothing was written. See "baton tape verify ${this.tape}", then "baton tape repair ${this.tape}".`,
-      })
-    }
-    if (segment.tail !== undefined) this.#mendTail(segment)
+    if (this.segment === undefined || repairs) return
+    const [damage] = this.segment.damage
+    if (damage !== undefined) throw damagedError(damage, this.tape)
+    if (this.segment.tail !== undefined) this.#mendTail(this.segment)
   }
 
   /** Removes what a dead writer left behind the last complete batch; the bytes are kept in a side file. */
   #mendTail(segment: Segment): void {
-    const { kind, offset } = segment.tail!
+    const { offset, length } = segment.tail!
+    const { layout, now } = this.#options
     const fd = this.#writable()
-    if (kind === 'newline') {
-      writeAll(fd, Buffer.from('\n'))
-      fs.fdatasyncSync(fd)
-      segment.tail = undefined
-      return
+    if (length > 0) {
+      keepCut(layout, this.tape, this.paths.tape, offset, fs.fstatSync(fd).size, now())
+      fs.ftruncateSync(fd, offset)
     }
-    const { size } = fs.fstatSync(fd)
-    const cut = this.#options.layout.cut(this.tape, this.#options.now(), offset)
-    copyRange(this.paths.tape, offset, size, cut)
-    fs.ftruncateSync(fd, offset)
+    if (!segment.endsWithNewline(offset)) writeAll(fd, Buffer.from('\n'))
     fs.fsyncSync(fd)
-    segment.tail = undefined
+    segment.catchUp()
   }
 
   #writable(): number {
@@ -217,96 +196,34 @@ export class Writer {
     return this.#fd
   }
 
-  async #commit(group: readonly Append[]): Promise<() => void> {
-    const start = this.segment?.at ?? { ...origin, id: this.#options.archivedUpTo() }
-    const { placed, texts, settled, again } = this.#place(group, start)
-    const tell = () => {
-      for (const one of settled) one()
-      if (placed.length > 0) this.#options.onCommit()
-    }
-    if (placed.length === 0 && !again) return tell
+  async #commit(appends: readonly Append[]): Promise<() => void> {
     const isNew = this.segment === undefined
+    const at = this.segment?.at
+    const start = at === undefined || at.offset === 0 ? { ...origin, id: this.#options.archivedUpTo() } : at
+    const group = placeGroup(this.tape, appends, start, this.segment)
+    if (group.placed.length === 0 && group.repeated.length === 0) return () => settle(group, nothingWritten)
     const fd = this.#writable()
     this.segment ??= Segment.open(this.paths.tape, this.paths.index)!
-    let kept = 0
-    let failure: unknown
+    let outcome: Outcome
     this.#committing = true
     try {
-      const outcome = writeGroup(fd, Buffer.from(texts.join('')), start.offset, placed)
-      failure = outcome.error
+      const { kept, failure } = writeGroup(fd, this.paths.tape, Buffer.from(group.text), start.offset, group.placed)
       // Also for an answer from an earlier append alone: that one may have died before its sync.
-      await this.#sync(fd, isNew, group.length > 1)
-      kept = outcome.kept
-    } catch (error) {
-      failure = error
+      await this.#sync(fd, isNew, appends.length > 1)
+      outcome = { kept, isSynced: true, failure }
+    } catch (failure) {
+      outcome = { kept: 0, isSynced: false, failure }
     } finally {
       this.#committing = false
     }
-    for (const { append, places, entries } of placed.slice(0, kept)) {
+    for (const { append, places } of group.placed.slice(0, outcome.kept)) {
       append.prepared.forEach((one, i) => this.segment!.learn(places[i]!, one))
-      settled.push(() => append.resolve(entries))
     }
-    for (const { append } of placed.slice(kept)) settled.push(() => append.reject(failure))
-    if (kept > 0) this.#saveIndex()
-    return tell
-  }
-
-  /** Checks each append in order and gives ids to those that pass; the others are settled. */
-  #place(group: readonly Append[], start: Position) {
-    const texts: string[] = []
-    const placed: Placed[] = []
-    const settled: (() => void)[] = []
-    const keys = new Map<string, number>()
-    const repeats = new Map<string, Entry[]>()
-    let at = start
-    let again = false
-    for (const append of group) {
-      const { prepared, expect } = append
-      const repeated = prepared[0]!.idempotency
-      const before = repeated === undefined ? undefined : (repeats.get(repeated) ?? this.#written(repeated))
-      if (before !== undefined) {
-        again = true
-        settled.push(() => append.resolve(before))
-        continue
-      }
-      const conflict = expect === undefined ? undefined : this.#conflict(expect, at.id, keys)
-      if (conflict !== undefined) {
-        settled.push(() => append.reject(conflict))
-        continue
-      }
-      const { text, places, end } = layOut(prepared, at)
-      const entries = prepared.map((one, i) => asEntry(places[i]!.id, one))
-      prepared.forEach((one, i) => one.key !== undefined && keys.set(one.key, places[i]!.id))
-      if (repeated !== undefined) repeats.set(repeated, entries)
-      texts.push(text)
-      placed.push({ append, places, entries, end: end.offset - start.offset })
-      at = end
+    if (outcome.kept > 0) this.#saveIndex()
+    return () => {
+      settle(group, outcome)
+      if (outcome.kept > 0) this.#options.onCommit()
     }
-    return { placed, texts, settled, again }
-  }
-
-  #conflict(expect: Expect, lastId: number, keys: ReadonlyMap<string, number>): ConflictError | undefined {
-    if (typeof expect === 'number') {
-      if (expect === lastId) return undefined
-      return new ConflictError(`${this.tape} is at entry ${lastId}, not ${expect}`, {
-        expected: expect,
-        actual: lastId,
-      })
-    }
-    const actual = keys.get(expect.key) ?? this.segment?.latestId(expect.key) ?? 0
-    if (expect.id === actual) return undefined
-    return new ConflictError(`The last "${expect.key}" of ${this.tape} is entry ${actual}, not ${expect.id}`, {
-      expected: expect.id,
-      actual,
-    })
-  }
-
-  /** What an earlier append with that idempotency value wrote. */
-  #written(idempotency: string): Entry[] | undefined {
-    const first = this.segment?.find('idempotency', idempotency)
-    if (first === undefined) return undefined
-    const size = first.batch?.[1] ?? 1
-    return Array.from(this.segment!.lines(first.id - 1, first.id + size), parseLine)
   }
 
   async #sync(fd: number, isNew: boolean, inPool: boolean): Promise<void> {
@@ -346,66 +263,40 @@ export class Writer {
   }
 
   /** Puts the prepared next segment in place of the current one, which is reopened at the next look. */
-  adopt(next: string): void {
+  readonly adopt = (next: string): void => {
     fs.renameSync(next, this.paths.tape)
     syncFolder(path.dirname(this.paths.tape))
     this.#forget()
   }
 }
 
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
 /** Writes a group. When the disk is full in the middle, whole batches stay and the rest is taken back. */
 function writeGroup(
   fd: number,
+  file: string,
   bytes: Buffer,
   start: number,
   placed: readonly Placed[],
-): { kept: number; error?: unknown } {
+): { kept: number; failure: unknown } {
   let written = 0
   try {
     while (written < bytes.length) written += fs.writeSync(fd, bytes, written)
-    return { kept: placed.length }
+    return { kept: placed.length, failure: undefined }
   } catch (error) {
     const kept = placed.filter((batch) => batch.end <= written).length
     try {
       fs.ftruncateSync(fd, start + (kept === 0 ? 0 : placed[kept - 1]!.end))
     } catch (cause) {
-      throw new UnknownOutcomeError(`A write failed and could not be taken back: ${String(cause)}`, { cause: error })
+      const hint = 'It may or may not be there. Look at the tape, and retry with the same meta.idempotency.'
+      throw new UnknownOutcomeError(`A write to ${file} failed (${String(error)}) and could not be taken back`, {
+        hint,
+        cause,
+      })
     }
-    return { kept, error: asStorageError(error, 'the tape') }
+    return { kept, failure: asStorageError(error, file) }
   }
-}
-
-function copyRange(file: string, from: number, to: number, target: string): void {
-  const bytes = Buffer.alloc(to - from)
-  const source = fs.openSync(file, 'r')
-  const fd = fs.openSync(target, 'wx', 0o600)
-  try {
-    fs.readSync(source, bytes, 0, bytes.length, from)
-    writeAll(fd, bytes)
-    fs.fsyncSync(fd)
-  } finally {
-    fs.closeSync(source)
-    fs.closeSync(fd)
-  }
-  syncFolder(path.dirname(target))
-}
-
-const hints: Record<string, string> = {
-  ENOSPC: 'The disk is full. Nothing of this batch was kept; free some space and try again.',
-  EDQUOT: 'Your quota is used up. Nothing of this batch was kept; free some space and try again.',
-  EFBIG: 'The file may not grow further (see "ulimit -f"). Nothing of this batch was kept.',
-  EROFS: 'The workspace is on a read-only file system; choose another with --workspace.',
-  EACCES: 'You have no permission here; check who owns the workspace, or choose another with --workspace.',
-  EPERM: 'You have no permission here; check who owns the workspace, or choose another with --workspace.',
-}
-
-export function asStorageError(error: unknown, where: string): unknown {
-  if (BatonError.is(error) || !(error instanceof Error)) return error
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === undefined) return error
-  const hint = hints[code]
-  return new StorageError(
-    `Cannot write ${where}: ${message}`,
-    hint === undefined ? { cause: error } : { hint, cause: error },
-  )
 }

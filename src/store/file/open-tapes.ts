@@ -1,0 +1,96 @@
+// The tapes that this process has open, for reading and for writing.
+
+import fs from 'node:fs'
+import { archivesOf } from './archives.ts'
+import type { Layout } from './layout.ts'
+import { type Opening, Openings } from './openings.ts'
+import { Segment } from './segment.ts'
+import { asStorageError } from './storage-error.ts'
+import { Writer } from './writer.ts'
+
+export interface OpenTapesOptions {
+  readonly now: () => Date
+  readonly patience: number
+  /** Called with the file of a tape that this process has written to. */
+  readonly onCommit: (file: string) => void
+}
+
+interface Reader extends Opening {
+  readonly segment: Segment
+}
+
+export class OpenTapes {
+  readonly #layout: Layout
+  readonly #options: OpenTapesOptions
+  readonly #openings = new Openings()
+  readonly #writers = new Map<string, Writer>()
+  readonly #readers = new Map<string, Reader>()
+
+  constructor(layout: Layout, options: OpenTapesOptions) {
+    this.#layout = layout
+    this.#options = options
+  }
+
+  /** The current segment of a tape, up to date, or undefined if there is no such tape. */
+  segment(tape: string): Segment | undefined {
+    const paths = this.#layout.of(tape)
+    try {
+      const ino = fs.statSync(paths.tape, { throwIfNoEntry: false })?.ino
+      if (ino === undefined) return undefined
+      const writer = this.#writers.get(tape)
+      if (writer?.segment?.ino === ino) {
+        // What this process is still syncing does not count yet.
+        if (!writer.isCommitting) writer.segment.catchUp()
+        return writer.segment
+      }
+      const reader = this.#readers.get(tape)
+      if (reader?.segment.ino === ino) {
+        reader.segment.catchUp()
+        this.#openings.touch(reader)
+        return reader.segment
+      }
+      reader?.close()
+      return this.#read(tape, Segment.open(paths.tape, paths.index))
+    } catch (error) {
+      throw asStorageError(error, paths.tape)
+    }
+  }
+
+  #read(tape: string, segment: Segment | undefined): Segment | undefined {
+    if (segment === undefined) return undefined
+    const reader: Reader = {
+      segment,
+      close: () => {
+        segment.close()
+        this.#readers.delete(tape)
+        this.#openings.forget(reader)
+      },
+    }
+    this.#readers.set(tape, reader)
+    this.#openings.touch(reader)
+    return segment
+  }
+
+  writer(tape: string): Writer {
+    const known = this.#writers.get(tape)
+    if (known !== undefined) return known
+    const writer = new Writer(tape, {
+      layout: this.#layout,
+      now: this.#options.now,
+      patience: this.#options.patience,
+      openings: this.#openings,
+      archivedUpTo: () => archivesOf(this.#layout, tape).at(-1)?.lastId ?? 0,
+      onCommit: () => this.#options.onCommit(writer.paths.tape),
+    })
+    this.#writers.set(tape, writer)
+    return writer
+  }
+
+  /** Waits for what is being written, then closes everything. */
+  async close(): Promise<void> {
+    for (const writer of this.#writers.values()) await writer.idle()
+    for (const writer of this.#writers.values()) writer.close()
+    for (const reader of this.#readers.values()) reader.close()
+    this.#writers.clear()
+  }
+}

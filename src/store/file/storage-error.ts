@@ -1,0 +1,26 @@
+// What the operating system refused, in words a reader can act on.
+
+import { BatonError, StorageError } from '../../errors.ts'
+
+const hints: Record<string, string> = {
+  ENOSPC: 'The disk is full. Nothing of this was kept; free some space and try again.',
+  EDQUOT: 'Your quota is used up. Nothing of this was kept; free some space and try again.',
+  EFBIG: 'The file may not grow further (see "ulimit -f"). Nothing of this was kept.',
+  EROFS: 'The workspace is on a read-only file system; choose another with --workspace.',
+  EACCES: 'You have no permission here; check who owns the workspace, or choose another with --workspace.',
+  EPERM: 'You have no permission here; check who owns the workspace, or choose another with --workspace.',
+  ENOTDIR: 'A part of that path is a file; choose another folder with --workspace.',
+  EMFILE: 'Too many files are open (see "ulimit -n").',
+  EIO: 'The disk reports an error; check it before you go on.',
+}
+
+export function asStorageError(error: unknown, where: string): unknown {
+  if (BatonError.is(error) || !(error instanceof Error)) return error
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error
+  const hint = hints[code]
+  return new StorageError(
+    `Cannot use ${where}: ${message}`,
+    hint === undefined ? { cause: error } : { hint, cause: error },
+  )
+}
