@@ -1,0 +1,206 @@
+// Takes secrets out of a text and says what kind each was. The rules are secretlint's, and our own for what they leave
+// out. secretlint takes quadratic time in its findings and can overflow on odd input, so it is given one window at a
+// time; where it fails, the window goes rather than the secret.
+
+import { clean } from './clean.ts'
+import { findSecrets, type Found } from './secrets.ts'
+
+export interface Redacted {
+  readonly text: string
+  /** Kinds of what was taken out, and how many of each. */
+  readonly kinds: ReadonlyMap<string, number>
+}
+
+type FindRules = (text: string) => Promise<Found[]>
+
+/** Long enough for any secret but a private key, which is found without windows. */
+const overlap = 4_096
+const windowSize = 65_536
+
+/** The text without its secrets, escape sequences and control characters. */
+export async function redact(text: string): Promise<Redacted> {
+  const { texts, kinds } = await redactAll([text])
+  return { text: texts[0]!, kinds }
+}
+
+/** A secret found in one of the texts is taken out of all of them. */
+export async function redactAll(
+  texts: readonly string[],
+): Promise<{ texts: string[]; kinds: ReadonlyMap<string, number> }> {
+  const rules = await ruleSet()
+  const cleaned = texts.map(clean)
+  const whole = cleaned.join(separator)
+  const found = merge([...(await inWindows(whole, rules)), ...findSecrets(whole)], whole)
+  const kinds = new Map<string, number>()
+  if (found.length === 0) return { texts: cleaned, kinds }
+  let out = ''
+  let from = 0
+  for (const { start, end, kind } of withRepeats(whole, found)) {
+    out += `${whole.slice(from, start)}[redacted: ${kind}]`
+    from = end
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+  }
+  return { texts: (out + whole.slice(from)).split(separator), kinds }
+}
+
+/** Every string of a JSON value, keys aside, without its secrets. */
+export async function redactValue<T>(value: T): Promise<{ value: T; kinds: ReadonlyMap<string, number> }> {
+  const strings: string[] = []
+  mapStrings(value, (text) => {
+    strings.push(text)
+    return text
+  })
+  const { texts, kinds } = await redactAll(strings)
+  let next = 0
+  return { value: mapStrings(value, () => texts[next++]!) as T, kinds }
+}
+
+function mapStrings(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map((one) => mapStrings(one, change))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapStrings(one, change)]))
+}
+
+/** Cannot be in a cleaned text, and no secret reaches across it. */
+const separator = '\n\u0000\n'
+
+async function inWindows(text: string, rules: FindRules): Promise<Found[]> {
+  const found: Found[] = []
+  for (let at = 0; at < text.length; at += windowSize - overlap) {
+    found.push(...(await inWindow(text, at, Math.min(text.length, at + windowSize), rules)))
+    if (at + windowSize >= text.length) break
+  }
+  return found
+}
+
+async function inWindow(text: string, start: number, end: number, rules: FindRules): Promise<Found[]> {
+  try {
+    const found = await rules(text.slice(start, end))
+    return found.map((one) => ({ start: start + one.start, end: start + one.end, kind: one.kind }))
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    if (end - start <= overlap) return [{ start, end, kind: 'text that could not be searched for secrets' }]
+    const middle = Math.floor((start + end) / 2)
+    const half = Math.floor(Math.min(overlap, end - start) / 4)
+    const first = await inWindow(text, start, middle + half, rules)
+    return [...first, ...(await inWindow(text, middle - half, end, rules))]
+  }
+}
+
+function merge(found: Found[], text: string): Found[] {
+  found.sort((a, b) => a.start - b.start || b.end - a.end)
+  const merged: Found[] = []
+  for (const one of found) {
+    const last = merged.at(-1)
+    if (last !== undefined && one.start < last.end) {
+      if (one.end > last.end) merged[merged.length - 1] = { ...last, end: one.end }
+    } else if (one.end > one.start) merged.push(one)
+  }
+  // A text is never eaten together with the next one.
+  return merged.flatMap((one) => splitAtSeparator(one, text))
+}
+
+function splitAtSeparator(one: Found, text: string): Found[] {
+  const at = text.slice(one.start, one.end).indexOf(separator)
+  if (at < 0) return [one]
+  const rest = { ...one, start: one.start + at + separator.length }
+  return [
+    ...(at > 0 ? [{ ...one, end: one.start + at }] : []),
+    ...(rest.end > rest.start ? splitAtSeparator(rest, text) : []),
+  ]
+}
+
+/** The same secrets where nothing around them gave them away. */
+function withRepeats(text: string, found: readonly Found[]): Found[] {
+  const kinds = new Map<string, string>()
+  for (const { start, end, kind } of found)
+    if (end - start >= 8 && end - start <= 400) kinds.set(text.slice(start, end), kind)
+  // More than these are the rows of a dump rather than something quoted again.
+  const values = [...kinds.keys()].slice(0, 100)
+  if (values.length === 0) return [...found]
+  const all = [...found]
+  for (const value of values) {
+    for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + value.length)) {
+      all.push({ start: at, end: at + value.length, kind: kinds.get(value)! })
+    }
+  }
+  return merge(all, text)
+}
+
+let loaded: Promise<FindRules> | undefined
+
+/** Loads secretlint when the first text is redacted. */
+function ruleSet(): Promise<FindRules> {
+  loaded ??= load()
+  return loaded
+}
+
+async function load(): Promise<FindRules> {
+  const [{ lintSource }, preset] = await Promise.all([
+    import('@secretlint/core'),
+    import('@secretlint/secretlint-rule-preset-recommend'),
+  ])
+  const config: Parameters<typeof lintSource>[0]['options']['config'] = {
+    rules: [
+      {
+        id: '@secretlint/secretlint-rule-preset-recommend',
+        rule: preset.creator,
+        // A comment in the text must not switch the search off.
+        rules: [{ id: '@secretlint/secretlint-rule-filter-comments', disabled: true }],
+      },
+    ],
+  }
+  return async (content) => {
+    const { messages } = await lintSource({
+      source: { filePath: 'text.md', content, ext: '.md', contentType: 'text' },
+      options: { config, locale: 'en', noPhysicFilePath: true },
+    })
+    return messages.flatMap((message) => {
+      if (message.type !== 'message') return []
+      return locate(
+        content,
+        message.range,
+        Object.values(message.data ?? {}),
+        kindOf(message.ruleId, message.messageId),
+      )
+    })
+  }
+}
+
+/** Some rules report the place of the assignment rather than of its value. */
+function locate(text: string, range: readonly number[], values: unknown[], kind: string): Found[] {
+  const [start = 0, end = 0] = range
+  const value = values.find(
+    (one): one is string => typeof one === 'string' && one.length >= 4 && text.includes(one, start),
+  )
+  if (value === undefined) return [{ start, end, kind }]
+  const at = text.indexOf(value, start)
+  const scheme = value.indexOf('://')
+  const host = value.lastIndexOf('@')
+  // Of an address, only who and the password.
+  if (scheme > 0 && host > scheme) return [{ start: at + scheme + 3, end: at + host, kind }]
+  return [{ start: at, end: at + value.length, kind }]
+}
+
+const kindNames: Readonly<Record<string, string>> = {
+  github: 'GitHub token',
+  npm: 'npm token',
+  slack: 'Slack token',
+  aws: 'AWS key',
+  gcp: 'Google Cloud key',
+  anthropic: 'Anthropic API key',
+  openai: 'OpenAI API key',
+  linear: 'Linear API key',
+  sendgrid: 'SendGrid key',
+  shopify: 'Shopify key',
+  privatekey: 'private key',
+  basicauth: 'basic auth',
+  '1password': '1Password token',
+  'database-connection-string': 'database password',
+}
+
+function kindOf(rule: string, message: string): string {
+  const name = rule.replace(/^.*secretlint-rule-/, '')
+  return kindNames[name] ?? `${name} ${message.toLowerCase().replace(/_/g, ' ')}`
+}
