@@ -52,13 +52,17 @@ export interface Counts {
 export interface Quote {
   readonly text: string
   readonly id: number
+  /** The text was too long for the tape: this is its preview, the whole is in the blob of this sha256. */
+  readonly blob?: string
 }
 
 export interface Instruction extends Quote {
   /** `constraint`: binds what follows (never, only, must). `correction`: takes something back. Otherwise `instruct`. */
   readonly kind: 'instruct' | 'constraint' | 'correction'
-  /** Entry of the later message that takes this one back. */
+  /** Entry of the later message that takes this one back. It is kept and marked, never dropped. */
   readonly supersededBy?: number
+  /** Sentences of it that a later message takes back, while the rest still binds. */
+  readonly amended?: readonly { readonly text: string; readonly by: number }[]
   /** Entry of the assistant's question that this message answers. */
   readonly answers?: number
 }

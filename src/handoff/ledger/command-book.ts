@@ -1,0 +1,87 @@
+// Every command that ran, once per distinct text and folder, with how often and how it ended last.
+
+import type { CommandFact, TestFact } from './facts.ts'
+import { checkKey } from './failure-book.ts'
+import { clip } from './vocabulary.ts'
+import { tailOf, type Verdict } from './verdict.ts'
+
+const MAX_COMMAND = 2_000
+
+export class CommandBook {
+  private readonly commands = new Map<string, { -readonly [key in keyof CommandFact]: CommandFact[key] }>()
+  private readonly tests = new Map<string, TestFact>()
+
+  /** A run has begun; its outcome, if any, is booked later. */
+  begin(command: string, cwd: string | undefined, id: number): void {
+    const key = commandKey(command, cwd)
+    const known = this.commands.get(key)
+    if (known) {
+      known.times += 1
+      known.lastId = id
+      known.ok = undefined
+      delete known.exit
+      return
+    }
+    this.commands.set(key, {
+      command: clip(command, MAX_COMMAND),
+      ...(command.length > MAX_COMMAND && { cut: true }),
+      ...(cwd !== undefined && cwd !== '' && { cwd }),
+      ok: undefined,
+      times: 1,
+      failed: 0,
+      firstId: id,
+      lastId: id,
+    })
+  }
+
+  end(
+    command: string,
+    cwd: string | undefined,
+    ok: boolean,
+    exit: number | undefined,
+    output: string,
+    id: number,
+  ): void {
+    const known = this.commands.get(commandKey(command, cwd))
+    if (!known) return
+    known.ok = ok
+    if (exit !== undefined) known.exit = exit
+    if (ok) return
+    known.failed += 1
+    known.failureTail = tailOf(output)
+    known.failureId = id
+  }
+
+  tested(verdict: Verdict, command: string, id: number): void {
+    const { summary, test } = verdict
+    const check = test?.check
+    if (!check?.test) return
+    const key = checkKey(check)
+    const { passed, failed, skipped, failing } = summary ?? {}
+    const times = (this.tests.get(key)?.times ?? 0) + 1
+    this.tests.set(key, {
+      runner: check.runner,
+      command: clip(command, MAX_COMMAND),
+      ...(passed !== undefined && { passed }),
+      ...(failed !== undefined && { failed }),
+      ...(skipped !== undefined && { skipped }),
+      ok: verdict.ok,
+      ...(failing !== undefined && failing.length > 0 && !verdict.ok && { failing }),
+      times,
+      id,
+    })
+  }
+
+  facts(): { commands: CommandFact[]; tests: TestFact[] } {
+    return { commands: [...this.commands.values()], tests: [...this.tests.values()] }
+  }
+}
+
+/** Long commands are told apart by their ends and length: enough for a count. */
+export function commandKey(command: string, cwd: string | undefined): string {
+  const text =
+    command.length <= MAX_COMMAND
+      ? command
+      : `${command.length}\u0000${command.slice(0, 1_000)}${command.slice(-1_000)}`
+  return `${cwd ?? '?'}\u0000${text}`
+}

@@ -1,0 +1,67 @@
+// What failed and whether it was put right. Only a later success that covers a failure resolves it: the same command, or
+// the same program on at least the same part of the work.
+
+import { covers, type Check } from './checks.ts'
+import type { Failure } from './facts.ts'
+import type { Run } from './verdict.ts'
+
+interface Open {
+  fact: { -readonly [key in keyof Failure]: Failure[key] }
+  /** What still has to succeed. */
+  waiting: Need[]
+}
+
+/** A run that must succeed, or a tool call about one of these subjects. */
+export type Need = { readonly run: Run } | { readonly subjects: readonly string[] }
+
+export class FailureBook {
+  private readonly open = new Map<string, Open>()
+  private readonly resolved: Failure[] = []
+
+  fail(key: string, failure: Omit<Failure, 'times' | 'firstId' | 'resolvedBy'>, needs: readonly Need[]): void {
+    const known = this.open.get(key)
+    if (known) {
+      const { firstId, times } = known.fact
+      known.fact = { ...failure, firstId, times: times + 1 }
+      known.waiting = [...needs]
+    } else this.open.set(key, { fact: { ...failure, firstId: failure.lastId, times: 1 }, waiting: [...needs] })
+  }
+
+  /** Books a success. */
+  succeed(runs: readonly Run[], subjects: readonly string[], id: number): void {
+    if (this.open.size === 0) return
+    for (const [key, open] of this.open) {
+      if (open.waiting.length === 0) continue
+      open.waiting = open.waiting.filter((need) =>
+        'subjects' in need
+          ? !need.subjects.some((subject) => subjects.includes(subject))
+          : !runs.some((run) => settles(run, need.run)),
+      )
+      if (open.waiting.length === 0) {
+        this.open.delete(key)
+        const { tail: _, ...fact } = open.fact
+        this.resolved.push({ ...fact, resolvedBy: id })
+      }
+    }
+  }
+
+  /** Unresolved and resolved, in the order in which they first failed. */
+  facts(): Failure[] {
+    return [...this.resolved, ...[...this.open.values()].map(({ fact }) => fact)].sort((a, b) => a.firstId - b.firstId)
+  }
+}
+
+function settles(success: Run, failure: Run): boolean {
+  if (success.key === failure.key) return true
+  return success.check !== undefined && failure.check !== undefined && covers(success.check, failure.check)
+}
+
+/** Names a failure by what failed, so that failing again is the same failure. */
+export function failureKey(runs: readonly Run[], command: string): string {
+  const [only] = runs
+  return runs.length === 1 && only ? (only.check ? checkKey(only.check) : only.key) : command
+}
+
+export function checkKey({ runner, cwd, selection, filters }: Check): string {
+  return [runner, cwd, selection.join(' '), filters.join(' ')].join('\u0000')
+}

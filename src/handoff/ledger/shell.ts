@@ -1,0 +1,517 @@
+// A reader of shell scripts, as far as a handoff needs it: which simple commands a script runs, with which words,
+// redirections and here-documents. Our own, because shell-quote knows neither here-documents nor lists, and bash-parser
+// is no longer kept. It never throws: what it cannot read becomes a word without a value.
+
+/** A word is made of text and variables; anything else that the shell would fill in makes it opaque. */
+export interface Word {
+  readonly parts: readonly (string | { readonly name: string })[]
+  readonly opaque: boolean
+  /** Has an unquoted `*`, `?`, `[` or `{`. */
+  readonly glob: boolean
+}
+
+export interface Redirect {
+  readonly op: '<' | '>' | '>>' | '<<' | '<<<' | '>&' | '<&'
+  readonly target: Word
+  /** Of a here-document. */
+  readonly body?: string
+}
+
+export type Node =
+  | {
+      readonly kind: 'simple'
+      readonly assigns: readonly Assign[]
+      readonly words: readonly Word[]
+      redirects: Redirect[]
+    }
+  | { readonly kind: 'pipeline'; readonly stages: readonly Node[] }
+  | { readonly kind: 'subshell' | 'group'; readonly body: List; redirects: Redirect[] }
+  | {
+      readonly kind: 'for'
+      readonly name: string
+      readonly items: readonly Word[]
+      readonly body: List
+      redirects: Redirect[]
+    }
+  /** if, while, until, case: whether and how often the parts run cannot be told. */
+  | { readonly kind: 'maybe'; readonly body: List; redirects: Redirect[] }
+
+export interface Assign {
+  readonly name: string
+  readonly value: Word
+}
+
+/** `next` is the operator behind an item. */
+export interface Item {
+  readonly node: Node
+  readonly next: '&&' | '||' | ';' | '&'
+}
+export type List = readonly Item[]
+
+const MAX_DEPTH = 40
+
+export function parseShell(script: string): List {
+  return new Parser(script).list([], 0)
+}
+
+const nothing: Word = { parts: [], opaque: false, glob: false }
+
+class Parser {
+  private at = 0
+  private readonly heredocs: { delimiter: string; dashed: boolean; redirect: { body?: string } }[] = []
+  private readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  /** Reads until one of `closers` stands where a command would, or the text ends. The closer is left for the caller. */
+  list(closers: readonly string[], depth: number): List {
+    const items: Item[] = []
+    for (;;) {
+      this.skipBlank(true)
+      if (this.at >= this.text.length) return items
+      const ahead = this.peekWord()
+      if (closers.includes(ahead)) return items
+      const start = this.at
+      const node = this.pipeline(closers, depth)
+      const next = this.operator()
+      if (node) items.push({ node, next })
+      // A character that starts nothing, such as a stray `)`: step over it rather than stand still.
+      if (this.at === start) this.at += 1
+    }
+  }
+
+  private pipeline(closers: readonly string[], depth: number): Node | undefined {
+    const stages: Node[] = []
+    for (;;) {
+      this.skipBlank(stages.length > 0)
+      const node = this.command(closers, depth)
+      if (node) stages.push(node)
+      this.skipBlank(false)
+      if (this.text[this.at] === '|' && this.text[this.at + 1] !== '|')
+        this.at += this.text[this.at + 1] === '&' ? 2 : 1
+      else break
+    }
+    if (stages.length < 2) return stages[0]
+    return { kind: 'pipeline', stages }
+  }
+
+  private command(closers: readonly string[], depth: number): Node | undefined {
+    const ahead = this.peekWord()
+    if (ahead === '!') {
+      this.at += 1
+      this.skipBlank(false)
+      return this.command(closers, depth)
+    }
+    if (depth >= MAX_DEPTH) {
+      this.at = this.text.length
+      return undefined
+    }
+    if (ahead === '(') {
+      this.at += 1
+      if (this.text[this.at] === '(') return this.arithmetic()
+      const body = this.list([')'], depth + 1)
+      this.accept(')')
+      return { kind: 'subshell', body, redirects: this.redirects() }
+    }
+    if (ahead === '{') {
+      this.at += 1
+      const body = this.list(['}'], depth + 1)
+      this.accept('}')
+      return { kind: 'group', body, redirects: this.redirects() }
+    }
+    if (ahead === 'for') return this.loop(depth)
+    if (ahead === 'if') return this.branches('if', ['then', 'elif', 'else', 'fi'], 'fi', depth)
+    if (ahead === 'while' || ahead === 'until') return this.branches(ahead, ['do', 'done'], 'done', depth)
+    if (ahead === 'case') return this.cases(depth)
+    if (ahead === 'function') {
+      this.accept('function')
+      this.skipBlank(false)
+      this.word()
+      return this.definition(depth)
+    }
+    return this.simple(depth)
+  }
+
+  private arithmetic(): Node {
+    const end = this.text.indexOf('))', this.at)
+    this.at = end < 0 ? this.text.length : end + 2
+    return { kind: 'simple', assigns: [], words: [], redirects: [] }
+  }
+
+  private loop(depth: number): Node {
+    this.accept('for')
+    this.skipBlank(false)
+    const name = textOf(this.word()) ?? ''
+    this.skipBlank(true)
+    const items: Word[] = []
+    if (this.peekWord() === 'in') {
+      this.accept('in')
+      for (;;) {
+        this.skipBlank(false)
+        const word = this.word()
+        if (!word) break
+        items.push(word)
+      }
+    }
+    this.list(['do'], depth + 1)
+    this.accept('do')
+    const body = this.list(['done'], depth + 1)
+    this.accept('done')
+    return { kind: 'for', name, items, body, redirects: this.redirects() }
+  }
+
+  private branches(first: string, between: readonly string[], last: string, depth: number): Node {
+    this.accept(first)
+    const body: Item[] = []
+    while (this.at < this.text.length) {
+      body.push(...this.list(between, depth + 1))
+      const word = this.peekWord()
+      if (!between.includes(word)) break
+      this.accept(word)
+      if (word === last) break
+    }
+    return { kind: 'maybe', body, redirects: this.redirects() }
+  }
+
+  /** The patterns of a `case` do not read as commands; its effects cannot be told anyway. */
+  private cases(depth: number): Node {
+    this.accept('case')
+    let open = 1
+    while (this.at < this.text.length && open > 0) {
+      this.skipBlank(true)
+      const ahead = this.peekWord()
+      if (ahead === 'case') open += 1
+      if (ahead === 'esac') open -= 1
+      if (!this.word()) this.at += 1
+    }
+    void depth
+    return { kind: 'maybe', body: [], redirects: this.redirects() }
+  }
+
+  /** A function's body runs when it is called, if ever: it is read and left out. */
+  private definition(depth: number): Node {
+    this.skipBlank(true)
+    if (this.text.startsWith('()', this.at)) this.at += 2
+    this.skipBlank(true)
+    this.command([], depth + 1)
+    return { kind: 'simple', assigns: [], words: [], redirects: [] }
+  }
+
+  private simple(depth: number): Node | undefined {
+    const assigns: Assign[] = []
+    const words: Word[] = []
+    const redirects: Redirect[] = []
+    for (;;) {
+      this.skipBlank(false)
+      const redirect = this.redirect()
+      if (redirect) {
+        redirects.push(redirect)
+        continue
+      }
+      if (words.length === 1 && this.text.startsWith('()', this.at)) return this.definition(depth)
+      if (words.length === 0) {
+        const assign = this.assign()
+        if (assign) {
+          assigns.push(assign)
+          continue
+        }
+      }
+      const word = this.word()
+      if (!word) break
+      words.push(word)
+    }
+    if (assigns.length + words.length + redirects.length === 0) return undefined
+    return { kind: 'simple', assigns, words, redirects }
+  }
+
+  private assign(): Assign | undefined {
+    ASSIGN.lastIndex = this.at
+    const match = ASSIGN.exec(this.text)
+    if (!match?.[1]) return undefined
+    this.at += match[0].length
+    if (this.text[this.at] === '(') {
+      const end = this.text.indexOf(')', this.at)
+      this.at = end < 0 ? this.text.length : end + 1
+      return { name: match[1], value: { parts: [], opaque: true, glob: false } }
+    }
+    const value = this.word() ?? nothing
+    return { name: match[1], value: match[0].includes('+') ? { ...value, opaque: true } : value }
+  }
+
+  private redirects(): Redirect[] {
+    const redirects: Redirect[] = []
+    for (;;) {
+      this.skipBlank(false)
+      const redirect = this.redirect()
+      if (!redirect) return redirects
+      redirects.push(redirect)
+    }
+  }
+
+  private redirect(): Redirect | undefined {
+    REDIRECT.lastIndex = this.at
+    const match = REDIRECT.exec(this.text)
+    if (!match?.[1]) return undefined
+    // `<(…)` and `>(…)` are words.
+    if ((match[1] === '<' || match[1] === '>') && this.text[this.at + match[0].length] === '(') return undefined
+    this.at += match[0].length
+    this.skipBlank(false)
+    const token = match[1]
+    if (token === '<<' || token === '<<-') {
+      const from = this.at
+      const target = this.word() ?? nothing
+      const redirect: { op: '<<'; target: Word; body?: string } = { op: '<<', target }
+      const delimiter = target.parts.map((part) => (typeof part === 'string' ? part : `$${part.name}`)).join('')
+      if (this.at > from) this.heredocs.push({ delimiter, dashed: token === '<<-', redirect })
+      return redirect
+    }
+    const target = this.word() ?? nothing
+    if (token === '>|' || token === '&>' || token === '<>') return { op: '>', target }
+    if (token === '&>>') return { op: '>>', target }
+    return { op: token as Redirect['op'], target }
+  }
+
+  private operator(): Item['next'] {
+    this.skipBlank(false)
+    const two = this.text.slice(this.at, this.at + 2)
+    if (two === '&&' || two === '||') {
+      this.at += 2
+      return two
+    }
+    const one = this.text[this.at]
+    if (one === '&') {
+      this.at += 1
+      return '&'
+    }
+    if (one === ';') this.at += two === ';;' ? 2 : 1
+    return ';'
+  }
+
+  private accept(word: string): void {
+    this.skipBlank(true)
+    if (this.text.startsWith(word, this.at)) this.at += word.length
+  }
+
+  /** The raw word that comes next, for keywords; nothing is consumed. */
+  private peekWord(): string {
+    const char = this.text[this.at] ?? ''
+    if (char === '(' || char === ')') return char
+    KEYWORD.lastIndex = this.at
+    return KEYWORD.exec(this.text)?.[0] ?? ''
+  }
+
+  /** Blanks, comments, escaped line ends, and with `lines` also line ends, behind which here-documents stand. */
+  private skipBlank(lines: boolean): void {
+    for (;;) {
+      const char = this.text[this.at]
+      if (char === ' ' || char === '\t' || char === '\r') this.at += 1
+      else if (char === '\\' && this.text[this.at + 1] === '\n') this.at += 2
+      else if (char === '#' && (this.at === 0 || /[\s;&|()]/.test(this.text[this.at - 1] ?? ''))) {
+        const end = this.text.indexOf('\n', this.at)
+        this.at = end < 0 ? this.text.length : end
+      } else if (char === '\n' && (lines || this.heredocs.length > 0)) {
+        this.at += 1
+        const before = this.heredocs.length
+        this.bodies()
+        if (before > 0 && !lines) {
+          // The line end also ends the command; stay in front of one.
+          if (this.text[this.at - 1] === '\n') this.at -= 1
+          return
+        }
+      } else return
+    }
+  }
+
+  private bodies(): void {
+    for (const { delimiter, dashed, redirect } of this.heredocs.splice(0)) {
+      const start = this.at
+      for (;;) {
+        const lineEnd = this.text.indexOf('\n', this.at)
+        const end = lineEnd < 0 ? this.text.length : lineEnd
+        const line = this.text.slice(this.at, end)
+        if ((dashed ? line.replace(/^\t+/, '') : line) === delimiter) {
+          redirect.body = this.text.slice(start, this.at)
+          this.at = lineEnd < 0 ? end : end + 1
+          break
+        }
+        if (lineEnd < 0) {
+          redirect.body = this.text.slice(start)
+          this.at = end
+          break
+        }
+        this.at = end + 1
+      }
+    }
+  }
+
+  private word(): Word | undefined {
+    const parts: (string | { name: string })[] = []
+    let literal = ''
+    let opaque = false
+    let glob = false
+    const start = this.at
+    const text = this.text
+    while (this.at < text.length) {
+      PLAIN.lastIndex = this.at
+      const plain = PLAIN.exec(text)?.[0]
+      if (plain) {
+        literal += plain
+        this.at += plain.length
+        continue
+      }
+      const char = text[this.at]
+      if (char === "'") {
+        const end = text.indexOf("'", this.at + 1)
+        literal += text.slice(this.at + 1, end < 0 ? text.length : end)
+        this.at = end < 0 ? text.length : end + 1
+      } else if (char === '"') {
+        this.at += 1
+        for (;;) {
+          QUOTED.lastIndex = this.at
+          const run = QUOTED.exec(text)?.[0]
+          if (run) {
+            literal += run
+            this.at += run.length
+          }
+          const inside = text[this.at]
+          if (inside === undefined) break
+          if (inside === '"') {
+            this.at += 1
+            break
+          }
+          if (inside === '\\') {
+            const escaped = text[this.at + 1] ?? ''
+            if (escaped !== '\n') literal += '$`"\\'.includes(escaped) ? escaped : `\\${escaped}`
+            this.at += 2
+          } else {
+            const name = this.expansion()
+            if (name === undefined) opaque = true
+            else {
+              parts.push(literal, { name })
+              literal = ''
+            }
+          }
+        }
+      } else if (char === '\\') {
+        if (text[this.at + 1] !== '\n') literal += text[this.at + 1] ?? ''
+        this.at += 2
+      } else if (char === '$' && text[this.at + 1] === "'") {
+        const end = closingQuote(text, this.at + 2)
+        literal += unescapeAnsi(text.slice(this.at + 2, end))
+        this.at = end + 1
+      } else if (char === '$' || char === '`') {
+        const name = this.expansion()
+        if (name === undefined) opaque = true
+        else {
+          parts.push(literal, { name })
+          literal = ''
+        }
+      } else if ((char === '<' || char === '>') && text[this.at + 1] === '(') {
+        this.at += 1
+        this.skipParens()
+        opaque = true
+      } else if (char === '*' || char === '?' || char === '[' || char === '{' || char === '}') {
+        if (char !== '}') glob = true
+        literal += char
+        this.at += 1
+      } else break
+    }
+    if (this.at === start) return undefined
+    if (this.at > text.length) this.at = text.length
+    parts.push(literal)
+    return { parts, opaque, glob: glob && !(parts.length === 1 && literal === '{') }
+  }
+
+  /** Reads what `$` or a backquote begins; the name of a plain variable, undefined for anything else. */
+  private expansion(): string | undefined {
+    if (this.text[this.at] === '`') {
+      const end = this.text.indexOf('`', this.at + 1)
+      this.at = end < 0 ? this.text.length : end + 1
+      return undefined
+    }
+    this.at += 1
+    const char = this.text[this.at]
+    if (char === '(') {
+      this.skipParens()
+      return undefined
+    }
+    if (char === '{') {
+      const end = this.text.indexOf('}', this.at)
+      const inner = this.text.slice(this.at + 1, end < 0 ? this.text.length : end)
+      this.at = end < 0 ? this.text.length : end + 1
+      return /^\w+$/.test(inner) ? inner : undefined
+    }
+    NAME.lastIndex = this.at
+    const name = NAME.exec(this.text)?.[0]
+    if (name) {
+      this.at += name.length
+      return name
+    }
+    if (char !== undefined && '?$!#@*-0123456789'.includes(char)) this.at += 1
+    return undefined
+  }
+
+  /** A here-document inside `$(…)`, as in `git commit -m "$(cat <<'EOF' …`: its text may hold any quote or bracket. */
+  private skipHeredoc(): void {
+    HEREDOC.lastIndex = this.at
+    const match = HEREDOC.exec(this.text)
+    if (!match) {
+      this.at += 1
+      return
+    }
+    for (let start = this.at + match[0].length; start < this.text.length;) {
+      const lineEnd = this.text.indexOf('\n', start)
+      const end = lineEnd < 0 ? this.text.length : lineEnd
+      if (this.text.slice(start, end).trim() === match[2]) {
+        this.at = end - 1
+        return
+      }
+      start = end + 1
+    }
+    this.at = this.text.length
+  }
+
+  /** Steps over a balanced `(…)`, minding quotes. */
+  private skipParens(): void {
+    let depth = 0
+    while (this.at < this.text.length) {
+      const char = this.text[this.at]
+      if (char === '(') depth += 1
+      else if (char === ')') depth -= 1
+      else if (char === '\\') this.at += 1
+      else if (char === '<' && this.text[this.at + 1] === '<') this.skipHeredoc()
+      else if (char === "'" || char === '"') {
+        const end = char === "'" ? this.text.indexOf("'", this.at + 1) : closingQuote(this.text, this.at + 1, '"')
+        this.at = end < 0 ? this.text.length : end
+      }
+      this.at += 1
+      if (depth === 0) return
+    }
+  }
+}
+
+const HEREDOC = /<<-?\s*(['"]?)([\w.-]+)\1[^\n]*\n/y
+const ASSIGN = /([A-Za-z_]\w*)(?:\[[^\]\n]*\])?\+?=/y
+const REDIRECT = /(?:\d+|\{\w+\})?(<<<|<<-?|&>>|&>|>>|>&|>\||<&|<>|<|>)/y
+const KEYWORD = /[^\s;&|()<>"'$`\\]+/y
+const PLAIN = /[^\s;&|()<>"'$`\\*?[\]{}]+|\]+/y
+const QUOTED = /[^"\\$`]+/y
+const NAME = /[A-Za-z_]\w*/y
+
+function closingQuote(text: string, from: number, quote = "'"): number {
+  for (let at = from; at < text.length; at += 1) {
+    if (text[at] === '\\') at += 1
+    else if (text[at] === quote) return at
+  }
+  return text.length
+}
+
+function unescapeAnsi(text: string): string {
+  return text.replaceAll(/\\(.)/g, (_, char: string) => ({ n: '\n', t: '\t', r: '\r' })[char] ?? char)
+}
+
+function textOf(word: Word | undefined): string | undefined {
+  return word && !word.opaque && word.parts.every((part) => typeof part === 'string') ? word.parts.join('') : undefined
+}

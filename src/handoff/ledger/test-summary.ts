@@ -1,0 +1,217 @@
+// What test runners print at the end, as a table: how many passed, failed and were skipped, and which runner says so.
+
+export interface Summary {
+  readonly runner: string
+  readonly passed?: number
+  readonly failed?: number
+  readonly skipped?: number
+  readonly ok: boolean
+  readonly failing: readonly string[]
+}
+
+interface Style {
+  readonly runner: string
+  /** All must be found for the style to apply; counts are summed over every match. */
+  readonly sign: RegExp
+  readonly passed?: RegExp
+  readonly failed?: RegExp
+  readonly skipped?: RegExp
+  /** Says that the run failed whatever the counts are. */
+  readonly broken?: RegExp
+  readonly failing?: RegExp
+}
+
+const STYLES: readonly Style[] = [
+  {
+    runner: 'vitest',
+    sign: /^\s*Test Files\s+\d+ .*\(\d+\)|^\s*Tests\s{2,}\d+ .*\(\d+\)|^No test files found/m,
+    passed: /^\s*Tests\s.*?(\d+) passed/gm,
+    failed: /^\s*Tests\s.*?(\d+) failed/gm,
+    skipped: /^\s*Tests\s.*?(\d+) skipped/gm,
+    broken: /^\s*Test Files\s.*?[1-9]\d* failed|^\s*Errors\s+[1-9]\d* errors?|^No test files found/m,
+    failing: /^\s*FAIL\s+(.+)$/gm,
+  },
+  {
+    runner: 'jest',
+    sign: /^Tests:\s+.*\d+ total$/m,
+    passed: /^Tests:\s.*?(\d+) passed/gm,
+    failed: /^Tests:\s.*?(\d+) failed/gm,
+    skipped: /^Tests:\s.*?(\d+) (?:skipped|todo)/gm,
+    broken: /^Test Suites:\s.*?[1-9]\d* failed/m,
+    failing: /^\s*● (.+)$/gm,
+  },
+  {
+    runner: 'pytest',
+    sign: /^=*\s*(?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|subtests passed)(?:, )?)+ in [\d.]+s/m,
+    passed: /^=*\s*.*?(\d+) passed.* in [\d.]+s/gm,
+    failed: /^=*\s*(?:.*?, )?(\d+) (?:failed|errors?)\b.* in [\d.]+s/gm,
+    skipped: /^=*\s*.*?(\d+) skipped.* in [\d.]+s/gm,
+    failing: /^(?:FAILED|ERROR) (\S+)/gm,
+  },
+  {
+    runner: 'unittest',
+    sign: /^Ran \d+ tests? in [\d.]+s$/m,
+    passed: /^Ran (\d+) tests? in/gm,
+    failed: /^FAILED \((?:.*?(?:failures|errors)=(\d+))/gm,
+    skipped: /^(?:OK|FAILED) \(.*?skipped=(\d+)/gm,
+    broken: /^FAILED \(/m,
+    failing: /^(?:FAIL|ERROR): (\S+)/gm,
+  },
+  {
+    runner: 'cargo test',
+    sign: /^test result: (?:ok|FAILED)\. \d+ passed/m,
+    passed: /^test result: .*?(\d+) passed/gm,
+    failed: /^test result: .*?(\d+) failed/gm,
+    skipped: /^test result: .*?(\d+) ignored/gm,
+    broken: /^test result: FAILED/m,
+    failing: /^test (\S+) \.\.\. FAILED/gm,
+  },
+  {
+    runner: 'go test',
+    sign: /^(?:ok|FAIL|---\sFAIL:|\?)\s+\S+.*(?:\d+(?:\.\d+)?s|\(cached\)|\[build failed\]|\[setup failed\]|\[no test files\])/m,
+    broken: /^(?:FAIL\b|--- FAIL:)/m,
+    failing: /^\s*--- FAIL: (\S+)/gm,
+  },
+  {
+    runner: 'node --test',
+    sign: /^(?:#|ℹ) pass \d+$/m,
+    passed: /^(?:#|ℹ) pass (\d+)$/gm,
+    failed: /^(?:#|ℹ) fail (\d+)$/gm,
+    skipped: /^(?:#|ℹ) skipped (\d+)$/gm,
+    failing: /^\s*(?:not ok \d+ - |✖ )(.+?)(?: \([\d.]+ms\))?$/gm,
+  },
+  {
+    runner: 'mocha',
+    sign: /^\s+\d+ passing\b/m,
+    passed: /^\s+(\d+) passing\b/gm,
+    failed: /^\s+(\d+) failing\b/gm,
+    skipped: /^\s+(\d+) pending\b/gm,
+    failing: /^\s+\d+\) (.+)$/gm,
+  },
+  {
+    runner: 'bun test',
+    sign: /^\s*\d+ pass\n\s*\d+ fail$/m,
+    passed: /^\s*(\d+) pass$/gm,
+    failed: /^\s*(\d+) fail$/gm,
+    skipped: /^\s*(\d+) skip$/gm,
+    failing: /^\(fail\) (.+?)(?: \[[\d.]+ms\])?$/gm,
+  },
+  {
+    runner: 'deno test',
+    sign: /^(?:ok|FAILED) \| \d+ passed/m,
+    passed: /^(?:ok|FAILED) \| (\d+) passed/gm,
+    failed: /^(?:ok|FAILED) \|.*? (\d+) failed/gm,
+    skipped: /^(?:ok|FAILED) \|.*? (\d+) ignored/gm,
+    failing: /^(.+?) \.\.\. FAILED/gm,
+  },
+  {
+    runner: 'rspec',
+    sign: /^\d+ examples?, \d+ failures?/m,
+    passed: /^(\d+) examples?,/gm,
+    failed: /^\d+ examples?, (\d+) failures?/gm,
+    skipped: /^\d+ examples?.*?(\d+) pending/gm,
+    failing: /^rspec (\S+)/gm,
+  },
+  {
+    runner: 'minitest',
+    sign: /^\d+ (?:runs|tests), \d+ assertions, \d+ failures/m,
+    passed: /^(\d+) (?:runs|tests), \d+ assertions/gm,
+    failed: /^\d+ (?:runs|tests), \d+ assertions, (\d+) failures/gm,
+    skipped: /^\d+ (?:runs|tests),.*?(\d+) skips/gm,
+    broken: /^\d+ (?:runs|tests),.*? [1-9]\d* errors/m,
+  },
+  {
+    runner: 'phpunit',
+    sign: /^(?:OK \(\d+ tests?,|Tests: \d+, Assertions: \d+)/m,
+    passed: /^(?:OK \(|Tests: )(\d+)/gm,
+    failed: /^Tests: \d+,.*?(?:Failures|Errors): (\d+)/gm,
+    skipped: /^Tests: \d+,.*?Skipped: (\d+)/gm,
+    failing: /^\d+\) (\S+::\S+)/gm,
+  },
+  {
+    runner: 'junit',
+    sign: /Tests run: \d+, Failures: \d+, Errors: \d+/,
+    passed: /^(?:\[\w+\] )?Tests run: (\d+), Failures: \d+, Errors: \d+, Skipped: \d+$/gm,
+    failed: /^(?:\[\w+\] )?Tests run: \d+, Failures: (\d+), Errors: \d+, Skipped: \d+$/gm,
+    skipped: /^(?:\[\w+\] )?Tests run: \d+, Failures: \d+, Errors: \d+, Skipped: (\d+)$/gm,
+    broken: /Tests run: \d+, (?:Failures: [1-9]|Failures: \d+, Errors: [1-9])|BUILD FAILURE/,
+  },
+  {
+    runner: 'gradle',
+    sign: /^\d+ tests completed, \d+ failed/m,
+    passed: /^(\d+) tests completed/gm,
+    failed: /^\d+ tests completed, (\d+) failed/gm,
+  },
+  {
+    runner: 'dotnet test',
+    sign: /^(?:Passed|Failed)!\s+- Failed:\s+\d+/m,
+    passed: /Passed:\s+(\d+)/g,
+    failed: /!\s+- Failed:\s+(\d+)/g,
+    skipped: /Skipped:\s+(\d+)/g,
+  },
+  {
+    runner: 'playwright',
+    sign: /^\s+\d+ passed \([\d.]+m?s\)$|^\s+\d+ failed\n\s+\[/m,
+    passed: /^\s+(\d+) passed\b/gm,
+    failed: /^\s+(\d+) failed$/gm,
+    skipped: /^\s+(\d+) skipped$/gm,
+    failing: /^\s{4}\[\S+\] › (.+)$/gm,
+  },
+  {
+    runner: 'ctest',
+    sign: /^\d+% tests passed, \d+ tests failed out of \d+/m,
+    passed: /tests failed out of (\d+)/g,
+    failed: /^\d+% tests passed, (\d+) tests failed/gm,
+  },
+  {
+    runner: 'swift test',
+    sign: /Executed \d+ tests?, with \d+ failures?/,
+    passed: /Executed (\d+) tests?, with/g,
+    failed: /Executed \d+ tests?, with (\d+) failures?/g,
+  },
+]
+
+/** Runners whose first count is the total, not what passed. */
+const TOTALS = new Set(['unittest', 'rspec', 'minitest', 'phpunit', 'junit', 'gradle', 'ctest', 'swift test'])
+/** The last line speaks for the whole; earlier ones are parts of it. */
+const LAST = new Set(['junit', 'swift test', 'pytest', 'vitest', 'jest'])
+const HANDFUL = 5
+
+export function readSummary(text: string): Summary | undefined {
+  // A cheap look first: nearly all outputs are not of test runs.
+  if (
+    !/\d (?:passed|failed|passing|failing|pass\b|fail\b|examples?|runs|total|failures?)|pass \d|fail \d|Tests run|^ok\s|FAIL|Passed!|Failed!|tests (?:completed|passed)|^Ran \d|^OK \(|Test Files|^Tests:|No test files/m.test(
+      text,
+    )
+  )
+    return undefined
+  const style = STYLES.find(({ sign }) => sign.test(text))
+  if (!style) return undefined
+  const count = (pattern: RegExp | undefined): number | undefined => {
+    if (!pattern) return undefined
+    const counts = [...text.matchAll(pattern)].map((match) => Number(match[1]))
+    if (counts.length === 0) return undefined
+    return LAST.has(style.runner) ? counts.at(-1) : counts.reduce((sum, count) => sum + count, 0)
+  }
+  const failing = style.failing
+    ? [...new Set([...text.matchAll(style.failing)].map((match) => (match[1] ?? '').trim().slice(0, 200)))].slice(
+        0,
+        HANDFUL,
+      )
+    : []
+  const first = count(style.passed)
+  const counted = count(style.failed)
+  const skipped = count(style.skipped)
+  const broken = style.broken?.test(text) ?? false
+  const failed = counted ?? (broken && failing.length > 0 && style.runner === 'go test' ? failing.length : undefined)
+  const passed =
+    first !== undefined && TOTALS.has(style.runner) ? Math.max(0, first - (failed ?? 0) - (skipped ?? 0)) : first
+  return {
+    runner: style.runner,
+    ...(passed !== undefined && { passed }),
+    ...(failed !== undefined ? { failed } : passed !== undefined && !broken && { failed: 0 }),
+    ...(skipped !== undefined && { skipped }),
+    ok: !broken && (failed ?? 0) === 0,
+    failing,
+  }
+}

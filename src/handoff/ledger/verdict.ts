@@ -1,0 +1,189 @@
+// Whether a shell script succeeded. Its exit status is believed where it can vouch for every program that ran; a pipe, a
+// `;` or `|| true` hides a failure, and then the output decides. Output of programs that only read files decides nothing.
+
+import { answersWithOne, onlyReads, readCheck, type Check } from './checks.ts'
+import type { ShellOutput } from './output.ts'
+import { readScript, type Step } from './steps.ts'
+import { readSummary, type Summary } from './test-summary.ts'
+
+/** What is kept of a step once its outcome is known. */
+export interface Run {
+  /** The words of the step, to recognise its repetition. */
+  readonly key: string
+  readonly check: Check | undefined
+  readonly reads: boolean
+}
+
+export interface Verdict {
+  readonly ok: boolean
+  /** Programs that may have failed, or that succeeded for certain. */
+  readonly runs: readonly Run[]
+  /** Index of the step that failed, as far as can be told: the steps behind it with `&&` did not run. */
+  readonly culprit: number | undefined
+  readonly summary: Summary | undefined
+  readonly test: Run | undefined
+  readonly message: string | undefined
+}
+
+export function judge(steps: readonly Step[], output: ShellOutput, isError: boolean): Verdict {
+  const runs = steps.map(toRun)
+  const works = steps.flatMap((step, index) => (onlyReads(step) || step.background ? [] : [index]))
+  const text = output.head === output.tail ? output.head : `${output.head}\n${output.tail}`
+  const failedByStatus = (output.exit !== undefined && output.exit !== 0) || isError || output.timedOut
+  const summary = works.length > 0 ? readSummary(text) : undefined
+  const tests = works.filter((index) => runs[index]?.check?.test)
+  const suspects = works.filter((index) => output.exit === undefined || steps[index]?.hidden)
+  const trusted = suspects.length === 0
+
+  if (failedByStatus && isAnswer(steps, output)) return done(true, undefined)
+  if (failedByStatus) {
+    const deciding = works.filter((index) => steps[index]?.decides)
+    const tested = summary && !summary.ok ? tests.at(-1) : undefined
+    const checked = deciding.find((index) => runs[index]?.check)
+    const culprit = tested ?? checked ?? deciding.at(-1) ?? lastDeciding(steps)
+    return done(false, culprit)
+  }
+  if (summary && !summary.ok) return done(false, tests.at(-1) ?? suspects.at(-1) ?? works.at(-1))
+  if (!trusted && !summary && hasFailed(text)) {
+    return done(false, suspects.find((index) => runs[index]?.check) ?? suspects.at(-1))
+  }
+  return done(true, undefined)
+
+  function done(ok: boolean, culprit: number | undefined): Verdict {
+    const test = tests.at(-1) ?? (summary === undefined ? undefined : ok ? works.at(-1) : culprit)
+    const shown = test !== undefined && (summary !== undefined || !ok || !steps[test]?.hidden)
+    const seen = (index: number): Run[] => {
+      const run = index === test ? named(runs[index], summary, text) : runs[index]
+      return run && !run.reads ? [run] : []
+    }
+    return {
+      ok,
+      runs: works.filter((index) => (ok ? proven(index) : mayHaveFailed(index, culprit))).flatMap(seen),
+      culprit,
+      summary,
+      test: shown ? seen(test)[0] : undefined,
+      message: ok ? undefined : messageOf(output, text),
+    }
+  }
+
+  /** Nothing speaks against its success, and its output would have shown it. */
+  function proven(index: number): boolean {
+    const step = steps[index]
+    if (!step?.sure) return false
+    if (!step.hidden) return true
+    return step.outputs.length === 0 && !step.filtered && (summary !== undefined || !runs[index]?.check?.test)
+  }
+
+  /** With a culprit that is a check, it alone failed; otherwise any that decides may have. */
+  function mayHaveFailed(index: number, culprit: number | undefined): boolean {
+    if (index === culprit || culprit === undefined) return true
+    return !runs[culprit]?.check && steps[index]?.decides === true && index < culprit
+  }
+}
+
+/** Scripts of the project run something that their output names: `> vitest run`, or the style of the summary. */
+function named(run: Run | undefined, summary: Summary | undefined, text: string): Run | undefined {
+  if (!run) return undefined
+  const { check } = run
+  if (!check) {
+    if (!summary) return undefined
+    return {
+      ...run,
+      check: { runner: summary.runner, test: true, cwd: '', selection: [run.key], filters: [], script: false },
+    }
+  }
+  if (!check.script) return run
+  // npm prints the line it runs: `> name@1.0.0 test` and `> vitest run src`.
+  const banner = /^> \S+@\S+ \S+.*\n> (.+)$/m.exec(text)?.[1] ?? /^\$ (.+)$/m.exec(text)?.[1]
+  const inner = banner
+    ? readScript(banner, check.cwd)
+        .steps.map(readCheck)
+        .findLast((found) => found !== undefined && !found.script)
+    : undefined
+  if (inner && (!summary || inner.test)) {
+    return {
+      ...run,
+      check: {
+        ...inner,
+        test: inner.test || summary !== undefined,
+        selection: [...new Set([...inner.selection, ...check.selection])].sort(),
+        filters: [...new Set([...inner.filters, ...check.filters])].sort(),
+      },
+    }
+  }
+  return summary ? { ...run, check: { ...check, runner: summary.runner, test: true } } : run
+}
+
+export function toRun(step: Step): Run {
+  const words = step.args.map(({ text }) => text ?? '$')
+  const program = step.program.slice(step.program.lastIndexOf('/') + 1)
+  const key = `${step.cwd ?? '?'}\u0000${[program, ...words].join(' ').slice(0, 500)}`
+  return { key, check: readCheck(step), reads: onlyReads(step) || TRIVIAL.has(program) }
+}
+
+/** Their success proves nothing, and their failure shows elsewhere. */
+const TRIVIAL = new Set('mkdir touch cd chmod export set source . sleep trap umask alias unset ulimit'.split(' '))
+
+function lastDeciding(steps: readonly Step[]): number | undefined {
+  const index = steps.findLastIndex((step) => step.decides)
+  return index < 0 ? undefined : index
+}
+
+/** `grep` found nothing: status 1, and nothing on the way complained. */
+function isAnswer(steps: readonly Step[], output: ShellOutput): boolean {
+  if (output.exit !== 1) return false
+  const last = steps.findLast((step) => step.decides && step.program !== '')
+  if (!last || !answersWithOne(last)) return false
+  return !/No such file|not a git repository|command not found|Permission denied|invalid option/i.test(output.tail)
+}
+
+/** Signs of failure that programs of all kinds print; a count of zero is none. */
+const SIGNS: readonly RegExp[] = [
+  /^Traceback \(most recent call last\):/m,
+  /\berror TS\d+:/,
+  /^npm (?:ERR!|error)/m,
+  /\bELIFECYCLE\b/,
+  /^thread '.*' panicked at|^panic: |^fatal error: /m,
+  /^error(?:\[E\d+\])?: /m,
+  /^fatal: /m,
+  /\bBUILD FAILED\b|^FAILURE: Build failed/m,
+  /^make(?:\[\d+\])?: \*\*\* /m,
+  /^✖ [1-9]\d* problems? \([1-9]\d* errors?/m,
+  /^Found [1-9]\d* errors?\b/m,
+  /^(?:Uncaught |Unhandled )?(?:\w+Error|\w+Exception)(?: \[\w+\])?: /m,
+  /: command not found$|^sh: .*: not found$/m,
+  /^(?:Segmentation fault|Bus error|Killed|Aborted)\b/m,
+  /^\s*(?:FAIL|FAILED)\b(?!.*\b0 )/m,
+  /\b[1-9]\d* (?:tests? )?failed\b|\b[1-9]\d* failing\b/i,
+  /^ERROR: .*(?:failed|error)/im,
+  /\bcompilation terminated\b|\bsyntax error near\b/,
+]
+
+function hasFailed(text: string): boolean {
+  return SIGNS.some((sign) => sign.test(text))
+}
+
+const TELLING =
+  /\b(?:error|exception|failed|failure|fatal|panic(?:ked)?|cannot|can't|not found|no such|denied|refused|assert\w*|unexpected|undefined|timed out)\b|Error:|FAIL|✖|×|ERR!|错误|失败|エラー|Fehler|ошибка/i
+
+/** The line that says most: the first that names an error, else the last. */
+function messageOf(output: ShellOutput, text: string): string {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  const python = lines.findLast((line) => /^(?:[\w.]*(?:Error|Exception|Interrupt|Exit))(?::|$)/.test(line))
+  const telling =
+    python ??
+    lines.find((line) => TELLING.test(line) && !/\b0 (?:errors?|failed|failures?)\b/.test(line)) ??
+    lines.at(-1)
+  const status = output.timedOut ? 'timed out' : output.exit === undefined ? 'failed' : `exit status ${output.exit}`
+  return telling === undefined ? status : telling.slice(0, 300)
+}
+
+/** The end of an output, for the document. */
+export function tailOf(text: string): string {
+  const lines = text.trimEnd().split('\n')
+  const tail = lines.slice(-15).join('\n')
+  return tail.length <= 1_500 ? tail : `…${tail.slice(-1_499).replace(/^[\uDC00-\uDFFF]/, '')}`
+}
