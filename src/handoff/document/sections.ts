@@ -50,6 +50,15 @@ export function ruleOf(profile: Profile, key: SectionKey): SectionRule {
   return profiles[profile].find((rule) => rule.key === key)!
 }
 
+/** The headings that a document of the profile must have, as lines of Markdown. */
+export function headingsOf(profile: Profile): string[] {
+  const required = profiles[profile].filter((rule) => rule.required)
+  return required.flatMap(({ title, under }, at) => {
+    if (under === undefined) return [`## ${title}`]
+    return required[at - 1]?.under === under ? [`### ${title}`] : [`## ${under}`, `### ${title}`]
+  })
+}
+
 /** Names of a section, after `plainTitle`. */
 const names = {
   goal: 'goal, goals, objective, objectives, purpose, aim, mission, overview, goal and scope, user goal',

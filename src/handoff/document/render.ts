@@ -1,0 +1,115 @@
+// The document as Markdown for people and models. `parseDocument` reads it back to the same value.
+
+import type { HandoffDocument, Header, Item, Omitted, Section } from './document.ts'
+import { fileLines, isFileItem } from './file-lines.ts'
+import { type Hoisted, itemLines } from './item-line.ts'
+import { refMark, shellWord } from './marks.ts'
+import { ruleOf } from './sections.ts'
+
+export function renderMarkdown(document: HandoffDocument): string {
+  const parts = [renderHead(document)]
+  let under: string | undefined
+  const base = omittedBase(document)
+  for (const section of document.sections) {
+    const rule = ruleOf(document.profile, section.key)
+    if (rule.under !== undefined && rule.under !== under) parts.push(`## ${rule.under}`)
+    under = rule.under
+    parts.push(renderSection(document, section, base))
+  }
+  return `${parts.join('\n\n')}\n`
+}
+
+export function titleOf(document: HandoffDocument): string {
+  return `# ${document.profile === 'cycle' ? 'Cycle' : 'Session'} handoff (verified unless marked claimed)`
+}
+
+function renderHead(document: HandoffDocument): string {
+  return `${titleOf(document)}\n${headerFields(document.header).join(' | ')}`
+}
+
+function headerFields(header: Header): string[] {
+  const { created, contextUsage, project, tape, range, anchor, goal } = header
+  const fields: [name: string, value: string | undefined][] = [
+    ['Created', created ?? 'unknown'],
+    ['Context Usage', contextUsage === undefined ? 'unknown' : `${contextUsage}%`],
+    ['Project', project],
+    ['Tape', tape],
+    ['Look up', range && showCommand(tape ?? '', range)],
+    ['Anchor', anchor],
+    ['Goal', goal],
+  ]
+  return fields.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${value.replace(/[\\|]/g, String.raw`\$&`)}`],
+  )
+}
+
+export function showCommand(tape: string, range: { from: number; to: number }, flag?: string): string {
+  return `baton show ${shellWord(`${tape}#${range.from}..${range.to}`)}${flag === undefined ? '' : ` --${flag}`}`
+}
+
+/** What the commands have in common: the first is written out, later ones only where they differ. */
+function omittedBase(document: HandoffDocument): { key: Section['key']; base: string } | undefined {
+  const first = document.sections.find((section) => section.omitted?.command !== undefined)
+  return first && { key: first.key, base: baseOf(first.omitted!.command!) }
+}
+
+function baseOf(command: string): string {
+  const flags = command.lastIndexOf(' --')
+  return flags < 0 ? command : command.slice(0, flags)
+}
+
+/** Sections are rendered one by one, so that a budget can count them one by one. */
+export function renderSection(
+  document: HandoffDocument,
+  section: Section,
+  base: { key: Section['key']; base: string } | undefined,
+): string {
+  const { tape } = document.header
+  const { title, under } = ruleOf(document.profile, section.key)
+  const hoisted = hoist(section)
+  const lines = [
+    (under === undefined ? `## ${title}` : `### ${title}`) +
+      (hoisted.refs ? refMark(section.items[0]!.refs, tape) : '') +
+      (hoisted.status === 'claimed' ? ' (claimed)' : '') +
+      (section.filled ? ' (from the ledger)' : ''),
+  ]
+  let previous: Item | undefined
+  for (let at = 0; at < section.items.length;) {
+    const item = section.items[at]!
+    if (section.key === 'files' && isFileItem(item)) {
+      let end = at + 1
+      while (end < section.items.length && isFileItem(section.items[end]!)) end++
+      lines.push(fileLines(section.items.slice(at, end).filter(isFileItem), tape, hoisted.status !== undefined))
+      at = end
+    } else {
+      if (item.by === 'user' && previous?.by === 'user') lines.push('')
+      lines.push(itemLines(item, { key: section.key, number: ++at, tape, hoisted }))
+    }
+    previous = item
+  }
+  if (section.omitted !== undefined) lines.push(omittedLine(section.omitted, section.key, base))
+  return lines.join('\n')
+}
+
+function omittedLine(
+  { count, command }: Omitted,
+  key: Section['key'],
+  first: { key: Section['key']; base: string } | undefined,
+): string {
+  const line = `- … and ${count} more`
+  if (command === undefined) return line
+  const same = first !== undefined && first.key !== key && key !== 'files' && baseOf(command) === first.base
+  return `${line}: ${same && command !== first.base ? command.slice(first.base.length + 1) : command}`
+}
+
+function hoist({ key, items }: Section): Hoisted {
+  const [first] = items
+  const status = first !== undefined && items.every((item) => item.status === 'claimed') ? 'claimed' : undefined
+  const refs =
+    key !== 'files' && items.length > 1 && first!.refs.length > 0 && items.every((item) => sameRefs(item, first!))
+  return { status, refs }
+}
+
+function sameRefs(a: Item, b: Item): boolean {
+  return a.refs.length === b.refs.length && a.refs.every((ref, at) => ref === b.refs[at])
+}

@@ -1,0 +1,25 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { normalDocument } from '../../../src/handoff/document/normal.ts'
+import { parseDocument } from '../../../src/handoff/document/parse.ts'
+import { renderMarkdown } from '../../../src/handoff/document/render.ts'
+import { anyDocument } from './documents.ts'
+
+describe('a document written as Markdown', () => {
+  test('reads back as the same document, whatever it holds [H10] [H15]', () => {
+    fc.assert(
+      fc.property(anyDocument, (document) => {
+        expect(parseDocument(renderMarkdown(document))).toEqual(document)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('has one normal form', () => {
+    fc.assert(
+      fc.property(anyDocument, (document) => {
+        expect(normalDocument(document)).toEqual(document)
+      }),
+    )
+  })
+})
