@@ -4,7 +4,6 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { promisify } from 'node:util'
 import { StorageError, UnknownOutcomeError } from '../../errors.ts'
 import type { Prepared } from '../draft.ts'
 import type { Entry } from '../entry.ts'
@@ -20,7 +19,6 @@ import { origin } from './scan.ts'
 import { Segment } from './segment.ts'
 import { asStorageError } from './storage-error.ts'
 
-const fdatasync = promisify(fs.fdatasync)
 const groupBytes = 4 * 1024 * 1024
 const nothingWritten: Outcome = { kept: 0, isSynced: true, failure: undefined }
 
@@ -228,7 +226,7 @@ export class Writer {
 
   async #sync(fd: number, isNew: boolean, inPool: boolean): Promise<void> {
     try {
-      if (inPool) await fdatasync(fd)
+      if (inPool) await syncInPool(fd)
       else fs.fdatasyncSync(fd)
       if (isNew) syncFolder(path.dirname(this.paths.tape))
     } catch (cause) {
@@ -268,6 +266,12 @@ export class Writer {
     syncFolder(path.dirname(this.paths.tape))
     this.#forget()
   }
+}
+
+function syncInPool(fd: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fs.fdatasync(fd, (error) => (error === null ? resolve() : reject(error)))
+  })
 }
 
 function nextTurn(): Promise<void> {

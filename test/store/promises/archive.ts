@@ -100,6 +100,7 @@ export const archiving: readonly StorePromise[] = [
       await (await another()).archive('main', () => [message('2')])
       await store.append('main', [message('3', { key: 'k' })], { expect: { key: 'k', id: 0 } })
       await store.append('main', [message('4')], { expect: 3 })
+      expect(await ids(store, 'main')).toEqual([2, 3, 4])
     },
   },
   {

@@ -1,0 +1,46 @@
+// Preloaded below the engine: notes what a power cut would leave, that is, how much of each file has been synced and
+// which names of each folder. `SHIM_LOG` is where; `SHIM_SKIP=fdatasync` (or fsync) makes that call do nothing, as if the
+// engine had forgotten it.
+
+import fs from 'node:fs'
+import path from 'node:path'
+
+const log = fs.openSync(process.env['SHIM_LOG']!, 'a')
+const skip = process.env['SHIM_SKIP']
+const { fdatasyncSync, fsyncSync, fdatasync, writeSync } = fs
+
+/** Taken before the sync: what comes in while it runs is not promised. */
+function note(fd: number): () => void {
+  const stat = fs.fstatSync(fd)
+  const line = stat.isDirectory() ? folder(fs.readlinkSync(`/proc/self/fd/${fd}`)) : { ino: stat.ino, size: stat.size }
+  return () => writeSync(log, `${JSON.stringify(line)}\n`)
+}
+
+function folder(name: string): object {
+  const names = fs.readdirSync(name).map((each) => [each, fs.lstatSync(path.join(name, each)).ino])
+  return { folder: name, names: Object.fromEntries(names) as object }
+}
+
+fs.fdatasyncSync = (fd) => {
+  if (skip === 'fdatasync') return
+  const done = note(fd)
+  fdatasyncSync(fd)
+  done()
+}
+fs.fsyncSync = (fd) => {
+  if (skip === 'fsync') return
+  const done = note(fd)
+  fsyncSync(fd)
+  done()
+}
+fs.fdatasync = Object.assign(
+  (fd: number, callback: (error: NodeJS.ErrnoException | null) => void) => {
+    if (skip === 'fdatasync') return void setImmediate(() => callback(null))
+    const done = note(fd)
+    fdatasync(fd, (error) => {
+      if (error === null) done()
+      callback(error)
+    })
+  },
+  { __promisify__: fdatasync.__promisify__ },
+)
