@@ -747,3 +747,5 @@ function questionIn(text: string): string | undefined {
   )
   return end.slice(start + 1).trim()
 }
+
+export type { Ledger } from './facts.ts'

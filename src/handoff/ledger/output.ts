@@ -143,7 +143,7 @@ export function readShellOutput(output: Output, marksFailure: boolean): ShellOut
   const short = head === tail
   // Codex: a header, then `Output:`.
   const header =
-    /^(?:Chunk ID: .*\n)?(?:(?:Exit code|Wall time|Process|Total output lines|Original token count)\b.*\n)+(?:Output:\n?)?/.exec(
+    /^(?:Chunk ID: .*\n)?(?:(?:Exit code:|Wall time:|Process (?:exited|running)|Total output lines:|Original token count:).*\n)+(?:Output:\n?)?/.exec(
       head,
     )
   const running = RUNNING.map(
