@@ -170,8 +170,9 @@ export function classify(text: string): Instruction['kind'] {
   return sentences(text).some(({ binding }) => binding) ? 'constraint' : 'instruct'
 }
 
+// In Spanish and Italian, `no` before a verb forbids; only set apart does it contradict.
 const OPENING =
-  /^\W*(?:no|nope|stop|wait|hold on|undo|revert|cancel that|nein|halt|non|não|nee|нет|стоп|ні|hayır|不|不是|いいえ|いや|아니요?|لا|नहीं)(?:[\s,.!。，、:—-]|$)/iu
+  /^\W*(?:(?:no|non|não|nie|не)(?:\s*[,.!:;—-]|\s*$|\s+(?:the|that|this|it|i|we|you|use|not|just|wait|please)\b)|(?:nope|stop|wait|hold on|undo|revert|cancel that|nein|halt|nee|нет|стоп|ні|hayır|不|不是|いいえ|いや|아니요?|لا|नहीं)(?:[\s,.!。，、:—-]|$))/iu
 
 function isTakingBack(text: string): boolean {
   return TAKING_BACK.test(text) || TAKING_BACK_PATTERNS.test(text)
@@ -219,7 +220,9 @@ function stems(text: string): string[] {
   const found = new Set<string>()
   for (const [token] of text
     .toLowerCase()
-    .matchAll(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+|[\p{L}\p{N}_./@-]+/gu)) {
+    .matchAll(
+      /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]+|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])[\p{L}\p{N}_./@-])+/gu,
+    )) {
     if (/^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(token)) {
       const kept = token.replaceAll(/[\p{Script=Hiragana}]+/gu, ' ').replaceAll(CJK_FILL, ' ')
       for (const part of kept.split(' '))

@@ -290,14 +290,8 @@ export class LedgerBuilder {
     const pending = queue?.shift()
     if (queue?.length === 0) this.pending.delete(callId)
     if (!pending) return
-    if (output.isError || pending.call.kind !== 'unknown') {
-      const rejection = REJECTED.exec(output.head)
-      if (rejection && pending.call.kind !== 'unknown' && pending.call.kind !== 'subagent') {
-        this.rejected(pending, output, id)
-        return
-      }
-    }
-    this.settle(pending, output, id)
+    if (isRejected(pending.call, output)) this.rejected(pending, output, id)
+    else this.settle(pending, output, id)
   }
 
   /** A person said no: nothing was run. What they said about it comes with Claude Code's own words around it. */
@@ -696,7 +690,18 @@ export function countFiles(files: readonly FileFact[]): { filesRead: number; fil
 /** Folders for what is thrown away; only meant for paths outside the session's folder. */
 const TEMPORARY = /^(?:\/private)?\/(?:tmp|var\/tmp|var\/folders|dev\/shm)\//
 const REJECTED =
-  /^(?:<tool_use_error>)?(?:The user doesn't want to (?:proceed|take)|The user rejected|User rejected|rejected by user|\[Operation Cancelled\]|User denied|exec command rejected by user|patch rejected by user)/i
+  /^(?:<tool_use_error>)?(?:The user doesn't want to (?:proceed|take)|The user rejected|User rejected|rejected by user|\[Operation Cancelled\]|User denied)/i
+/** Codex and Gemini CLI do not mark it as an error. */
+const REJECTED_UNMARKED = /^(?:(?:exec command|patch) )?rejected by user\b|^\[Operation Cancelled\] Reason: User/
+
+/** Only for tools whose errors the agent itself words: what a server, a page or a subagent says is not a person's no. */
+function isRejected(call: Call, { isError, head, exit }: Output): boolean {
+  if (call.kind === 'unknown' || call.kind === 'subagent' || call.kind === 'look' || call.kind === 'poll') return false
+  if (isError) return REJECTED.test(head)
+  const marked = call.kind === 'shell' && call.marksFailure
+  return !marked && exit === undefined && head.length < 300 && REJECTED_UNMARKED.test(head)
+}
+
 const FAILED_EDIT =
   /^(?:<tool_use_error>|apply_patch verification failed|Failed to (?:edit|write|apply|find)|Error(?: editing| writing|:)|Could not find|No changes (?:made|to make)|String to replace not found)/i
 
