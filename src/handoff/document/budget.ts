@@ -1,0 +1,302 @@
+// Makes a document fit its budget of tokens: long quotes and tails are shortened first, then whole items go, the least
+// important first, and are counted. What is returned has been counted as a whole, so the bound holds whatever the
+// tokenizer makes of the seams. The work grows with the budget, not with the document.
+
+import { LimitError } from '../../errors.ts'
+import type { CountTokens } from '../../tape/tokens.ts'
+import { isNone } from './concrete.ts'
+import type { HandoffDocument, Item, Profile, Section, SectionKey } from './document.ts'
+import { plain } from './likeness.ts'
+import { renderMarkdown, showCommand } from './render.ts'
+import { profiles } from './sections.ts'
+import { shorten, shortenStart } from './shorten.ts'
+
+export const defaultBudget = 2_000
+
+export interface Fitted {
+  readonly document: HandoffDocument
+  readonly markdown: string
+  readonly tokens: number
+}
+
+/** How much of each kind of text is kept, in characters. */
+interface Detail {
+  readonly quote: number
+  readonly text: number
+  readonly data: number
+  /** Of files. */
+  readonly counts: boolean
+  readonly refs: boolean
+}
+
+const details: readonly Detail[] = [
+  { quote: 2_000, text: 800, data: 1_200, counts: true, refs: true },
+  { quote: 1_000, text: 400, data: 500, counts: true, refs: true },
+  { quote: 500, text: 300, data: 200, counts: true, refs: true },
+  { quote: 300, text: 240, data: 0, counts: false, refs: true },
+  { quote: 240, text: 200, data: 0, counts: false, refs: false },
+  { quote: 160, text: 160, data: 0, counts: false, refs: false },
+]
+/** When nothing else helps: tokens of a text, whatever its script. */
+const leastTokens = 12
+
+/** Facts up to this rank are worth more than a longer quote. */
+const essential = 5
+
+interface Candidate {
+  readonly key: SectionKey
+  readonly item: Item
+  readonly rank: number
+  /** In its section. */
+  readonly at: number
+  /** Order among those of the same rank. */
+  readonly order: number
+}
+
+/** Throws a LimitError that names the least budget when not even the goal and the next step fit. */
+export function fit(document: HandoffDocument, budget: number, count: CountTokens): Fitted {
+  const measure = (detailed: HandoffDocument, kept: ReadonlySet<Candidate>): Fitted => {
+    const chosen = choose(detailed, kept)
+    const markdown = renderMarkdown(chosen)
+    // So long a text is not worth counting: a token is rarely longer than five characters.
+    const tokens = markdown.length > budget * 10 ? Infinity : count(markdown)
+    return { document: chosen, markdown, tokens }
+  }
+  for (const [level, detail] of details.entries()) {
+    const detailed = atDetail(document, detail)
+    const candidates = ranked(detailed)
+    const needed = candidates.filter((candidate) => candidate.rank <= essential)
+    const last = level === details.length - 1
+    // An item is no less than a token.
+    if (!last && needed.length > budget) continue
+    if (!last && measure(detailed, new Set(needed)).tokens > budget) continue
+    const fitted = fill(candidates, budget, (kept) => measure(detailed, kept), count)
+    if (fitted !== undefined) return fitted
+  }
+  const scarce = atLeast(document, count)
+  const candidates = ranked(scarce)
+  const fitted = fill(candidates, budget, (kept) => measure(scarce, kept), count)
+  if (fitted !== undefined) return fitted
+  const tokens = count(renderMarkdown(choose(scarce, new Set(candidates.slice(0, least(candidates))))))
+  throw new LimitError(`A budget of ${budget} tokens is too small: this handoff document takes at least ${tokens}`, {
+    hint: `Allow ${tokens} or more.`,
+  })
+}
+
+/** How many of the first no document goes without: the user's requests, the next step, and where there is nothing. */
+function least(candidates: readonly Candidate[]): number {
+  return candidates.filter(({ rank, at }) => rank < 0.5 || (rank === 1 && at === 0)).length
+}
+
+/** As many of the first as fit, then later ones that are small enough; undefined when not even the least do. */
+function fill(
+  candidates: readonly Candidate[],
+  budget: number,
+  measure: (kept: ReadonlySet<Candidate>) => Fitted,
+  count: CountTokens,
+): Fitted | undefined {
+  const first = (length: number) => new Set(candidates.slice(0, length))
+  let low = least(candidates)
+  let best = measure(first(low))
+  if (best.tokens > budget) return undefined
+  let step = 8
+  let high = candidates.length + 1
+  // Doubling first: a measure never grows far beyond the budget.
+  while (low + step < high) {
+    const tried = measure(first(low + step))
+    if (tried.tokens > budget) {
+      high = low + step
+      break
+    }
+    low += step
+    best = tried
+    step *= 2
+  }
+  while (low + 1 < high) {
+    const middle = Math.floor((low + high) / 2)
+    const tried = measure(first(middle))
+    if (tried.tokens > budget) high = middle
+    else {
+      low = middle
+      best = tried
+    }
+  }
+  return squeeze(candidates, low, best, budget, measure, count)
+}
+
+/** How many that turned out too large are tried before giving up. */
+const patience = 12
+
+function squeeze(
+  candidates: readonly Candidate[],
+  length: number,
+  fitted: Fitted,
+  budget: number,
+  measure: (kept: ReadonlySet<Candidate>) => Fitted,
+  count: CountTokens,
+): Fitted {
+  let best = fitted
+  const kept = new Set(candidates.slice(0, length))
+  let misses = 0
+  for (let at = length + 1; at < candidates.length && misses < patience; at++) {
+    const candidate = candidates[at]!
+    const { text, data = '' } = candidate.item
+    if (best.tokens + count(text + data) / 2 > budget) {
+      misses++
+      continue
+    }
+    kept.add(candidate)
+    const tried = measure(kept)
+    if (tried.tokens <= budget) best = tried
+    else {
+      kept.delete(candidate)
+      misses++
+    }
+  }
+  return best
+}
+
+/** Goal and last request, next step, constraints, failures, what is open, files changed, decisions, the rest. */
+function ranked(document: HandoffDocument): Candidate[] {
+  const wanted = new Set(
+    plain(document.header.goal ?? '')
+      .split(' ')
+      .filter((word) => word.length > 3),
+  )
+  const candidates = document.sections.flatMap(({ key, items }) =>
+    items.map((item, at): Candidate => {
+      const rank = items.length === 1 && isNone(item.text) ? -1 : rankOf(document.profile, key, item, at)
+      return { key, item, rank, at, order: orderOf(item, at, wanted) }
+    }),
+  )
+  const position = new Map(profiles[document.profile].map((rule, at) => [rule.key, at]))
+  return candidates.sort(
+    (a, b) => a.rank - b.rank || a.order - b.order || position.get(a.key)! - position.get(b.key)! || a.at - b.at,
+  )
+}
+
+function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): number {
+  const claimed = item.status === 'claimed' ? 0.5 : 0
+  switch (key) {
+    case 'goal':
+      return item.by === 'user' || at === 0 ? 0 : 1.5
+    case 'next':
+      return at === 0 ? 1 : profile === 'cycle' ? 4 + claimed : 4.5
+    case 'constraints':
+      return 2 + claimed
+    case 'failures':
+      return 3
+    case 'doing':
+      return profile === 'cycle' && item.by === 'user' ? 0 : 4 + claimed
+    case 'pending':
+    case 'blockers':
+      return 4 + claimed
+    case 'files':
+      return item.file?.action === 'read' ? 10 : 5
+    case 'decisions':
+      return 6 + claimed
+    case 'context':
+      return item.by === 'user' ? (profile === 'cycle' ? 2 : 9) : 7
+    case 'notes':
+      return item.by === 'user' ? 9 : profile === 'cycle' ? 6 + claimed : 7.5
+    case 'done':
+      return 8
+  }
+}
+
+/** What the next session is for comes first; of files, the last that were touched. */
+function orderOf(item: Item, at: number, wanted: ReadonlySet<string>): number {
+  const order = item.file === undefined ? at : -Number(/#(\d+)/.exec(item.refs[0] ?? '')?.[1] ?? 0)
+  if (wanted.size === 0) return order
+  const words = plain(item.text.slice(0, 2_000)).split(' ')
+  return words.some((word) => wanted.has(word)) ? order - 1e9 : order
+}
+
+function choose(document: HandoffDocument, kept: ReadonlySet<Candidate>): HandoffDocument {
+  const keep = new Map<SectionKey, Set<number>>()
+  for (const { key, at } of kept) {
+    const places = keep.get(key)
+    if (places === undefined) keep.set(key, new Set([at]))
+    else places.add(at)
+  }
+  const sections = document.sections.map((section): Section => {
+    const places = keep.get(section.key)
+    const items = section.items.filter((_, at) => places?.has(at))
+    const count = section.items.length - items.length + (section.omitted?.count ?? 0)
+    if (count === 0) return section
+    const command = section.omitted?.command ?? commandFor(document, section.key)
+    return { ...section, items, omitted: { count, ...(command !== undefined && { command }) } }
+  })
+  return { ...document, sections }
+}
+
+const flags: Partial<Record<SectionKey, string>> = {
+  goal: 'instructions',
+  constraints: 'instructions',
+  done: 'todos',
+  doing: 'todos',
+  pending: 'todos',
+  next: 'todos',
+  decisions: 'decisions',
+  failures: 'failures',
+  files: 'files',
+}
+
+function commandFor({ header: { tape, range } }: HandoffDocument, key: SectionKey): string | undefined {
+  return tape === undefined || range === undefined ? undefined : showCommand(tape, range, flags[key])
+}
+
+function atDetail(document: HandoffDocument, detail: Detail): HandoffDocument {
+  return mapItems(document, detail.text, (item) => {
+    if (item.file !== undefined) return fileAtDetail(item, detail)
+    const { data, why, ruledOut, ...rest } = item
+    return {
+      ...rest,
+      text: shorten(item.text, item.by === 'user' ? detail.quote : detail.text),
+      ...(data !== undefined && detail.data > 0 && { data: shortenStart(data, detail.data).trim() }),
+      ...(why !== undefined && { why: shorten(why, detail.text) }),
+      ...(ruledOut !== undefined && { ruledOut: shorten(ruledOut, detail.text) }),
+    }
+  })
+}
+
+function fileAtDetail(item: Item, detail: Detail): Item {
+  const file = detail.counts ? item.file! : { ...item.file!, added: undefined, removed: undefined }
+  return { ...item, file, ...(!detail.refs && { refs: [] }) }
+}
+
+function atLeast(document: HandoffDocument, count: CountTokens): HandoffDocument {
+  const clip = (text: string) => clipTokens(text, count)
+  const { project, anchor, goal } = document.header
+  const header = {
+    ...document.header,
+    ...(project !== undefined && { project: clip(project) }),
+    ...(anchor !== undefined && { anchor: clip(anchor) }),
+    ...(goal !== undefined && { goal: clip(goal) }),
+  }
+  const small = mapItems(document, 160, (item) =>
+    item.file === undefined
+      ? { text: clip(item.text), status: item.status, refs: item.refs.slice(0, 1), ...(item.by && { by: item.by }) }
+      : fileAtDetail(item, details.at(-1)!),
+  )
+  return { ...small, header }
+}
+
+function clipTokens(text: string, count: CountTokens): string {
+  let limit = 60
+  let clipped = shorten(text, limit)
+  while (limit > 2 && count(clipped) > leastTokens * 2) {
+    limit = Math.floor(limit / 2)
+    clipped = shorten(text, limit)
+  }
+  return clipped
+}
+
+function mapItems(document: HandoffDocument, headerLimit: number, change: (item: Item) => Item): HandoffDocument {
+  const { goal } = document.header
+  return {
+    ...document,
+    header: { ...document.header, ...(goal !== undefined && { goal: shorten(goal, headerLimit) }) },
+    sections: document.sections.map((section) => ({ ...section, items: section.items.map(change) })),
+  }
+}

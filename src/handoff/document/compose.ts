@@ -1,0 +1,300 @@
+// From a ledger to a document, without a model. Every section is filled, in the order in which it matters; nothing is left
+// out here, that is the budget's. A narrative adds what a model says, as claims; on facts the ledger has the last word.
+
+import { classify } from '../ledger/instructions.ts'
+import type { Failure, FileFact, Instruction, Ledger, Quote } from '../ledger/facts.ts'
+import type { HandoffDocument, Header, Item, Profile, SectionKey } from './document.ts'
+import { mergeNarrative } from './merge.ts'
+import { brief, code, nextSteps, unresolved } from './next-step.ts'
+import { normalDocument, oneLine } from './normal.ts'
+import { ruleOf } from './sections.ts'
+
+export interface ComposeOptions extends Omit<Header, 'range'> {
+  /** `session` unless said otherwise. */
+  readonly profile?: Profile
+  /** A document that a model wrote, read with `parseClaims`. */
+  readonly narrative?: HandoffDocument
+}
+
+type Sections = Partial<Record<SectionKey, Item[]>>
+
+export function compose(ledger: Ledger, options: ComposeOptions = {}): HandoffDocument {
+  const { profile = 'session', narrative, ...header } = options
+  const facts = new Facts(ledger, header.tape, header.goal)
+  const sections = profile === 'cycle' ? cycleSections(facts) : sessionSections(facts)
+  const document: HandoffDocument = {
+    profile,
+    header: { ...header, ...(ledger.range !== undefined && { range: ledger.range }) },
+    sections: (Object.keys(sections) as SectionKey[]).map((key) => ({ key, items: sections[key]! })),
+  }
+  return withNone(normalDocument(narrative === undefined ? document : mergeNarrative(document, narrative, ledger)))
+}
+
+function sessionSections(facts: Facts): Sections {
+  return {
+    goal: facts.requests(),
+    constraints: facts.constraints(),
+    done: facts.done(),
+    doing: facts.doing(),
+    pending: facts.todos('pending'),
+    decisions: facts.decisions(),
+    context: [...facts.state(), ...facts.lastWords(), ...facts.otherRequests(), ...facts.commands()],
+    next: facts.next(),
+    ...withItems('blockers', facts.questions()),
+    failures: facts.failures(),
+    files: facts.files(),
+  }
+}
+
+function cycleSections(facts: Facts): Sections {
+  const [first, ...others] = facts.next()
+  return {
+    doing: [...facts.requests(), ...facts.doing()],
+    done: facts.done(),
+    next: [...(first === undefined ? [] : [first]), ...facts.todos('pending'), ...others],
+    context: [...facts.constraints(), ...facts.state()],
+    blockers: facts.questions(),
+    failures: facts.failures(),
+    files: facts.files(),
+    notes: [...facts.decisions(), ...facts.lastWords(), ...facts.otherRequests(), ...facts.commands()],
+  }
+}
+
+function withItems(key: SectionKey, items: Item[]): Sections {
+  return items.length === 0 ? {} : { [key]: items }
+}
+
+/** An empty section says so. */
+function withNone(document: HandoffDocument): HandoffDocument {
+  const sections = document.sections.map((section) => {
+    if (section.items.length > 0 || !ruleOf(document.profile, section.key).mayBeNone) return section
+    return { ...section, items: [{ text: 'None', status: 'verified' as const, refs: [] }] }
+  })
+  return { ...document, sections }
+}
+
+/** Quotes up to this length are never cut, so what they say need not be said twice. */
+const wholeQuote = 160
+
+/** The facts of a ledger as items. */
+class Facts {
+  private readonly ledger: Ledger
+  private readonly tape: string | undefined
+  private readonly goal: string | undefined
+
+  constructor(ledger: Ledger, tape: string | undefined, goal: string | undefined) {
+    this.ledger = ledger
+    this.tape = tape
+    this.goal = goal
+  }
+
+  requests(): Item[] {
+    const { goal, lastRequest, inherited } = this.ledger
+    const items = goal === undefined ? [] : [this.quote(goal)]
+    if (lastRequest !== undefined && lastRequest.id !== goal?.id) items.push(this.quote(lastRequest))
+    if (items.length > 0) return items
+    if (this.goal !== undefined) return [this.item(`The next session is for: ${this.goal}`)]
+    if (inherited !== undefined) return [this.item(`Go on from ${inherited.name}`, [inherited.id])]
+    return [this.item('The tape holds no request by the user')]
+  }
+
+  constraints(): Item[] {
+    const { goal, lastRequest } = this.ledger
+    const binding = this.ledger.instructions.filter((one) => one.kind !== 'instruct' && one.supersededBy === undefined)
+    const quoted = new Set([goal, lastRequest].flatMap((one) => (one && one.text.length <= wholeQuote ? [one.id] : [])))
+    const items = binding
+      .filter((one) => !quoted.has(one.id))
+      .map((one) => this.quote({ id: one.id, text: excerpt(one) }))
+    if (items.length > 0 || binding.length === 0) return items
+    return [
+      this.item(
+        "As in the user's words above",
+        binding.map((one) => one.id),
+      ),
+    ]
+  }
+
+  otherRequests(): Item[] {
+    const { instructions, goal, lastRequest } = this.ledger
+    const shown = new Set([goal?.id, lastRequest?.id])
+    const others = instructions.filter((one) => one.kind === 'instruct' && one.supersededBy === undefined)
+    return others
+      .filter((one) => !shown.has(one.id))
+      .map((one) => this.quote(one))
+      .reverse()
+  }
+
+  done(): Item[] {
+    const { tests, subagents } = this.ledger
+    return [
+      ...this.todos('completed'),
+      ...tests
+        .filter((test) => test.ok)
+        .map((test) => this.item(`${code(test.command)} passes${tally(test)}`, [test.id])),
+      ...subagents
+        .filter((agent) => agent.status === 'done')
+        .map((agent) => this.item(`Subagent finished: ${brief(agent.task)}`, [agent.resultId ?? agent.id])),
+      ...this.ledger.failures
+        .filter((failure) => failure.resolvedBy !== undefined)
+        .map((failure) => this.item(`Fixed ${code(failure.what)}: ${code(failure.message)}`, [failure.resolvedBy!]))
+        .reverse(),
+    ]
+  }
+
+  doing(): Item[] {
+    const { inFlight, background, subagents } = this.ledger
+    return [
+      ...this.todos('in_progress'),
+      ...inFlight.map(({ tool, what, interrupted, id }) =>
+        this.item(`${interrupted ? 'Interrupted' : 'No result yet'}: ${tool} ${code(what === '' ? tool : what)}`, [id]),
+      ),
+      ...background.map(({ command, handle, startedId }) =>
+        this.item(`In the background: ${code(command)}${handle === undefined ? '' : ` (${brief(handle)})`}`, [
+          startedId,
+        ]),
+      ),
+      ...subagents
+        .filter((agent) => agent.status === 'running')
+        .map((agent) => this.item(`Subagent at work: ${brief(agent.task)}`, [agent.id])),
+    ]
+  }
+
+  todos(status: Ledger['todos'][number]['status']): Item[] {
+    return this.ledger.todos.filter((todo) => todo.status === status).map((todo) => this.item(todo.text, [todo.id]))
+  }
+
+  /** What a person confirmed comes first; what the assistant only said is its claim. */
+  decisions(): Item[] {
+    const items = this.ledger.decisions.map(({ text, why, ruledOut, by, source, id }) => ({
+      ...this.item(text, [id]),
+      status: source === 'said' && by === 'assistant' ? ('claimed' as const) : ('verified' as const),
+      ...(why !== undefined && { why }),
+      ...(ruledOut !== undefined && { ruledOut }),
+    }))
+    return [...items.filter((item) => item.status === 'verified'), ...items.filter((item) => item.status === 'claimed')]
+  }
+
+  state(): Item[] {
+    const { git, inherited, unknownTools, subagents } = this.ledger
+    const items: Item[] = []
+    if (git !== undefined) {
+      const where = git.branch === undefined ? git.cwd : `${git.cwd} on branch ${git.branch}`
+      const commit = git.commit === undefined ? '' : ` at ${git.commit.slice(0, 10)}`
+      const dirty = git.dirty === undefined ? '' : `, ${git.dirty.length} uncommitted`
+      items.push(this.item(where + commit + dirty, git.id === undefined ? [] : [git.id]))
+    }
+    if (inherited !== undefined) {
+      const state = typeof inherited.state === 'string' ? inherited.state : JSON.stringify(inherited.state ?? null)
+      const empty = ['', '{}', 'null'].includes(state)
+      items.push({
+        ...this.item(`Handed over before: ${brief(inherited.name)}`, [inherited.id]),
+        ...(!empty && { data: state }),
+      })
+    }
+    for (const { task, id, resultId, status } of subagents) {
+      if (status === 'failed') items.push(this.item(`Subagent failed: ${brief(task)}`, [resultId ?? id]))
+    }
+    for (const { name, times, lastId } of unknownTools) {
+      items.push(this.item(`Tool that Baton cannot read: ${brief(name)}, ${times}×`, [lastId]))
+    }
+    return items
+  }
+
+  lastWords(): Item[] {
+    const { lastWords } = this.ledger
+    if (lastWords === undefined) return []
+    return [{ ...this.item('The assistant said last:', [lastWords.id]), status: 'claimed', data: lastWords.text }]
+  }
+
+  commands(): Item[] {
+    const worked = this.ledger.commands.filter((command) => command.ok === true)
+    return worked
+      .sort((a, b) => b.times - a.times || b.lastId - a.lastId)
+      .map(({ command, times, lastId }) => this.item(`Ran ${code(command)}${times > 1 ? ` ${times}×` : ''}`, [lastId]))
+  }
+
+  next(): Item[] {
+    return nextSteps(this.ledger, this.goal).map(({ text, ids }) => this.item(text, ids))
+  }
+
+  questions(): Item[] {
+    return this.ledger.questions.map(({ text, options, id }) => ({
+      ...this.item('The user has not answered:', [id]),
+      data: options === undefined || options.length === 0 ? text : `${text} (${options.join(' / ')})`,
+    }))
+  }
+
+  failures(): Item[] {
+    return unresolved(this.ledger)
+      .reverse()
+      .map((failure) => this.failure(failure))
+  }
+
+  /** The call that failed and what it said in a line; how it ended, below. */
+  private failure({ what, message, tail, exit, times, lastId }: Failure): Item {
+    const status = [...(exit === undefined ? [] : [`exit ${exit}`]), ...(times > 1 ? [`${times}×`] : [])].join(', ')
+    const end = tail === undefined || oneLine(tail) === oneLine(message) ? {} : { data: tail }
+    return { ...this.item(`${code(what)}${status === '' ? '' : ` ${status}`}: ${code(message)}`, [lastId]), ...end }
+  }
+
+  files(): Item[] {
+    const known = this.ledger.files.filter((file) => file.state === 'changed' || file.state === 'read')
+    return known.sort(byActionAndPath).map((file) => ({
+      ...this.item(
+        file.folder ? `${file.path.replace(/\/$/, '')}/` : file.path,
+        file.lastId === undefined ? [] : [file.lastId],
+      ),
+      file: {
+        action: file.state === 'read' ? ('read' as const) : file.action,
+        ...(file.from !== undefined && { from: file.from }),
+        ...(file.state === 'changed' && file.added !== undefined && { added: file.added }),
+        ...(file.state === 'changed' && file.removed !== undefined && { removed: file.removed }),
+        ...(file.source === 'git' && { git: true as const }),
+        ...(file.uncertain && { uncertain: true as const }),
+      },
+    }))
+  }
+
+  private quote({ text, id }: Quote): Item {
+    return { ...this.item(text, [id]), by: 'user' }
+  }
+
+  private item(text: string, ids: readonly number[] = []): Item {
+    const { tape } = this
+    return { text, status: 'verified', refs: tape === undefined ? [] : ids.map((id) => `${tape}#${id}`) }
+  }
+}
+
+const order = ['edited', 'created', 'renamed', 'deleted', 'read']
+
+function byActionAndPath(a: FileFact, b: FileFact): number {
+  const action = (file: FileFact) => (file.state === 'read' ? order.length : order.indexOf(file.action))
+  if (action(a) !== action(b)) return action(a) - action(b)
+  return a.path < b.path ? -1 : a.path > b.path ? 1 : 0
+}
+
+function tally({ passed, skipped }: { passed?: number; skipped?: number }): string {
+  if (passed === undefined) return ''
+  return skipped === undefined || skipped === 0 ? ` (${passed})` : ` (${passed}, ${skipped} skipped)`
+}
+
+/** Past this, a message is a paste: what binds stands near its ends. */
+const searched = 20_000
+
+/** The sentences of a long message that bind, word for word. */
+function excerpt({ text }: Instruction): string {
+  if (text.length <= wholeQuote) return text
+  const near = text.length <= 2 * searched ? text : `${text.slice(0, searched)}\n${text.slice(-searched)}`
+  const sentences = near.split(/(?<=[.!?])\s+|(?<=[。！？])|\n+/).filter((sentence) => sentence.trim() !== '')
+  const binding = sentences.flatMap((sentence, at) => (classify(sentence) === 'instruct' ? [] : [at]))
+  if (binding.length === 0) return text
+  let kept = ''
+  let last = -1
+  for (const at of binding) {
+    kept += at > last + 1 ? (kept === '' ? '[…] ' : ' […] ') : ' '
+    kept += sentences[at]!.trim()
+    last = at
+  }
+  if (last < sentences.length - 1) kept += ' […]'
+  return kept.length < text.length * 0.8 ? kept.trim() : text
+}

@@ -1,0 +1,26 @@
+// Long texts, cut with a mark that says how much is missing.
+
+import { wholeCharacter } from '../../tape/tokens.ts'
+
+/** Head and tail, about `limit` characters in all. */
+export function shorten(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  const head = boundary(text, Math.floor(limit * 0.7))
+  const tail = wholeCharacter(text, text.length - Math.floor(limit * 0.2))
+  return `${text.slice(0, head).trimEnd()} […${tail - head} characters…] ${text.slice(tail).trimStart()}`.trim()
+}
+
+/** The end of it: what went wrong stands last. */
+export function shortenStart(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  let tail = wholeCharacter(text, text.length - limit)
+  const line = text.indexOf('\n', tail)
+  if (line >= 0 && line - tail < limit / 2) tail = line + 1
+  return `[…${tail} characters…]\n${text.slice(tail)}`
+}
+
+/** Back to the start of a word, if it is near. */
+function boundary(text: string, at: number): number {
+  for (let back = at; back > at - 20 && back > 0; back--) if (/\s/.test(text[back]!)) return back
+  return wholeCharacter(text, at)
+}
