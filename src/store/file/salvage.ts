@@ -1,7 +1,7 @@
 // Finds the sound lines in a stretch of a file that does not read straight on: what a flipped bit, a splice, a missing
 // newline, a run of NUL or a lost line has left. Lines are put together by their chain of checksums, wherever they lie.
-// A line whose predecessor is lost has no checksum to go by; it counts only if it stands alone on its line and the next
-// line is sealed to it (or there is no next), for a damaged entry may well hold, as data, what looks like a line.
+// A line whose predecessor is lost has no checksum to go by; it counts only if the next line is sealed to it (or there is
+// none, and it stands alone on its line), for a damaged entry may well hold, as data, what looks like a line.
 
 import { crc32 } from 'node:zlib'
 import { claimedCrc, computedCrc, type Line, leadingId, lineFrom, sealLength, unchained, verified } from './line.ts'
@@ -80,12 +80,16 @@ export function salvage(bytes: Buffer, offset: number, from: Link, next?: Link):
       const claimed = claimedCrc(one.bytes)
       if (claimed === undefined) continue
       const before = i === 0 ? undefined : claimedCrc(physical[i - 1]!.bytes)
+      const idBefore = i === 0 ? 0 : leadingId(physical[i - 1]!.bytes)
       const sealedTo = before === undefined ? undefined : verified(one.bytes, offset + one.start, before)
       if (sealedTo !== undefined && isBehind(sealedTo.id, last)) return lineAt(one.start, one.end, before!, claimed)
       const after = physical[i + 1]
       const idAfter = after === undefined ? undefined : (verified(after.bytes, 0, claimed)?.id ?? 0)
       for (const { at, id } of starts) {
         if (at < one.start || at >= one.end || !isBehind(id, last)) continue
+        // Its predecessor stands before it, or it stands where a first line should: it had its chance.
+        const wasSealedTo = i === 0 ? last === undefined : before !== undefined && idBefore === id - 1
+        if (at === one.start && wasSealedTo) continue
         const isVouchedFor = after === undefined ? next?.crc === claimed && next.id === id : idAfter === id + 1
         const isLast = at === one.start && after === undefined && next === undefined && id <= (last?.id ?? id) + 1_000
         if (!isVouchedFor && !isLast) continue

@@ -157,7 +157,7 @@ export class Scan {
     }
     if (damaged.length > 0) {
       const known = this.#last?.id ?? this.at.id
-      const unread = damaged.filter(({ bytes: scrap }) => isWholeLine(scrap) && !isRepeated(scrap, known)).length
+      const unread = damaged.filter(({ bytes: scrap }) => isUnread(scrap, known)).length
       this.#report(damaged, known, next?.id ?? (behind === 'more' ? known : known + unread))
     }
     return torn
@@ -242,6 +242,11 @@ function tornIn(scraps: readonly Scrap[], lines: readonly Line[]): Scrap[] {
 
 function isWholeLine(bytes: Buffer): boolean {
   return bytes.at(-1) === 0x0a
+}
+
+/** A line that may have been an entry of its own. */
+function isUnread(bytes: Buffer, last: number): boolean {
+  return isWholeLine(bytes) && bytes.length > 1 && !isRepeated(bytes, last)
 }
 
 /** A line that looks like one that was already read. */

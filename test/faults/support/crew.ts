@@ -15,8 +15,18 @@ export type Said = Record<string, unknown>
 /** A new folder, removed when the test is over. */
 export function newFolder(): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-faults-'))
-  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => {
+    makeWritable(folder)
+    fs.rmSync(folder, { recursive: true, force: true })
+  })
   return folder
+}
+
+function makeWritable(folder: string): void {
+  fs.chmodSync(folder, 0o700)
+  for (const each of fs.readdirSync(folder, { withFileTypes: true })) {
+    if (each.isDirectory()) makeWritable(path.join(folder, each.name))
+  }
 }
 
 let bundles: Promise<string> | undefined
@@ -26,6 +36,8 @@ function bundled(): Promise<string> {
   bundles ??= (async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-crew-'))
     afterAll(() => fs.rmSync(folder, { recursive: true }))
+    // Some workers run as somebody else.
+    fs.chmodSync(folder, 0o755)
     const here = import.meta.dirname
     fs.symlinkSync(path.resolve(here, '../../../node_modules'), path.join(folder, 'node_modules'))
     await build({

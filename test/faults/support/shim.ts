@@ -33,14 +33,11 @@ fs.fsyncSync = (fd) => {
   fsyncSync(fd)
   done()
 }
-fs.fdatasync = Object.assign(
-  (fd: number, callback: (error: NodeJS.ErrnoException | null) => void) => {
-    if (skip === 'fdatasync') return void setImmediate(() => callback(null))
-    const done = note(fd)
-    fdatasync(fd, (error) => {
-      if (error === null) done()
-      callback(error)
-    })
-  },
-  { __promisify__: fdatasync.__promisify__ },
-)
+fs.fdatasync = ((fd: number, callback: (error: NodeJS.ErrnoException | null) => void) => {
+  if (skip === 'fdatasync') return void setImmediate(() => callback(null))
+  const done = note(fd)
+  fdatasync(fd, (error) => {
+    if (error === null) done()
+    callback(error)
+  })
+}) as typeof fs.fdatasync

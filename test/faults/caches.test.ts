@@ -1,0 +1,163 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { openFileStore, type Store } from '../../src/store/index.ts'
+import { all, anchor, count, ids, message } from '../store/promises/row.ts'
+import { newFolder } from './support/crew.ts'
+
+const keys = ['k1', 'k7', 'seldom', 'never']
+
+/** All that is answered from the index. */
+async function answers(store: Store): Promise<unknown> {
+  const latest = []
+  for (const key of keys) latest.push(await store.latest('main', key))
+  const conflicts = await Promise.all(
+    keys.map((key) =>
+      store.append('main', [message('x')], { expect: { key, id: 1 } }).catch((error: unknown) => error),
+    ),
+  )
+  return {
+    latest,
+    conflicts: conflicts.map((conflict) => (conflict as { actual?: number }).actual),
+    anchors: await store.anchors('main'),
+    named: await store.anchors('main', { name: 'a3' }),
+    repeated: await store.append('main', [message('x', { idempotency: 'job-40' })]),
+    ranges: [
+      await ids(store, 'main', { after: 150, before: 160 }),
+      await ids(store, 'main', { reverse: true, limit: 5 }),
+    ],
+    info: await store.info('main'),
+  }
+}
+
+async function indexed() {
+  const root = path.join(newFolder(), '.baton')
+  const store = await openFileStore(root)
+  for (const n of count(1, 250)) {
+    const meta = { key: n === 20 ? 'seldom' : `k${n % 9}`, idempotency: `job-${n}` }
+    await store.append('main', [
+      message(`${n}-${'x'.repeat(1_500)}`, meta),
+      ...(n % 25 === 0 ? [anchor(`a${n % 4}`, { n })] : []),
+    ])
+  }
+  const truth = await answers(store)
+  await store.close()
+  return { root, truth, index: path.join(root, 'tape/main.idx') }
+}
+
+async function expectTruth(root: string, truth: unknown, what: string): Promise<void> {
+  const store = await openFileStore(root)
+  expect(await answers(store), what).toEqual(truth)
+  await store.close()
+}
+
+test('an index that is lost, cut short, flipped or somebody else’s never makes an answer wrong [T8] [T26]', async () => {
+  const { root, truth, index } = await indexed()
+  const sound = fs.readFileSync(index)
+  expect(sound.length).toBeGreaterThan(1_000)
+  fs.rmSync(index)
+  await expectTruth(root, truth, 'lost')
+  for (let size = 0; size < sound.length; size += Math.ceil(sound.length / 60)) {
+    fs.writeFileSync(index, sound.subarray(0, size))
+    await expectTruth(root, truth, `cut at ${size}`)
+  }
+  for (let at = 0; at < sound.length; at += Math.ceil(sound.length / 120)) {
+    const flipped = Buffer.from(sound)
+    flipped[at]! ^= 1 << (at % 8)
+    fs.writeFileSync(index, flipped)
+    await expectTruth(root, truth, `flipped at ${at}`)
+  }
+  fs.writeFileSync(index, Buffer.concat([sound, Buffer.alloc(100)]))
+  await expectTruth(root, truth, 'with NUL behind it')
+  const other = await indexed()
+  fs.copyFileSync(other.index, index)
+  await expectTruth(root, truth, 'of another tape')
+  fs.rmSync(index)
+  fs.mkdirSync(index)
+  await expectTruth(root, truth, 'a folder')
+})
+
+test('an index that was left behind is caught up with, also under writers that go on [T26]', async () => {
+  const { root, index } = await indexed()
+  const stale = fs.readFileSync(index).subarray(0, 200)
+  const store = await openFileStore(root)
+  for (const n of count(1, 100)) {
+    await store.append('main', [message('y'.repeat(2_000), { key: 'k1', idempotency: `new-${n}` })])
+    if (n === 30) fs.writeFileSync(index, stale)
+    if (n === 60) fs.rmSync(index)
+  }
+  const truth = await answers(store)
+  await store.close()
+  await expectTruth(root, truth, 'as the writer left it')
+  expect(await (await openFileStore(root)).verify!('main')).toMatchObject([{ damage: [], index: 'ok' }])
+  fs.rmSync(index)
+  await expectTruth(root, truth, 'lost')
+})
+
+test('the index of a segment that was archived is not taken for that of the next [T16] [T26]', async () => {
+  const { root } = await indexed()
+  const store = await openFileStore(root)
+  const before = await store.latest('main', 'k1')
+  await store.archive('main', () => [message('next', { key: 'k2' })])
+  await store.close()
+  const again = await openFileStore(root)
+  expect(await again.latest('main', 'k1')).toBeUndefined()
+  expect((await again.latest('main', 'k2'))?.id).toBe(before!.id > 0 ? (await again.info('main'))!.firstId : 0)
+  expect(await again.anchors('main')).toEqual([])
+  expect(await again.anchors('main', { archived: true })).toHaveLength(10)
+  await again.close()
+})
+
+test('a manifest that is lost or damaged is rebuilt: the id comes from the lineage tape, the summary from the tapes [T17] [T18]', async () => {
+  const root = path.join(newFolder(), '.baton')
+  const store = await openFileStore(root)
+  await store.append('a', [message('1'), anchor('x')])
+  await store.append('b', [message('1')])
+  const { workspace } = store
+  const truth = await all(store.list())
+  await store.close()
+  const file = path.join(root, 'tape/manifest.json')
+  const sound = fs.readFileSync(file)
+  const damaged: Buffer[] = [
+    Buffer.alloc(0),
+    Buffer.from('null'),
+    Buffer.from('{}'),
+    Buffer.from('{"format":1,"tapes":5}'),
+    Buffer.alloc(50),
+  ]
+  for (let at = 0; at < sound.length; at += 9) {
+    const flipped = Buffer.from(sound)
+    flipped[at]! ^= 1 << (at % 7)
+    damaged.push(flipped, sound.subarray(0, at))
+  }
+  for (const bytes of [undefined, ...damaged]) {
+    fs.rmSync(file)
+    if (bytes !== undefined) fs.writeFileSync(file, bytes)
+    const again = await openFileStore(root).catch((error: unknown) => error as Error)
+    // One flip makes a newer format of it, and then nothing is touched.
+    if (again instanceof Error) {
+      expect(again.message).toContain('newer Baton')
+      fs.writeFileSync(file, sound)
+      continue
+    }
+    expect(again.workspace).toBe(workspace)
+    expect(await all(again.list())).toEqual(truth)
+    await again.close()
+  }
+})
+
+test('a summary that is out of date is not believed [T17]', async () => {
+  const root = path.join(newFolder(), '.baton')
+  const store = await openFileStore(root)
+  await store.append('a', [message('1')])
+  await all(store.list())
+  const file = path.join(root, 'tape/manifest.json')
+  const old = fs.readFileSync(file)
+  await store.append('a', [message('2')])
+  fs.writeFileSync(file, old)
+  expect(await all(store.list())).toMatchObject([{ tape: 'a', entries: 2 }])
+  await store.archive('a', () => [message('3')])
+  fs.writeFileSync(file, old)
+  expect(await all(store.list())).toMatchObject([{ tape: 'a', entries: 1, firstId: 3 }])
+  await store.close()
+})
