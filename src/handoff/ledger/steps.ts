@@ -74,12 +74,11 @@ class Walk {
 
   list(items: List, standing: Standing): void {
     let reached = standing.sure
+    // Behind these, nothing stands that could hide a failure: with and without `set -e`.
+    const strict = items.findLastIndex(({ next }, index) => index < items.length - 1 && next !== '&&')
+    const exiting = items.findLastIndex(({ next }, index) => index < items.length - 1 && next !== '&&' && next !== ';')
     for (const [index, item] of items.entries()) {
-      let vouched = item.next !== '&'
-      for (let at = index; at < items.length - 1 && vouched; at += 1) {
-        const next = items[at]?.next
-        vouched = next === '&&' || (next === ';' && this.errexit)
-      }
+      const vouched = item.next !== '&' && index > (this.errexit ? exiting : strict)
       this.node(item.node, {
         sure: reached,
         hidden: standing.hidden || !vouched,
@@ -99,6 +98,7 @@ class Walk {
         this.simple(node, standing)
         return
       case 'pipeline':
+        const filter = node.stages.findLastIndex((stage) => holdsBack(stage))
         for (const [index, stage] of node.stages.entries()) {
           const last = index === node.stages.length - 1
           const seen = last || this.pipefail
@@ -107,7 +107,7 @@ class Walk {
               ...standing,
               hidden: standing.hidden || !seen,
               decides: standing.decides && seen,
-              filtered: standing.filtered || node.stages.slice(index + 1).some(holdsBack),
+              filtered: standing.filtered || index < filter,
             }),
           )
         }
