@@ -8,6 +8,6 @@ export function damagedError(damage: Damage, tape?: string): DamagedError {
   return new DamagedError(`${damage.file} is damaged at byte ${damage.offset}: ${damage.message}`, {
     file: damage.file,
     offset: damage.offset,
-    hint: `Nothing was written. See "baton tape verify ${name}", then "baton tape repair ${name}".`,
+    hint: `Nothing was changed. See "baton tape verify ${name}", then "baton tape repair ${name}".`,
   })
 }

@@ -70,8 +70,10 @@ export function placeGroup(
     }
     const laidOut = layOut(prepared, at)
     const entries = prepared.map((one, i) => asEntry(laidOut.places[i]!.id, one))
-    prepared.forEach((one, i) => one.key !== undefined && keys.set(one.key, laidOut.places[i]!.id))
-    if (name !== undefined) repeats.set(name, entries)
+    prepared.forEach((one, i) => {
+      if (one.key !== undefined) keys.set(one.key, laidOut.places[i]!.id)
+      if (one.idempotency !== undefined) repeats.set(one.idempotency, entries)
+    })
     text += laidOut.text
     at = laidOut.end
     placed.push({ append, places: laidOut.places, entries, end: at.offset - start.offset })

@@ -72,13 +72,15 @@ export function verified(bytes: Buffer, offset: number, prev: number): Line | un
   return line.id === 0 ? undefined : line
 }
 
-/** The line as it stands when what came before it is lost, so that its seed cannot be known: whole JSON, or nothing. */
+/** The line as it stands when what came before it is lost, so that its seed cannot be known: as we write it, or nothing. */
 export function unchained(bytes: Buffer, offset: number): Line | undefined {
   const crc = claimedCrc(bytes)
   if (crc === undefined || leadingId(bytes) === 0) return undefined
   try {
-    const parsed: unknown = JSON.parse(bytes.toString('utf8'))
+    const text = bytes.toString('utf8')
+    const parsed: unknown = JSON.parse(text)
     if (typeof parsed !== 'object' || parsed === null || !('kind' in parsed) || !('payload' in parsed)) return undefined
+    if (JSON.stringify(parsed) !== text) return undefined
   } catch {
     return undefined // not JSON: that is the answer, the caller reports the damage
   }

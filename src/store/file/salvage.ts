@@ -87,9 +87,9 @@ export function salvage(bytes: Buffer, offset: number, from: Link, next?: Link):
       const idAfter = after === undefined ? undefined : (verified(after.bytes, 0, claimed)?.id ?? 0)
       for (const { at, id } of starts) {
         if (at < one.start || at >= one.end || !isBehind(id, last)) continue
-        // Its predecessor stands before it, or it stands where a first line should: it had its chance.
-        const wasSealedTo = i === 0 ? last === undefined : before !== undefined && idBefore === id - 1
-        if (at === one.start && wasSealedTo) continue
+        // Where a first line should stand, or right behind its predecessor, it had its chance.
+        if (i === 0 && last === undefined) continue
+        if (at === one.start && before !== undefined && idBefore === id - 1) continue
         const isVouchedFor = after === undefined ? next?.crc === claimed && next.id === id : idAfter === id + 1
         const isLast = at === one.start && after === undefined && next === undefined && id <= (last?.id ?? id) + 1_000
         if (!isVouchedFor && !isLast) continue

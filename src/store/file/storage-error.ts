@@ -10,6 +10,7 @@ const hints: Record<string, string> = {
   EACCES: 'You have no permission here; check who owns the workspace, or choose another with --workspace.',
   EPERM: 'You have no permission here; check who owns the workspace, or choose another with --workspace.',
   ENOTDIR: 'A part of that path is a file; choose another folder with --workspace.',
+  ENOENT: 'It is gone; somebody may have removed or moved the workspace.',
   EMFILE: 'Too many files are open (see "ulimit -n").',
   EIO: 'The disk reports an error; check it before you go on.',
 }
