@@ -1,0 +1,72 @@
+// Documents on their tape: an event that says what it is, and a blob with its text. Each event names the one before, so
+// that they can be listed without reading the tape.
+
+import { NotFoundError } from '../errors.ts'
+import type { Entry, Store } from '../store/index.ts'
+import { readBlob } from '../tape/blob.ts'
+import type { Profile } from './document/document.ts'
+
+/** The key of the newest document on a tape. */
+export const documentKey = 'handoff_document'
+
+export interface SavedDocument {
+  readonly tape: string
+  /** The entry of its event. */
+  readonly id: number
+  readonly date: string
+  readonly sha256: string
+  readonly bytes: number
+  readonly profile: Profile
+  readonly goal?: string
+  readonly writer: string
+  /** The entries it speaks for. */
+  readonly range?: { readonly from: number; readonly to: number }
+}
+
+export type DocumentNote = Pick<SavedDocument, 'profile' | 'goal' | 'writer' | 'range'>
+
+export async function saveDocument(
+  store: Store,
+  tape: string,
+  markdown: string,
+  note: DocumentNote,
+): Promise<SavedDocument> {
+  const blob = await store.putBlob(Buffer.from(markdown))
+  const previous = (await store.latest(tape, documentKey))?.id
+  const data = { ...note, ...blob, ...(previous === undefined ? {} : { previous }) }
+  const draft = { kind: 'event', payload: { name: documentKey, data }, meta: { key: documentKey, context: false } }
+  const [entry] = await store.append(tape, [draft])
+  return asSaved(tape, entry!)
+}
+
+/** The documents of a tape, newest first. */
+export async function* savedDocuments(store: Store, tape: string): AsyncGenerator<SavedDocument> {
+  let entry = await store.latest(tape, documentKey)
+  while (entry !== undefined) {
+    yield asSaved(tape, entry)
+    const { previous } = (entry.payload as { data: { previous?: number } }).data
+    entry = previous === undefined ? undefined : await entryAt(store, tape, previous)
+  }
+}
+
+async function entryAt(store: Store, tape: string, id: number): Promise<Entry | undefined> {
+  for await (const entry of store.read(tape, { after: id - 1, before: id + 1, archived: true })) return entry
+  return undefined
+}
+
+/** The document whose event that entry is. */
+export async function savedAt(store: Store, tape: string, id: number): Promise<SavedDocument> {
+  const entry = await entryAt(store, tape, id)
+  if ((entry?.payload as { name?: unknown } | undefined)?.name === documentKey) return asSaved(tape, entry!)
+  throw new NotFoundError(`${tape}#${id} is not a handoff document`, { hint: 'See "baton handoff ls".' })
+}
+
+export async function documentText(store: Store, saved: SavedDocument): Promise<string> {
+  return (await readBlob(store, saved.sha256)).toString()
+}
+
+function asSaved(tape: string, entry: Entry): SavedDocument {
+  const { data } = entry.payload as { data: DocumentNote & { sha256: string; bytes: number; previous?: number } }
+  const { previous: _previous, ...rest } = data
+  return { tape, id: entry.id, date: entry.date, ...rest }
+}
