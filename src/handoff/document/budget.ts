@@ -33,7 +33,7 @@ const details: readonly Detail[] = [
   { quote: 2_000, text: 800, data: 1_200, counts: true, refs: true },
   { quote: 1_000, text: 400, data: 500, counts: true, refs: true },
   { quote: 500, text: 300, data: 200, counts: true, refs: true },
-  { quote: 300, text: 240, data: 0, counts: false, refs: true },
+  { quote: 300, text: 240, data: 120, counts: false, refs: true },
   { quote: 240, text: 200, data: 0, counts: false, refs: false },
   { quote: 160, text: 160, data: 0, counts: false, refs: false },
 ]
@@ -55,7 +55,9 @@ interface Candidate {
 
 /** Throws a LimitError that names the least budget when not even the goal and the next step fit. */
 export function fit(document: HandoffDocument, budget: number, count: CountTokens): Fitted {
-  const measure = (detailed: HandoffDocument, kept: ReadonlySet<Candidate>): Fitted => {
+  const candidates = ranked(document)
+  const needed = candidates.filter((candidate) => candidate.rank <= essential)
+  const measureAt = (detailed: HandoffDocument) => (kept: readonly Candidate[]) => {
     const chosen = choose(detailed, kept)
     const markdown = renderMarkdown(chosen)
     // So long a text is not worth counting: a token is rarely longer than five characters.
@@ -63,21 +65,18 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
     return { document: chosen, markdown, tokens }
   }
   for (const [level, detail] of details.entries()) {
-    const detailed = atDetail(document, detail)
-    const candidates = ranked(detailed)
-    const needed = candidates.filter((candidate) => candidate.rank <= essential)
     const last = level === details.length - 1
     // An item is no less than a token.
     if (!last && needed.length > budget) continue
-    if (!last && measure(detailed, new Set(needed)).tokens > budget) continue
-    const fitted = fill(candidates, budget, (kept) => measure(detailed, kept), count)
+    const measure = measureAt(atDetail(document, detail))
+    if (!last && measure(needed).tokens > budget) continue
+    const fitted = fill(candidates, budget, measure, count)
     if (fitted !== undefined) return fitted
   }
   const scarce = atLeast(document, count)
-  const candidates = ranked(scarce)
-  const fitted = fill(candidates, budget, (kept) => measure(scarce, kept), count)
+  const fitted = fill(candidates, budget, measureAt(scarce), count)
   if (fitted !== undefined) return fitted
-  const tokens = count(renderMarkdown(choose(scarce, new Set(candidates.slice(0, least(candidates))))))
+  const tokens = count(renderMarkdown(choose(scarce, candidates.slice(0, least(candidates)))))
   throw new LimitError(`A budget of ${budget} tokens is too small: this handoff document takes at least ${tokens}`, {
     hint: `Allow ${tokens} or more.`,
   })
@@ -92,10 +91,10 @@ function least(candidates: readonly Candidate[]): number {
 function fill(
   candidates: readonly Candidate[],
   budget: number,
-  measure: (kept: ReadonlySet<Candidate>) => Fitted,
+  measure: (kept: readonly Candidate[]) => Fitted,
   count: CountTokens,
 ): Fitted | undefined {
-  const first = (length: number) => new Set(candidates.slice(0, length))
+  const first = (length: number) => candidates.slice(0, length)
   let low = least(candidates)
   let best = measure(first(low))
   if (best.tokens > budget) return undefined
@@ -132,11 +131,11 @@ function squeeze(
   length: number,
   fitted: Fitted,
   budget: number,
-  measure: (kept: ReadonlySet<Candidate>) => Fitted,
+  measure: (kept: readonly Candidate[]) => Fitted,
   count: CountTokens,
 ): Fitted {
   let best = fitted
-  const kept = new Set(candidates.slice(0, length))
+  const kept = candidates.slice(0, length)
   let misses = 0
   for (let at = length + 1; at < candidates.length && misses < patience; at++) {
     const candidate = candidates[at]!
@@ -145,11 +144,11 @@ function squeeze(
       misses++
       continue
     }
-    kept.add(candidate)
+    kept.push(candidate)
     const tried = measure(kept)
     if (tried.tokens <= budget) best = tried
     else {
-      kept.delete(candidate)
+      kept.pop()
       misses++
     }
   }
@@ -163,10 +162,13 @@ function ranked(document: HandoffDocument): Candidate[] {
       .split(' ')
       .filter((word) => word.length > 3),
   )
+  const folders = lastTouched(document)
   const candidates = document.sections.flatMap(({ key, items }) =>
     items.map((item, at): Candidate => {
       const rank = items.length === 1 && isNone(item.text) ? -1 : rankOf(document.profile, key, item, at)
-      return { key, item, rank, at, order: orderOf(item, at, wanted) }
+      // Files of a folder stay together, where they share a line; the folder touched last comes first.
+      const order = item.file === undefined ? at : -folders.get(folderOf(item))!
+      return { key, item, rank, at, order: isWanted(item, wanted) ? order - 1e12 : order }
     }),
   )
   const position = new Map(profiles[document.profile].map((rule, at) => [rule.key, at]))
@@ -175,13 +177,34 @@ function ranked(document: HandoffDocument): Candidate[] {
   )
 }
 
+function lastTouched({ sections }: HandoffDocument): Map<string, number> {
+  const folders = new Map<string, number>()
+  for (const item of sections.find((section) => section.key === 'files')?.items ?? []) {
+    const id = Number(/#(\d+)/.exec(item.refs[0] ?? '')?.[1] ?? 0)
+    folders.set(folderOf(item), Math.max(id, folders.get(folderOf(item)) ?? 0))
+  }
+  return folders
+}
+
+function folderOf({ text }: Item): string {
+  return text.slice(0, text.lastIndexOf('/') + 1)
+}
+
+/** Has to do with what the next session is for. */
+function isWanted(item: Item, wanted: ReadonlySet<string>): boolean {
+  if (wanted.size === 0) return false
+  return plain(item.text.slice(0, 2_000))
+    .split(' ')
+    .some((word) => wanted.has(word))
+}
+
 function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): number {
   const claimed = item.status === 'claimed' ? 0.5 : 0
   switch (key) {
     case 'goal':
       return item.by === 'user' || at === 0 ? 0 : 1.5
     case 'next':
-      return at === 0 ? 1 : profile === 'cycle' ? 4 + claimed : 4.5
+      return at === 0 ? 1 : profile === 'cycle' ? 4 + claimed : claimed > 0 ? 4.5 : 7.5
     case 'constraints':
       return 2 + claimed
     case 'failures':
@@ -204,15 +227,7 @@ function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): numb
   }
 }
 
-/** What the next session is for comes first; of files, the last that were touched. */
-function orderOf(item: Item, at: number, wanted: ReadonlySet<string>): number {
-  const order = item.file === undefined ? at : -Number(/#(\d+)/.exec(item.refs[0] ?? '')?.[1] ?? 0)
-  if (wanted.size === 0) return order
-  const words = plain(item.text.slice(0, 2_000)).split(' ')
-  return words.some((word) => wanted.has(word)) ? order - 1e9 : order
-}
-
-function choose(document: HandoffDocument, kept: ReadonlySet<Candidate>): HandoffDocument {
+function choose(document: HandoffDocument, kept: readonly Candidate[]): HandoffDocument {
   const keep = new Map<SectionKey, Set<number>>()
   for (const { key, at } of kept) {
     const places = keep.get(key)
@@ -250,9 +265,10 @@ function atDetail(document: HandoffDocument, detail: Detail): HandoffDocument {
   return mapItems(document, detail.text, (item) => {
     if (item.file !== undefined) return fileAtDetail(item, detail)
     const { data, why, ruledOut, ...rest } = item
+    const text = shorten(item.text, item.by === 'user' ? detail.quote : detail.text)
     return {
       ...rest,
-      text: shorten(item.text, item.by === 'user' ? detail.quote : detail.text),
+      text: data !== undefined && detail.data === 0 ? `${text} […]` : text,
       ...(data !== undefined && detail.data > 0 && { data: shortenStart(data, detail.data).trim() }),
       ...(why !== undefined && { why: shorten(why, detail.text) }),
       ...(ruledOut !== undefined && { ruledOut: shorten(ruledOut, detail.text) }),
@@ -261,8 +277,9 @@ function atDetail(document: HandoffDocument, detail: Detail): HandoffDocument {
 }
 
 function fileAtDetail(item: Item, detail: Detail): Item {
-  const file = detail.counts ? item.file! : { ...item.file!, added: undefined, removed: undefined }
-  return { ...item, file, ...(!detail.refs && { refs: [] }) }
+  const { added, removed, ...bare } = item.file!
+  const counts = { ...(added !== undefined && { added }), ...(removed !== undefined && { removed }) }
+  return { ...item, file: detail.counts ? { ...bare, ...counts } : bare, ...(!detail.refs && { refs: [] }) }
 }
 
 function atLeast(document: HandoffDocument, count: CountTokens): HandoffDocument {

@@ -4,6 +4,7 @@
 import { classify } from '../ledger/instructions.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../ledger/facts.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from './document.ts'
+import { contains } from './likeness.ts'
 import { mergeNarrative } from './merge.ts'
 import { brief, code, nextSteps, unresolved } from './next-step.ts'
 import { normalDocument, oneLine } from './normal.ts'
@@ -47,11 +48,12 @@ function sessionSections(facts: Facts): Sections {
 }
 
 function cycleSections(facts: Facts): Sections {
-  const [first, ...others] = facts.next()
+  const [first] = facts.next()
+  const pending = facts.todos('pending').filter((todo) => first === undefined || !contains(first.text, todo.text))
   return {
     doing: [...facts.requests(), ...facts.doing()],
     done: facts.done(),
-    next: [...(first === undefined ? [] : [first]), ...facts.todos('pending'), ...others],
+    next: [...(first === undefined ? [] : [first]), ...pending],
     context: [...facts.constraints(), ...facts.state()],
     blockers: facts.questions(),
     failures: facts.failures(),
@@ -218,10 +220,10 @@ class Facts {
   }
 
   questions(): Item[] {
-    return this.ledger.questions.map(({ text, options, id }) => ({
-      ...this.item('The user has not answered:', [id]),
-      data: options === undefined || options.length === 0 ? text : `${text} (${options.join(' / ')})`,
-    }))
+    return this.ledger.questions.map(({ text, options = [], id }) => {
+      const choice = options.length === 0 ? '' : ` (${options.join(' / ')})`
+      return this.item(`The user has not answered: ${code(text + choice)}`, [id])
+    })
   }
 
   failures(): Item[] {

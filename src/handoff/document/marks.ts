@@ -53,7 +53,8 @@ export function takeStatus(line: string): { rest: string; status: Status | undef
 
 /** A line that ends like a mark gets a backslash, and so does one that ends in a backslash. */
 export function guardEnd(line: string): string {
-  return /\\$| \[.*\]$| \((?:claimed|verified)\)$/.test(line) ? `${line}\\` : line
+  const marked = takeRefs(line, undefined).refs.length > 0 || takeStatus(line).status !== undefined
+  return marked || line.endsWith('\\') ? `${line}\\` : line
 }
 
 export function unguardEnd(line: string): string {

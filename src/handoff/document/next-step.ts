@@ -23,7 +23,7 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   const listed = Math.max(0, ...todos.map((todo) => todo.id))
   // A request that came after the list was written is not on it.
   const request = lastRequest !== undefined && isConcrete(lastRequest.text) ? lastRequest : ledger.goal
-  const requested = request && { text: `Act on the user's request: ${brief(request.text)}`, ids: [request.id] }
+  const requested = request && { text: `Act on the user's request: ${brief(request.text, 120)}`, ids: [request.id] }
   const steps: (Step | undefined)[] = [
     goal === undefined ? undefined : { text: `Work towards: ${brief(goal)}`, ids: [] },
     request !== undefined && request.id > listed && listed > 0 ? requested : undefined,
@@ -38,15 +38,15 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   if (found.length > 0) return found
   if (requested === undefined) return [{ text: 'Ask the user what to do: the tape holds no request', ids: [] }]
   // Whether it was carried out, only whoever reads the tape can tell.
-  return [{ ...requested, text: `Check that the user's request is carried out: ${brief(request!.text)}` }]
+  return [{ ...requested, text: `Check that the user's request is carried out: ${brief(request!.text, 120)}` }]
 }
 
 export function unresolved(ledger: Ledger): Failure[] {
   return ledger.failures.filter((failure) => failure.resolvedBy === undefined)
 }
 
-export function brief(text: string): string {
-  return shorten(oneLine(text.slice(0, 20_000)), wordLimit)
+export function brief(text: string, limit = wordLimit): string {
+  return shorten(oneLine(text.slice(0, 20_000)), limit)
 }
 
 /** Words of a tool or an agent within a sentence of ours. */

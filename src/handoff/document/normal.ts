@@ -3,14 +3,17 @@
 
 import { clean } from '../safety/clean.ts'
 import type { FileNote, HandoffDocument, Header, Item, Profile, Section, SectionKey } from './document.ts'
+import { lookUp } from './render.ts'
 import { profiles } from './sections.ts'
 
 export function normalDocument(document: HandoffDocument): HandoffDocument {
-  return {
-    profile: document.profile,
-    header: normalHeader(document.header),
-    sections: normalSections(document.profile, document.sections),
-  }
+  const header = normalHeader(document.header)
+  const sections = normalSections(document.profile, document.sections).map((section): Section => {
+    const command = section.omitted?.command ?? lookUp(header)
+    if (section.omitted === undefined || command === undefined) return section
+    return { ...section, omitted: { count: section.omitted.count, command } }
+  })
+  return { profile: document.profile, header, sections }
 }
 
 /** In the order of the profile, those of the same key as one. */

@@ -5,6 +5,7 @@ import { readCodeSpan } from '../safety/fence.ts'
 import type { HandoffDocument, Header, Item, Omitted, Profile, Section, SectionKey, Status } from './document.ts'
 import { readFileLine } from './file-lines.ts'
 import { takeRefs, takeStatus, unguardEnd, unguardStart } from './marks.ts'
+import { lookUp } from './render.ts'
 import { profiles, readTitle } from './sections.ts'
 
 /** The profile that the first line names, when the document is ours. */
@@ -43,7 +44,7 @@ export function parseOwn(lines: readonly string[], profile: Profile): HandoffDoc
       at = readBlock(lines, at, section, header.tape)
     }
   }
-  return { profile, header, sections: withCommands(drafts).map(finish) }
+  return { profile, header, sections: drafts.map((draft) => finish(withCommand(draft, header))) }
 }
 
 function readHeader(line: string): Header {
@@ -174,17 +175,13 @@ function readItem(
   return end
 }
 
-/** The first command is written out; later ones say only where they differ. */
-function withCommands(drafts: readonly Draft[]): Draft[] {
-  const full = drafts.find((draft) => draft.omitted?.command !== undefined)?.omitted?.command ?? ''
-  const flags = full.lastIndexOf(' --')
-  const base = flags < 0 ? full : full.slice(0, flags)
-  return drafts.map((draft) => {
-    const command = draft.omitted?.command
-    return command?.startsWith('--')
-      ? { ...draft, omitted: { ...draft.omitted!, command: `${base} ${command}` } }
-      : draft
-  })
+/** A command that is not written out begins as the header's. */
+function withCommand(draft: Draft, header: Header): Draft {
+  const base = lookUp(header)
+  const command = draft.omitted?.command
+  if (draft.omitted === undefined || base === undefined || (command !== undefined && !command.startsWith('--')))
+    return draft
+  return { ...draft, omitted: { ...draft.omitted, command: command === undefined ? base : `${base} ${command}` } }
 }
 
 function finish({ key, items, omitted, filled }: Draft): Section {

@@ -9,12 +9,11 @@ import { ruleOf } from './sections.ts'
 export function renderMarkdown(document: HandoffDocument): string {
   const parts = [renderHead(document)]
   let under: string | undefined
-  const base = omittedBase(document)
   for (const section of document.sections) {
     const rule = ruleOf(document.profile, section.key)
     if (rule.under !== undefined && rule.under !== under) parts.push(`## ${rule.under}`)
     under = rule.under
-    parts.push(renderSection(document, section, base))
+    parts.push(renderSection(document, section))
   }
   return `${parts.join('\n\n')}\n`
 }
@@ -47,23 +46,12 @@ export function showCommand(tape: string, range: { from: number; to: number }, f
   return `baton show ${shellWord(`${tape}#${range.from}..${range.to}`)}${flag === undefined ? '' : ` --${flag}`}`
 }
 
-/** What the commands have in common: the first is written out, later ones only where they differ. */
-function omittedBase(document: HandoffDocument): { key: Section['key']; base: string } | undefined {
-  const first = document.sections.find((section) => section.omitted?.command !== undefined)
-  return first && { key: first.key, base: baseOf(first.omitted!.command!) }
+/** The command that shows all that a document speaks for; the header has it, so that others say only where they differ. */
+export function lookUp({ tape, range }: Header): string | undefined {
+  return tape === undefined || range === undefined ? undefined : showCommand(tape, range)
 }
 
-function baseOf(command: string): string {
-  const flags = command.lastIndexOf(' --')
-  return flags < 0 ? command : command.slice(0, flags)
-}
-
-/** Sections are rendered one by one, so that a budget can count them one by one. */
-export function renderSection(
-  document: HandoffDocument,
-  section: Section,
-  base: { key: Section['key']; base: string } | undefined,
-): string {
+function renderSection(document: HandoffDocument, section: Section): string {
   const { tape } = document.header
   const { title, under } = ruleOf(document.profile, section.key)
   const hoisted = hoist(section)
@@ -87,19 +75,15 @@ export function renderSection(
     }
     previous = item
   }
-  if (section.omitted !== undefined) lines.push(omittedLine(section.omitted, section.key, base))
+  if (section.omitted !== undefined) lines.push(omittedLine(section.omitted, section.key, lookUp(document.header)))
   return lines.join('\n')
 }
 
-function omittedLine(
-  { count, command }: Omitted,
-  key: Section['key'],
-  first: { key: Section['key']; base: string } | undefined,
-): string {
+/** Files name their command in full: theirs is the list that is asked for most. */
+function omittedLine({ count, command }: Omitted, key: Section['key'], base: string | undefined): string {
   const line = `- … and ${count} more`
-  if (command === undefined) return line
-  const same = first !== undefined && first.key !== key && key !== 'files' && baseOf(command) === first.base
-  return `${line}: ${same && command !== first.base ? command.slice(first.base.length + 1) : command}`
+  if (command === undefined || command === base) return line
+  return `${line}: ${key !== 'files' && command.startsWith(`${base} --`) ? command.slice(base!.length + 1) : command}`
 }
 
 function hoist({ key, items }: Section): Hoisted {

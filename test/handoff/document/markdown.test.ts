@@ -11,7 +11,7 @@ describe('a document written as Markdown', () => {
       fc.property(anyDocument, (document) => {
         expect(parseDocument(renderMarkdown(document))).toEqual(document)
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     )
   })
 
