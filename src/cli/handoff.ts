@@ -13,7 +13,7 @@ import { parseDocument } from '../handoff/document/parse.ts'
 import { validate } from '../handoff/document/validate.ts'
 import { projectDocument } from '../handoff/projection.ts'
 import { documentText, savedAt, saveDocument, type SavedDocument, savedDocuments } from '../handoff/saved.ts'
-import { handoffSession } from '../handoff/session.ts'
+import { handoffSession, resumeHandoff } from '../handoff/session.ts'
 import { phaseLedger, type WriteOptions, writeDocument } from '../handoff/writer.ts'
 import type { Store } from '../store/index.ts'
 import { isReserved, resolve, Tape } from '../tape/index.ts'
@@ -48,7 +48,7 @@ export async function handoff(options: HandoffOptions): Promise<void> {
     try {
       const write: WriteOptions = {
         ...(await writeOptions(options)),
-        cwd: process.cwd(),
+        ...workingFolder(options),
         signal: stop.signal,
         onProgress: (at) => progress.show(at),
       }
@@ -113,6 +113,12 @@ async function writeOptions(options: HandoffOptions): Promise<WriteOptions> {
   return { ...base, model: chosen.model, modelName: chosen.name }
 }
 
+/** The current folder, where the workspace was found through it: one named outright may be about another. */
+function workingFolder(options: Globals): { cwd?: string } {
+  const { by } = findWorkspace(options)
+  return by === 'store' || by === 'workspace' ? {} : { cwd: process.cwd() }
+}
+
 /** Without a name, the tape that changed last. */
 async function newestTape(store: Store, out: Output): Promise<string> {
   let newest: { tape: string; date: string } | undefined
@@ -124,8 +130,9 @@ async function newestTape(store: Store, out: Output): Promise<string> {
   }
   if (newest === undefined)
     throw new NotFoundError('There is no tape to hand off', { hint: 'Make one with "baton tape append main".' })
-  if (others > 1) out.warn(`baton: handing off ${newest.tape}, which changed last; choose another with --tape`)
-  return newest.tape
+  const active = await resumeHandoff(store, newest.tape)
+  if (others > 1) out.warn(`baton: handing off ${active}, which changed last; choose another with --tape`)
+  return active
 }
 
 function give(options: HandoffOptions, markdown: string, out: Output): void {
@@ -214,7 +221,7 @@ export async function check(options: Globals & { tape?: string; profile?: Profil
   await withStore(options, async (store, out) => {
     const document = await documentAt(store, ref, options.profile)
     const ledger =
-      options.tape === undefined ? undefined : await phaseLedger(new Tape(store, options.tape), { cwd: process.cwd() })
+      options.tape === undefined ? undefined : await phaseLedger(new Tape(store, options.tape), workingFolder(options))
     const problems = validate(document, ledger)
     if (out.json) for (const problem of problems) out.data(problem)
     else for (const problem of problems) out.line(`${problem.section}: ${problem.message}`)

@@ -59,6 +59,12 @@ function addWorkspace(program: Command): void {
     .argument('<ref>')
     .option('--offset <bytes>', 'of a blob: where to begin', wholeNumber)
     .option('--length <bytes>', 'of a blob: how much', wholeNumber)
+    .option('--files', 'of a range: the files it changed or read')
+    .option('--commands', 'of a range: the commands it ran')
+    .option('--failures', 'of a range: what failed')
+    .option('--todos', 'of a range: its last todo list')
+    .option('--instructions', "of a range: the user's words")
+    .option('--decisions', 'of a range: what was decided')
     .action(async (ref: string, _options, command: Command) =>
       (await import('./show.ts')).show(ref, command.optsWithGlobals()),
     )

@@ -3,10 +3,11 @@
 import { pipeline } from 'node:stream/promises'
 import { entriesAt, resolve } from '../tape/index.ts'
 import { entryLine } from './entry-line.ts'
+import { type FactKind, factKinds, showFacts } from './facts.ts'
 import type { Globals } from './output.ts'
 import { withStore } from './workspace.ts'
 
-interface ShowOptions extends Globals {
+interface ShowOptions extends Globals, Partial<Record<FactKind, boolean>> {
   offset?: number
   length?: number
 }
@@ -20,6 +21,8 @@ export async function show(ref: string, options: ShowOptions): Promise<void> {
       return
     }
     const resolved = await resolve(store, ref)
+    const kind = factKinds.find((each) => options[each] === true)
+    if (kind !== undefined) return showFacts(entriesAt(store, resolved), kind, out)
     for await (const entry of entriesAt(store, resolved)) {
       if (out.json) out.data(entry)
       else if (resolved.place.type === 'range') out.line(entryLine(entry, out))

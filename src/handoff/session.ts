@@ -48,6 +48,8 @@ interface Intent {
   readonly child: string
   readonly document: number
   readonly state: 'started' | 'closed' | 'dropped'
+  /** Where the tape had been continued before, which holds if this handoff is dropped. */
+  readonly before?: string
 }
 
 export async function handoffSession(tape: Tape, options: SessionHandoffOptions = {}): Promise<SessionHandoff> {
@@ -82,14 +84,16 @@ async function moveOn(tape: Tape, markdown: string, written: Written, options: S
   const { store, name } = tape
   const document = await saveDocument(store, name, markdown, written.note)
   const child = options.into ?? (await freeName(store, name))
-  await declare(store, name, { child, document: document.id, state: 'started' })
+  const before = await continuedIn(store, name)
+  const intent = { child, document: document.id, ...(before === undefined ? {} : { before }) }
+  await declare(store, name, { ...intent, state: 'started' })
   try {
     await store.create(child, [newSession(tape, markdown, document, written, options.queued ?? [])])
   } catch (error) {
-    await declare(store, name, { child, document: document.id, state: 'dropped' })
+    await declare(store, name, { ...intent, state: 'dropped' })
     throw error
   }
-  await close(store, name, { child, document: document.id, state: 'closed' })
+  await close(store, name, { ...intent, state: 'closed' })
   return { child, document }
 }
 
@@ -153,17 +157,21 @@ async function close(store: Store, tape: string, intent: Intent): Promise<void> 
  */
 export async function resumeHandoff(store: Store, tape: string): Promise<string> {
   const entry = await store.latest(tape, intentKey)
-  if (entry === undefined) return tape
-  const intent = (entry.payload as { data: Intent }).data
-  if (intent.state === 'closed') return resumeHandoff(store, intent.child)
-  if (intent.state === 'dropped') return tape
-  const arrived = await isHeir(store, tape, intent)
-  if (!arrived || (await wentOn(store, tape, entry.id))) {
-    await declare(store, tape, { ...intent, state: 'dropped' })
-    return tape
+  const intent = (entry?.payload as { data: Intent } | undefined)?.data
+  if (entry !== undefined && intent?.state === 'started') {
+    const arrived = (await isHeir(store, tape, intent)) && !(await wentOn(store, tape, entry.id))
+    if (arrived) await close(store, tape, { ...intent, state: 'closed' })
+    else await declare(store, tape, { ...intent, state: 'dropped' })
   }
-  await close(store, tape, { ...intent, state: 'closed' })
-  return intent.child
+  const next = await continuedIn(store, tape)
+  return next === undefined ? tape : resumeHandoff(store, next)
+}
+
+/** The tape that this one was handed over to, if it was. */
+async function continuedIn(store: Store, tape: string): Promise<string | undefined> {
+  const entry = await store.latest(tape, intentKey)
+  const intent = (entry?.payload as { data: Intent } | undefined)?.data
+  return intent?.state === 'closed' ? intent.child : intent?.before
 }
 
 /** Whether the new tape is there, and is the one that was made for this document. */

@@ -1,0 +1,164 @@
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { closedGate, fail, say, startModelServer } from '../support/model-server/index.ts'
+import { temporaryFolder } from '../support/workspace.ts'
+import { baton, program, records } from './cli.ts'
+
+const entries = [
+  { kind: 'message', payload: { role: 'user', content: 'Build the importer. Never touch the public API.' } },
+  {
+    kind: 'tool_call',
+    payload: {
+      calls: [{ id: 'c1', name: 'Write', arguments: { file_path: 'src/import.ts', content: 'export {}\n' } }],
+    },
+  },
+  { kind: 'tool_result', payload: { results: [{ call_id: 'c1', name: 'Write', output: 'File created' }] } },
+  { kind: 'tool_call', payload: { calls: [{ id: 'c2', name: 'Bash', arguments: { command: 'npm test' } }] } },
+  {
+    kind: 'tool_result',
+    payload: { results: [{ call_id: 'c2', name: 'Bash', output: 'Exit code 1\n2 failed, 10 passed', is_error: true }] },
+  },
+  { kind: 'message', payload: { role: 'assistant', content: 'Two tests fail.' } },
+]
+
+async function session(): Promise<string> {
+  const cwd = temporaryFolder()
+  await baton(cwd, ['init'])
+  await baton(cwd, ['tape', 'append', 'main'], entries.map((entry) => JSON.stringify(entry)).join('\n'))
+  return cwd
+}
+
+test('a document without a model, within its budget, saved on the tape and as a file [H13, H15]', async () => {
+  const cwd = await session()
+  const run = await baton(cwd, ['handoff', '--budget', '400'])
+  expect(run.code).toBe(0)
+  for (const fact of ['Never touch the public API', 'src/import.ts', 'npm test', '2 failed', '#1'])
+    expect(run.out).toContain(fact)
+  const [saved] = records(await baton(cwd, ['handoff', 'ls', '--json']))
+  expect(saved).toMatchObject({ tape: 'main', id: 7, profile: 'session', writer: 'ledger' })
+  const [file] = fs.readdirSync(path.join(cwd, '.baton', 'handoffs'))
+  expect(file).toMatch(/^handoff-\d{4}-\d\d-\d\d-\d\d-\d\d\.md$/)
+  expect(fs.readFileSync(path.join(cwd, '.baton', 'handoffs', file!), 'utf8').trim()).toBe(run.out.trim())
+  expect((await baton(cwd, ['handoff', 'show', 'main'])).out).toBe(run.out)
+  await baton(cwd, ['handoff', '--profile', 'cycle', '--out', 'h.md', '--goal', 'fix the tests'])
+  expect(fs.readFileSync(path.join(cwd, 'h.md'), 'utf8')).toContain('## Current Work')
+  expect(fs.readdirSync(path.join(cwd, '.baton', 'handoffs'))).toHaveLength(2)
+  const difference = await baton(cwd, ['handoff', 'diff', 'main#7', 'h.md'])
+  expect(difference.out).toContain('Current Work')
+  expect(records(await baton(cwd, ['handoff', '--format', 'json']))[0]).toMatchObject({ profile: 'session' })
+})
+
+test('a document can be checked, for its sections and against the tape [H10, H15]', async () => {
+  const cwd = await session()
+  await baton(cwd, ['handoff', '--out', 'good.md'])
+  expect((await baton(cwd, ['handoff', 'check', 'good.md', '--tape', 'main'])).code).toBe(0)
+  const lie = fs
+    .readFileSync(path.join(cwd, 'good.md'), 'utf8')
+    .replace('### Done\n', '### Done\n- All tests pass (claimed)\n- Rewrote src/ghost.ts (claimed)\n')
+  fs.writeFileSync(path.join(cwd, 'lie.md'), lie)
+  const checked = await baton(cwd, ['handoff', 'check', 'lie.md', '--tape', 'main', '--json'])
+  expect(checked.code).toBe(1)
+  expect(records(checked).map((problem) => problem.kind)).toEqual(
+    expect.arrayContaining(['contradicted', 'unknown-file']),
+  )
+  fs.writeFileSync(path.join(cwd, 'short.md'), '## Goal\nBuild it\n')
+  expect((await baton(cwd, ['handoff', 'check', 'short.md'])).out).toContain('"Next Steps" is missing')
+  expect((await baton(cwd, ['handoff', 'check', 'nothing.md'])).code).toBe(4)
+})
+
+test('--new goes on in a new session; --edit lets a person change the document first [H8, H15]', async () => {
+  const cwd = await session()
+  const editor = path.join(cwd, 'editor.sh')
+  fs.writeFileSync(editor, '#!/bin/sh\nsed -i "s/## Goal/## Goal\\n- edited by hand/" "$1"\n', { mode: 0o755 })
+  process.env.EDITOR = `${editor} `
+  onTestFinished(() => void delete process.env.EDITOR)
+  const run = await baton(cwd, ['handoff', '--new', 'next', '--edit'])
+  expect(run).toMatchObject({ code: 0, out: 'New session started with handoff context: next\n' })
+  expect((await baton(cwd, ['tape', 'context', 'next'])).out).toContain('edited by hand')
+  expect((await baton(cwd, ['lineage'])).out).toContain('next  handoff at handoff/next')
+  expect((await baton(cwd, ['handoff', '--new', 'next', '--tape', 'main'])).code).toBe(3)
+  expect((await baton(cwd, ['handoff', '--json'])).err).toContain('handing off next')
+})
+
+test('a model on an OpenAI-compatible server writes the narrative; its failure says what to do [H6]', async () => {
+  const cwd = await session()
+  const server = await startModelServer({
+    script: [
+      say('## Goal\nBuild the importer\n## Critical Context\n- Rows end in CRLF\n## Next Steps\n- Fix parseRow\n'),
+      say('## Goal\nBuild the importer\n## Critical Context\n- Rows end in CRLF\n## Next Steps\n- Fix parseRow\n'),
+      fail.auth(),
+    ],
+  })
+  onTestFinished(() => server.close())
+  const model = ['--model', 'local/scripted', '--base-url', `${server.url}/v1`]
+  const run = await baton(cwd, ['handoff', ...model])
+  expect(run.code).toBe(0)
+  expect(run.out).toMatch(/Rows end in CRLF/)
+  expect(run.out).toContain('claimed')
+  const failed = await baton(cwd, ['handoff', ...model])
+  expect(failed.code).toBe(1)
+  expect(failed.err).toContain('--writer ledger')
+  expect((await baton(cwd, ['handoff', '--writer', 'model'])).err).toContain('BATON_MODEL')
+  expect((await baton(cwd, ['handoff', '--model', 'nonsense'])).code).toBe(2)
+})
+
+test('Ctrl-C cancels cleanly and leaves the tape as it was [H4, H6]', async () => {
+  const cwd = await session()
+  const gate = closedGate()
+  const server = await startModelServer({ script: [say('## Goal\nx', { hold: gate.opened })] })
+  onTestFinished(() => server.close())
+  const child = spawn(
+    process.execPath,
+    [program, 'handoff', '--new', '--model', 'local/scripted', '--base-url', `${server.url}/v1`],
+    { cwd },
+  )
+  let err = ''
+  child.stderr.on('data', (text) => (err += String(text)))
+  await server.next()
+  child.kill('SIGINT')
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(130)
+  gate.open()
+  expect(err).toContain('Handoff cancelled')
+  expect(records(await baton(cwd, ['tape', 'read', 'main', '--json']))).toHaveLength(6)
+})
+
+test('what a document had no room for is shown by the command it names [H13]', async () => {
+  const cwd = await session()
+  const many = Array.from({ length: 200 }, (_, i) => [
+    {
+      kind: 'tool_call',
+      payload: {
+        calls: [
+          { id: `w${i}`, name: 'Write', arguments: { file_path: `gen/module-${i}/file-${i * 7}.ts`, content: 'x\n' } },
+        ],
+      },
+    },
+    { kind: 'tool_result', payload: { results: [{ call_id: `w${i}`, name: 'Write', output: 'File created' }] } },
+  ]).flat()
+  await baton(cwd, ['tape', 'append', 'main'], many.map((entry) => JSON.stringify(entry)).join('\n'))
+  const { out } = await baton(cwd, ['handoff', '--budget', '500'])
+  const left = /and (\d+) more: (baton show \S+ --files)/.exec(out)
+  expect(left).not.toBeNull()
+  const shown = await baton(cwd, left![2]!.replaceAll("'", '').split(' ').slice(1))
+  expect(shown.out.split('\n').filter((line) => line.startsWith('created'))).toHaveLength(201)
+  expect((await baton(cwd, ['show', 'main#1..6', '--failures'])).out).toContain('open: npm test')
+  expect(records(await baton(cwd, ['show', 'main#1..6', '--instructions', '--json']))).toMatchObject([{ id: 1 }])
+})
+
+test('bad use is told apart [H2]', async () => {
+  const cwd = temporaryFolder()
+  await baton(cwd, ['init'])
+  expect((await baton(cwd, ['handoff'])).code).toBe(4)
+  await baton(cwd, ['tape', 'append', 'main'], JSON.stringify(entries[0]))
+  const empty = await baton(cwd, ['handoff', '--new'])
+  expect(empty).toMatchObject({
+    code: 4,
+    err: expect.stringContaining('Nothing to hand off (no messages yet)') as string,
+  })
+  expect((await baton(cwd, ['handoff', '--from', 'nowhere'])).code).toBe(4)
+  expect((await baton(cwd, ['handoff', '--budget', '10'])).code).toBe(2)
+  expect((await baton(cwd, ['handoff', '--profile', 'other'])).code).toBe(2)
+  expect((await baton(cwd, ['handoff', 'show', 'main#1'])).code).toBe(4)
+})
