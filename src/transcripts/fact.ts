@@ -1,0 +1,119 @@
+// What a transcript says, in one form for every agent. A parser turns lines into facts; an import turns facts into
+// entries, a summary into a row of the list. Facts come in the order of the file.
+
+import type { Draft } from '../store/index.ts'
+
+export type Fact = About | Said | Compacted | Cleared | Rewound | Used | Quotas | TurnMoved | Limited | Damaged
+
+/** What the session is: each field as last heard. */
+export interface About {
+  readonly type: 'about'
+  readonly session?: string
+  readonly cwd?: string
+  readonly branch?: string
+  readonly model?: string
+  readonly title?: string
+  /** How good the title is: what a person or the agent chose outranks the first prompt. */
+  readonly titleRank?: number
+  readonly window?: number
+  /** The session it is a subagent of, or was forked from. */
+  readonly parent?: string
+  readonly kind?: 'subagent'
+  /** The session that `/clear` left for this one, where it is named. */
+  readonly clearedFrom?: string
+}
+
+export interface Said {
+  readonly type: 'said'
+  readonly draft: Draft
+  /** The agent's own id of the line, for compactions and rewinds that name it. */
+  readonly source?: string
+}
+
+/** The agent replaced its context by a summary, and kept what came from `keptFrom` on, or `kept` anew. */
+export interface Compacted {
+  readonly type: 'compacted'
+  readonly summary: string
+  readonly details?: Record<string, unknown>
+  readonly keptFrom?: string
+  readonly kept?: readonly Draft[]
+  readonly source?: string
+  /** Tokens that are left, where the agent says so. */
+  readonly tokens?: number
+  readonly date?: string
+}
+
+/** The agent began again with an empty context. */
+export interface Cleared {
+  readonly type: 'cleared'
+  readonly date?: string
+}
+
+/** The person went back: what came behind the line `to` is no longer in the context. Undefined: to the beginning. */
+export interface Rewound {
+  readonly type: 'rewound'
+  readonly to: string | undefined
+  /** The first line that is gone, where the agent names that one. */
+  readonly before?: string
+  readonly date?: string
+}
+
+/** What one reply of the model used. A later fact with the same `reply` corrects the earlier one. */
+export interface Used {
+  readonly type: 'used'
+  readonly reply?: string
+  /** What the context holds now, by the agent's own reckoning. */
+  readonly tokens: number
+  readonly window?: number
+  readonly model?: string
+  readonly input: number
+  readonly output: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  /** In dollars, where the agent reckons it. */
+  readonly cost?: number
+  readonly date?: string
+  /** Spent outside of the context that is metered: by a subagent, or on a summary. */
+  readonly aside?: boolean
+}
+
+export interface Quota {
+  /** As the agent names it: `five_hour`, `primary`. */
+  readonly name: string
+  readonly usedPercent: number
+  readonly windowMinutes?: number
+  readonly resetsAt?: string
+}
+
+export interface Quotas {
+  readonly type: 'quotas'
+  readonly quotas: readonly Quota[]
+  readonly date?: string
+}
+
+/** `asked`: a person gave work. `working`: the agent does it. `idle`: the turn is over. */
+export interface TurnMoved {
+  readonly type: 'turn'
+  readonly to: 'asked' | 'working' | 'idle'
+  readonly date?: string
+}
+
+export interface Limited {
+  readonly type: 'limited'
+  readonly until?: string
+  readonly message: string
+  readonly date?: string
+}
+
+export interface Damaged {
+  readonly type: 'damaged'
+  readonly damage: LineDamage
+}
+
+export interface LineDamage {
+  readonly file: string
+  readonly line: number
+  readonly offset: number
+  readonly bytes: number
+  readonly message: string
+}

@@ -1,0 +1,119 @@
+// How large the windows of models are and what their tokens cost, for agents that do not say so themselves. Small, dated,
+// and overridden by what the user's own models.json says.
+
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { InvalidError } from '../errors.ts'
+import { fields, given, isFields, number } from './fields.ts'
+
+/** Dollars for a million tokens. */
+export interface Price {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number
+  readonly cacheWrite?: number
+}
+
+export interface Model {
+  readonly window?: number
+  readonly price?: Price
+}
+
+/** When the tables below were last looked over. */
+export const tablesOf = '2026-11-15'
+
+const windows: readonly (readonly [RegExp, number])[] = [
+  [/\[1m\]/, 1_000_000],
+  [/claude-(opus|sonnet)-(4-[6-9]|[5-9])/, 1_000_000],
+  [/claude/, 200_000],
+  [/gemini/, 1_048_576],
+  [/gpt-5\.[4-9]|gpt-[6-9]/, 400_000],
+  [/gpt-5|codex/, 272_000],
+  [/gpt-4\.1/, 1_047_576],
+  [/gpt-4o/, 128_000],
+  [/\bo[34]\b/, 200_000],
+  [/grok-4/, 256_000],
+  [/deepseek/, 128_000],
+  [/kimi-k2|glm-4|qwen3/, 200_000],
+]
+
+const prices: readonly (readonly [RegExp, Price])[] = [
+  [/claude-opus-4(-0|-1|-2|@|$)/, { input: 15, output: 75, cacheRead: 1.5, cacheWrite: 18.75 }],
+  [/claude-opus/, { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 }],
+  [/claude-(.*-)?sonnet/, { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }],
+  [/claude-haiku/, { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 }],
+  [/claude-3-5-haiku/, { input: 0.8, output: 4, cacheRead: 0.08, cacheWrite: 1 }],
+  [/gpt-5(\.\d)?-mini/, { input: 0.25, output: 2, cacheRead: 0.025 }],
+  [/gpt-5(\.1)?(-codex)?$/, { input: 1.25, output: 10, cacheRead: 0.125 }],
+  [/gpt-5\.[23]/, { input: 1.75, output: 14, cacheRead: 0.175 }],
+  [/gemini-2\.5-pro/, { input: 1.25, output: 10, cacheRead: 0.125 }],
+  [/gemini-(2\.5|3)-flash-lite/, { input: 0.1, output: 0.4, cacheRead: 0.01 }],
+  [/gemini-2\.5-flash/, { input: 0.3, output: 2.5, cacheRead: 0.03 }],
+  [/gemini-3(\.\d)?-pro/, { input: 2, output: 12, cacheRead: 0.2 }],
+]
+
+/** What the user says about models, by name. */
+export type Models = Readonly<Record<string, Model>>
+
+/** Larger than the table says means that it was opened wider: no context holds more than its window. */
+const wide = 1_000_000
+
+export function windowOf(model: string | undefined, models: Models, seen: number): number | undefined {
+  if (model === undefined) return undefined
+  const own = models[model]?.window
+  if (own !== undefined) return own
+  const known = windows.find(([pattern]) => pattern.test(model))?.[1]
+  return known !== undefined && seen > known && known < wide ? wide : known
+}
+
+export function priceOf(model: string, models: Models): Price | undefined {
+  return models[model]?.price ?? prices.find(([pattern]) => pattern.test(model))?.[1]
+}
+
+/** `$XDG_CONFIG_HOME/baton/models.json`: `{"my-model": {"window": 32000, "price": {"input": 1, "output": 2}}}`. */
+export function modelsFile(env: NodeJS.ProcessEnv): string {
+  return path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'baton', 'models.json')
+}
+
+export function loadModels(env: NodeJS.ProcessEnv): Models {
+  const file = modelsFile(env)
+  let source: string
+  try {
+    source = fs.readFileSync(file, 'utf8')
+  } catch {
+    return {} // nobody has to say anything about models
+  }
+  const parsed = parse(source, file)
+  return Object.fromEntries(Object.entries(parsed).map(([name, value]) => [name, modelOf(value, `${file}: ${name}`)]))
+}
+
+function parse(source: string, file: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(source)
+    if (isFields(value)) return value
+  } catch (cause) {
+    throw new InvalidError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
+  }
+  throw new InvalidError(`${file} must hold an object of models by name`)
+}
+
+function modelOf(value: unknown, where: string): Model {
+  const { window, price } = fields(value)
+  if (window !== undefined && !(number(window) !== undefined && Number(window) > 0)) {
+    throw new InvalidError(`${where}: window must be a number of tokens`, { path: 'window' })
+  }
+  const money = fields(price)
+  const input = number(money.input)
+  const output = number(money.output)
+  if (price !== undefined && (input === undefined || output === undefined)) {
+    throw new InvalidError(`${where}: a price needs input and output, in dollars for a million tokens`, {
+      path: 'price',
+    })
+  }
+  const rates = given({ cacheRead: number(money.cacheRead), cacheWrite: number(money.cacheWrite) })
+  return given({
+    window: number(window),
+    price: input === undefined || output === undefined ? undefined : { input, output, ...rates },
+  })
+}

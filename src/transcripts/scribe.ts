@@ -1,0 +1,125 @@
+// Turns facts into entries. It counts the ids that the tape will give, so that a compaction can say from which entry on
+// the context was kept. What it cannot know without looking at the tape it leaves to the import.
+
+import type { Draft } from '../store/index.ts'
+import { usageKey } from '../tape/step.ts'
+import type { Compacted, Fact, Rewound, Used } from './fact.ts'
+
+/** Where a context begins that no summary opens: it says nothing to a model. */
+export const openingAnchor = 'session/start'
+
+export class Scribe {
+  #next: number
+  /** Where the lines of the current context begin on the tape. */
+  #places: Map<string, number>
+
+  /** `next`: the id that the next entry will get. */
+  constructor(next: number, places: ReadonlyMap<string, number> = new Map()) {
+    this.#next = next
+    this.#places = new Map(places)
+  }
+
+  get next(): number {
+    return this.#next
+  }
+
+  /** Whether the fact speaks of a line that is further back than this scribe remembers. */
+  needsTape(fact: Fact): fact is Rewound | Compacted {
+    if (fact.type === 'rewound') return true
+    return fact.type === 'compacted' && fact.keptFrom !== undefined && !this.#places.has(fact.keptFrom)
+  }
+
+  /** Where a line was found on the tape, if it was. */
+  remember(source: string, place: number | undefined): void {
+    if (place !== undefined) this.#places.set(source, place)
+  }
+
+  /** The entries of a fact, in order; none for what only a summary of the session needs. */
+  drafts(fact: Fact): Draft[] {
+    const drafts = draftsOf(fact, (source) => this.#places.get(source))
+    if (fact.type === 'cleared' || fact.type === 'compacted') this.#forget(fact)
+    const source = fact.type === 'said' || fact.type === 'compacted' ? fact.source : undefined
+    if (source !== undefined && drafts.length > 0 && !this.#places.has(source)) {
+      this.#places.set(source, this.#next)
+      drafts[0] = { ...drafts[0]!, meta: { ...drafts[0]!.meta, source } }
+    }
+    this.#next += drafts.length
+    return drafts
+  }
+
+  /** Counts entries that somebody else made, and learns where the lines they came from now are. */
+  learn(drafts: readonly Draft[]): void {
+    for (const draft of drafts) {
+      const source = draft.meta?.source
+      if (typeof source === 'string') this.#places.set(source, this.#next)
+      this.#next++
+    }
+  }
+
+  /** A context that begins anew: nothing before it is asked for again. */
+  forget(): void {
+    this.#places.clear()
+  }
+
+  /** What lies before the context is not asked for again. */
+  #forget(fact: Fact): void {
+    const from = fact.type === 'compacted' && fact.keptFrom !== undefined ? this.#places.get(fact.keptFrom) : undefined
+    if (from === undefined) return this.forget()
+    for (const [source, id] of this.#places) if (id < from) this.#places.delete(source)
+  }
+}
+
+function draftsOf(fact: Fact, placeOf: (source: string) => number | undefined): Draft[] {
+  switch (fact.type) {
+    case 'said':
+      return [fact.draft]
+    case 'compacted':
+      return compaction(fact, fact.keptFrom === undefined ? undefined : placeOf(fact.keptFrom))
+    case 'cleared':
+      return [event('clear', {}, fact.date), opening({ owner: 'human', reason: 'clear' }, fact.date)]
+    case 'used':
+      return fact.aside === true ? [] : [usage(fact)]
+    case 'damaged':
+      return [event('damaged', fact.damage, undefined)]
+    default:
+      return []
+  }
+}
+
+export function opening(state: Record<string, unknown>, date: string | undefined): Draft {
+  return dated({ kind: 'anchor', payload: { name: openingAnchor, state } }, date)
+}
+
+export function event(name: string, data: unknown, date: string | undefined): Draft {
+  return dated({ kind: 'event', payload: { name, data }, meta: { context: false } }, date)
+}
+
+/** An anchor with the agent's own summary; what it kept follows anew, or is told by `from`. */
+function compaction(fact: Compacted, from: number | undefined): Draft[] {
+  const { summary, details, kept = [], date } = fact
+  // A history that was replaced without a summary begins like a new session.
+  const name = summary === '' ? openingAnchor : 'compaction'
+  const state = summary === '' ? { owner: 'human', reason: 'replaced' } : { summary, ...details }
+  const anchor = dated({ kind: 'anchor', payload: { name, state, ...(from === undefined ? {} : { from }) } }, date)
+  return [anchor, ...kept.map((draft) => dated(draft, draft.date ?? date))]
+}
+
+function usage(used: Used): Draft {
+  const { tokens, input, output, cacheRead, cacheWrite, model, cost, window } = used
+  const data = {
+    inputTokens: input + cacheRead + cacheWrite,
+    outputTokens: output,
+    cachedInputTokens: cacheRead,
+    contextTokens: tokens,
+    ...(window === undefined ? {} : { window }),
+    ...(model === undefined ? {} : { model }),
+    ...(cost === undefined ? {} : { cost }),
+    ...(used.reply === undefined ? {} : { reply: used.reply }),
+  }
+  const draft: Draft = { kind: 'event', payload: { name: 'usage', data }, meta: { key: usageKey, context: false } }
+  return dated(draft, used.date)
+}
+
+function dated(draft: Draft, date: string | undefined): Draft {
+  return date === undefined ? draft : { ...draft, date }
+}
