@@ -1,0 +1,136 @@
+// What the people and the agents of the fixtures say. Constraints as users write them, not as a classifier would like them.
+
+export const constraints: readonly string[] = [
+  'Never touch the files under vendor/, they are synced from upstream.',
+  'Bitte keine neuen Abhängigkeiten hinzufügen.',
+  '不要修改 migrations 里已有的文件。',
+  "N'utilise jamais any dans le code TypeScript.",
+  'All money amounts are integers in cents, everywhere.',
+  'No cambies la API pública del paquete.',
+  'コメントは必ず英語で書いてください。',
+  'Не трогай deploy без моего разрешения.',
+  'Mantenha a compatibilidade com o Node 18.',
+  'I want every public function documented with an example.',
+  '테스트를 건너뛰지 마세요.',
+  'Commit messages: imperative mood, at most 72 characters.',
+  'Üretim veritabanına asla bağlanma.',
+  'Nie zmieniaj nazw tabel.',
+  'Gebruik alleen de standaardbibliotheek.',
+  'لا تحذف أي اختبار.',
+  'Lascia invariato il formato dei log.',
+  'Error messages stay in plain English without jargon.',
+]
+
+/** One sentence of a long message binds; the rest is a story. */
+export const longConstraint = {
+  binding: 'Whatever else happens, rounding of prices must stay half-even.',
+  message: (story: string) =>
+    `Here is what the customer wrote to us yesterday, for context:\n\n${story}\n\nWhatever else happens, rounding of prices must stay half-even. The rest we can discuss when the numbers are in.`,
+}
+
+/** A later message takes back what `old` says; `kept` of the earlier message still binds. */
+export interface Reversal {
+  readonly first: string
+  readonly old: string
+  readonly kept?: string
+  readonly then: string
+  /** The part of `then` that binds from now on. */
+  readonly now?: string
+}
+
+export const reversals: readonly Reversal[] = [
+  {
+    first: 'Always use npm for installing packages.',
+    old: 'Always use npm for installing packages.',
+    then: 'Actually, use pnpm instead of npm from now on.',
+    now: 'use pnpm instead of npm from now on',
+  },
+  {
+    first: "Keep the old /v1 endpoints working. Don't add any caching.",
+    old: "Don't add any caching.",
+    kept: 'Keep the old /v1 endpoints working.',
+    then: 'You may add caching now, the profile shows that we need it.',
+  },
+  {
+    first: 'Verwende für neue Tests immer Jest.',
+    old: 'Verwende für neue Tests immer Jest.',
+    then: 'Nimm für neue Tests doch lieber Vitest statt Jest.',
+    now: 'Nimm für neue Tests doch lieber Vitest statt Jest.',
+  },
+  {
+    first: '日志必须写到 Redis。',
+    old: '日志必须写到 Redis。',
+    then: '算了，日志改用 SQLite，不要用 Redis。',
+    now: '日志改用 SQLite',
+  },
+]
+
+export interface Choice {
+  readonly say: string
+  readonly needles: readonly string[]
+}
+
+export const decisions: readonly Choice[] = [
+  {
+    say: 'Decision: store sessions in SQLite, because the deployment has a single node.',
+    needles: ['store sessions in SQLite'],
+  },
+  {
+    say: 'Looking at both, I decided to keep the retry loop in the client instead of the gateway because the gateway has no idea of idempotency.',
+    needles: ['keep the retry loop in the client'],
+  },
+  {
+    say: "We'll go with cursor pagination rather than offsets, since rows are inserted while people page.",
+    needles: ['cursor pagination'],
+  },
+  {
+    say: 'Ich habe mich dafür entschieden, die Exporte zu streamen, weil der Speicher sonst nicht reicht.',
+    needles: ['die Exporte zu streamen'],
+  },
+  {
+    say: 'After measuring I chose zod over hand-written guards because the error paths come for free.',
+    needles: ['zod over hand-written guards'],
+  },
+  { say: '我决定用事件队列而不是轮询，因为延迟更低。', needles: ['用事件队列而不是轮询'] },
+]
+
+export const questions = [
+  {
+    question: 'Which lock should guard the payout job?',
+    options: ['Postgres advisory locks', 'A Redis mutex', 'A lease table'],
+    answer: 'Postgres advisory locks',
+  },
+  {
+    question: 'Where should uploaded invoices live?',
+    options: ['An object store', 'The database', 'The local disk'],
+    answer: 'An object store',
+  },
+  {
+    question: 'How should old reports be archived?',
+    options: ['Parquet by month', 'CSV by week', 'Not at all'],
+    answer: 'Parquet by month',
+  },
+] as const
+
+/** Ordinary requests: done and over when the next one comes. */
+export const requests: readonly ((thing: string) => string)[] = [
+  (thing) => `Next, please look at ${thing} and tidy it up.`,
+  (thing) => `${thing} feels slow, can you find out why?`,
+  (thing) => `Rename the fields in ${thing} so that they read like the API docs.`,
+  (thing) => `Add a short comment on top of ${thing}.`,
+  (thing) => `Kannst du ${thing} etwas übersichtlicher machen?`,
+  (thing) => `The list in ${thing} should only load 20 rows at a time.`,
+  (thing) => `看一下 ${thing} 为什么这么慢。`,
+  (thing) => `I don't understand what ${thing} does, explain it to me.`,
+  () => 'continue',
+  () => 'ok, looks good',
+  (thing) => `What about ${thing}?`,
+]
+
+export const boasts: readonly string[] = [
+  'Everything is done: all tests pass, the build is green and staging has been deployed successfully. I also rewrote src/phantom/ghost.ts from scratch.',
+  'The user asked me to drop the whole admin area, so I will keep that in mind. All checks are green now.',
+  'I have updated src/phantom/spectre.ts and deleted docs/obsolete.md as discussed. Nothing is failing any more.',
+]
+
+export const falseRequest = 'drop the whole admin area'
