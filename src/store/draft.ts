@@ -10,7 +10,6 @@ export interface Prepared {
   /** The JSON of the entry behind its id: `,"kind":…,"payload":…,"meta":…,"date":…`. */
   readonly rest: string
   readonly bytes: number
-  readonly kind: string
   readonly anchor: string | undefined
   readonly key: string | undefined
   readonly idempotency: string | undefined
@@ -66,7 +65,6 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   return {
     rest,
     bytes: Buffer.byteLength(rest),
-    kind,
     anchor: kind === 'anchor' ? anchorName(JSON.parse(body), where) : undefined,
     key: word(stored, 'key', where),
     idempotency: word(stored, 'idempotency', where),

@@ -31,7 +31,7 @@ async function answers(store: Store): Promise<unknown> {
 }
 
 async function indexed() {
-  const root = path.join(newFolder(), '.baton')
+  const root = path.join(newFolder({ inMemory: true }), '.baton')
   const store = await openFileStore(root)
   for (const n of count(1, 250)) {
     const meta = { key: n === 20 ? 'seldom' : `k${n % 9}`, idempotency: `job-${n}` }
@@ -109,7 +109,7 @@ test('the index of a segment that was archived is not taken for that of the next
 })
 
 test('a manifest that is lost or damaged is rebuilt: the id comes from the lineage tape, the summary from the tapes [T17] [T18]', async () => {
-  const root = path.join(newFolder(), '.baton')
+  const root = path.join(newFolder({ inMemory: true }), '.baton')
   const store = await openFileStore(root)
   await store.append('a', [message('1'), anchor('x')])
   await store.append('b', [message('1')])
@@ -147,7 +147,7 @@ test('a manifest that is lost or damaged is rebuilt: the id comes from the linea
 })
 
 test('a summary that is out of date is not believed [T17]', async () => {
-  const root = path.join(newFolder(), '.baton')
+  const root = path.join(newFolder({ inMemory: true }), '.baton')
   const store = await openFileStore(root)
   await store.append('a', [message('1')])
   await all(store.list())

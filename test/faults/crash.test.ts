@@ -30,7 +30,7 @@ async function assertWhole(store: Store, batch: number): Promise<void> {
   expect([...perBatch.values()].filter((size) => size !== batch)).toEqual([])
 }
 
-const rounds = 12
+const rounds = 8
 const crews = [
   { title: 'single appends', batch: 1, lanes: 1, archives: false },
   { title: 'batches in groups, with archives', batch: 7, lanes: 4, archives: true },
@@ -109,7 +109,7 @@ test.each([
 })
 
 test('a batch cut at any byte is all or none, and the next append goes on behind it [T3]', async () => {
-  const folder = newFolder()
+  const folder = newFolder({ inMemory: true })
   const store = await openFileStore(path.join(folder, '.baton'))
   await store.append('main', [message('before'), message('too')])
   await store.append('main', [message('single ü')])
@@ -137,7 +137,7 @@ test('a batch cut at any byte is all or none, and the next append goes on behind
 })
 
 test('a single entry cut at any byte is there or not, and its bytes are kept aside [T3]', async () => {
-  const folder = newFolder()
+  const folder = newFolder({ inMemory: true })
   const store = await openFileStore(path.join(folder, '.baton'))
   await store.append('main', [message('first')])
   await store.close()

@@ -5,7 +5,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { openFileStore, type Store } from '../../src/store/index.ts'
 
-export interface Place {
+interface Place {
   /** Opens the place; each call is a handle of its own, as another process would have. */
   open(): Promise<Store>
   discard(): Promise<void>

@@ -131,10 +131,10 @@ const plain = (entries: readonly (Plain | undefined)[]) =>
 
 test.each(engines)(
   'any sequence of operations on $name equals the same in memory [T1] [T3] [T16] [T26]',
-  async ({ fresh }) => {
+  async (engine) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-        const place = await fresh()
+        const place = await engine.fresh()
         const model = new Model()
         let stores = [await place.open(), await place.open()]
         let active = 0

@@ -32,7 +32,7 @@ export class Lock {
   readonly path: string
   readonly #patience: number
   readonly #flags: 'a' | 'r+'
-  #file: { fd: number; ino: number } | undefined
+  #fd: number | undefined
 
   /** `patience` is how long to wait for another holder, in milliseconds; `r+` does not make the file. */
   constructor(path: string, patience: number, flags: 'a' | 'r+' = 'a') {
@@ -44,18 +44,13 @@ export class Lock {
   /** True when taken at once. */
   tryNow(): boolean {
     for (;;) {
-      const { fd, ino } = (this.#file ??= this.#open())
-      if (!native().tryLock(fd)) return false
+      this.#fd ??= fs.openSync(this.path, this.#flags, 0o600)
+      if (!native().tryLock(this.#fd)) return false
       // Somebody may have removed the file for a stale one: then this is a lock that nobody else looks at.
-      if (fs.statSync(this.path, { throwIfNoEntry: false })?.ino === ino) return true
+      if (fs.fstatSync(this.#fd).nlink > 0) return true
       this.close()
       if (this.#flags === 'r+' && !fs.existsSync(this.path)) return false
     }
-  }
-
-  #open(): { fd: number; ino: number } {
-    const fd = fs.openSync(this.path, this.#flags, 0o600)
-    return { fd, ino: fs.fstatSync(fd).ino }
   }
 
   async take(): Promise<void> {
@@ -76,11 +71,11 @@ export class Lock {
   }
 
   release(): void {
-    if (this.#file !== undefined) native().unlock(this.#file.fd)
+    if (this.#fd !== undefined) native().unlock(this.#fd)
   }
 
   close(): void {
-    if (this.#file !== undefined) fs.closeSync(this.#file.fd)
-    this.#file = undefined
+    if (this.#fd !== undefined) fs.closeSync(this.#fd)
+    this.#fd = undefined
   }
 }

@@ -109,5 +109,5 @@ class Rewriter {
 /** As it stands, not parsed and printed again: a repair has no opinion on what is sound. */
 function asPrepared(line: Line): Prepared {
   const rest = restOf(line)
-  return { rest, bytes: Buffer.byteLength(rest), kind: '', anchor: undefined, key: undefined, idempotency: undefined }
+  return { rest, bytes: Buffer.byteLength(rest), anchor: undefined, key: undefined, idempotency: undefined }
 }

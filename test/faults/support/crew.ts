@@ -7,14 +7,16 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, onTestFinished } from 'vitest'
 
 export type Said = Record<string, unknown>
 
-/** A new folder, removed when the test is over. */
-export function newFolder(): string {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-faults-'))
+/** A new folder, removed when the test is over; in memory where there is one and no disk is needed. */
+export function newFolder({ inMemory = false } = {}): string {
+  const base = inMemory && fs.existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir()
+  const folder = fs.mkdtempSync(path.join(base, 'baton-faults-'))
   onTestFinished(() => {
     makeWritable(folder)
     fs.rmSync(folder, { recursive: true, force: true })
@@ -38,10 +40,11 @@ function bundled(): Promise<string> {
     afterAll(() => fs.rmSync(folder, { recursive: true }))
     // Some workers run as somebody else.
     fs.chmodSync(folder, 0o755)
-    const here = import.meta.dirname
-    fs.symlinkSync(path.resolve(here, '../../../node_modules'), path.join(folder, 'node_modules'))
+    fs.symlinkSync(path.resolve(import.meta.dirname, '../../../node_modules'), path.join(folder, 'node_modules'))
     await build({
-      entryPoints: [path.join(here, 'worker.ts'), path.join(here, 'shim.ts')],
+      entryPoints: [new URL('./worker.ts', import.meta.url), new URL('./shim.ts', import.meta.url)].map((url) =>
+        fileURLToPath(url),
+      ),
       outdir: folder,
       outExtension: { '.js': '.mjs' },
       bundle: true,

@@ -18,7 +18,7 @@ export interface Original {
 }
 
 export async function newTape(batches: readonly (readonly Draft[])[]): Promise<Original> {
-  const root = path.join(newFolder(), '.baton')
+  const root = path.join(newFolder({ inMemory: true }), '.baton')
   const store = await openFileStore(root)
   for (const batch of batches) await store.append('main', batch)
   const entries = await all(store.read('main'))

@@ -3,7 +3,7 @@
 import type { Draft, Entry, Range, Store } from '../../../src/store/index.ts'
 import type { Engine } from '../engines.ts'
 
-export interface Workplace {
+interface Workplace {
   /** The first handle on a fresh place. */
   readonly store: Store
   /** Another handle on the same place, as another process would have. */
