@@ -1,0 +1,71 @@
+// `baton.config.json`: one file for the whole project, found upwards from where the caller is. Each room brings the
+// schema of its own section and reads that section only, so a mistake in one never stops another.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import * as z from 'zod'
+import { InvalidError } from '../errors.ts'
+import { checked } from './checked.ts'
+
+export const configFile = 'baton.config.json'
+
+/** The rooms that may have a section. */
+const sections = [
+  'task',
+  'relay',
+  'handoff',
+  'agent',
+  'supervisor',
+  'transcripts',
+  'notify',
+  'telemetry',
+  'server',
+] as const
+
+export type SectionName = (typeof sections)[number]
+
+export interface Config {
+  /** Undefined where there is none: then every section has its defaults. */
+  readonly file: string | undefined
+  /** A section against its schema, which also fills in the defaults. */
+  section<S extends z.ZodType>(name: SectionName, schema: S): z.output<S>
+}
+
+export function loadConfig(cwd: string = process.cwd()): Config {
+  const file = findConfig(path.resolve(cwd))
+  const content = file === undefined ? {} : readConfig(file)
+  return {
+    file,
+    section: (name, schema) =>
+      checked(z.object({ [name]: schema }), { [name]: content[name] ?? {} }, where(file))[name] as never,
+  }
+}
+
+function where(file: string | undefined): string {
+  return file ?? configFile
+}
+
+function findConfig(from: string): string | undefined {
+  const file = path.join(from, configFile)
+  if (fs.existsSync(file)) return file
+  const parent = path.dirname(from)
+  return parent === from ? undefined : findConfig(parent)
+}
+
+function readConfig(file: string): Record<string, unknown> {
+  let content: unknown
+  try {
+    content = JSON.parse(fs.readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new InvalidError(`${file} cannot be read: ${(error as Error).message}`, { hint: 'It must be JSON.' })
+  }
+  const parsed = checked(z.record(z.string(), z.unknown()), content, file)
+  const unknown = Object.keys(parsed).filter((name) => name !== '$schema' && !sections.some((each) => each === name))
+  if (unknown.length > 0) {
+    throw new InvalidError(`${file}: there is no section "${unknown[0]}"`, {
+      path: unknown[0]!,
+      hint: `The sections are ${sections.join(', ')}.`,
+    })
+  }
+  return parsed
+}
