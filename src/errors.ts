@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'conflict'
   | 'not_found'
   | 'cancelled'
+  | 'refused'
   | 'locked'
   | 'damaged'
   | 'unknown_outcome'
