@@ -9,6 +9,7 @@ const exitCodes: Record<ErrorCode, number> = {
   conflict: 3,
   not_found: 4,
   cancelled: 130,
+  refused: 1,
   locked: 1,
   damaged: 1,
   unknown_outcome: 1,
@@ -24,9 +25,11 @@ export function report(error: unknown, globals: Globals): number {
     return 1
   }
   const { code, message, hint } = error
+  // The rest of what it knows, such as the versions of a conflict or the gates that failed.
+  const { name: _name, cause: _cause, ...details } = error
   const line =
     globals.json === true
-      ? JSON.stringify({ error: { code, message, hint } })
+      ? JSON.stringify({ error: { ...details, code, message, hint } })
       : `baton: ${message}${hint === undefined ? '' : `\n  ${hint}`}`
   process.stderr.write(`${line}\n`)
   return exitCodes[code]
