@@ -41,6 +41,8 @@ interface Score extends Case {
   readonly tokens: number
   readonly document: number
   readonly oracle: number
+  /** An oracle that writes no headings but those it needs. */
+  readonly bare: number
   readonly messages: number
   /** Recall by kind, of the document and of the oracle. */
   readonly byKind: Record<Kind, { document: number; oracle: number } | undefined>
@@ -69,7 +71,10 @@ async function main(): Promise<void> {
       const session = perform(turns, seed)
       const truth = session.truth()
       const facts = factsOf(truth)
-      const bests = budgets.map((budget) => readMarkdown(oracle(truth, facts, budget, count)))
+      const bests = budgets.map((budget) => ({
+        framed: readMarkdown(oracle(truth, facts, budget, count)),
+        bare: readMarkdown(oracle(truth, facts, budget, count, false)),
+      }))
       for (const dialect of dialects) {
         const entries = asTape(session, dialect, seed)
         const told = ledger(entries)
@@ -103,7 +108,7 @@ function score(
   known: Ledger,
   truth: Truth,
   facts: readonly Fact[],
-  best: Reading,
+  best: { framed: Reading; bare: Reading },
 ): Score {
   const { markdown } = documentOf(known, budget)
   const tokens = count(markdown)
@@ -114,16 +119,17 @@ function score(
   const byKind = Object.fromEntries(
     kinds.map((kind) => {
       const some = facts.filter((fact) => fact.kind === kind)
-      return [kind, some.length === 0 ? undefined : { document: recall(reading, some), oracle: recall(best, some) }]
+      return [kind, some.length === 0 ? undefined : { document: recall(reading, some), oracle: recall(best.framed, some) }]
     }),
   ) as Score['byKind']
-  const missed = told(best, facts).filter((fact) => !tells(reading, fact, truth))
+  const missed = told(best.framed, facts).filter((fact) => !tells(reading, fact, truth))
   return {
     ...at,
     budget,
     tokens,
     document: recall(reading, facts),
-    oracle: recall(best, facts),
+    oracle: recall(best.framed, facts),
+    bare: recall(best.bare, facts),
     messages: recall(latest, facts),
     byKind,
     missed: missed.map(({ kind, needles, change }) => `${kind}: ${change?.action ?? ''} ${needles.join('; ')}`),
@@ -188,8 +194,8 @@ function report(scores: readonly Score[], alone: readonly number[], speed: numbe
       note: 'The last messages are cut to the same budget; in them, a file counts when it is named at all.',
       columns,
       rows: lengths.flatMap((turns) =>
-        (['document', 'oracle', 'messages'] as const).map((who) => ({
-          name: `${turns.toLocaleString('en')} turns, ${who}`,
+        (['document', 'oracle', 'bare', 'messages'] as const).map((who) => ({
+          name: `${turns.toLocaleString('en')} turns, ${who === 'bare' ? 'oracle without frame' : who}`,
           unit: '%',
           values: budgets.map((budget) => percent(at(budget).filter((one) => one.turns === turns).map((one) => one[who]))),
         })),
@@ -257,7 +263,7 @@ async function show(wanted: string): Promise<void> {
   const truth = session.truth()
   const facts = factsOf(truth)
   const best = oracle(truth, facts, Number(budget), count)
-  const result = score({ dialect: known, turns: Number(turns), seed: Number(seed) }, Number(budget), entries, told, truth, facts, readMarkdown(best))
+  const result = score({ dialect: known, turns: Number(turns), seed: Number(seed) }, Number(budget), entries, told, truth, facts, { framed: readMarkdown(best), bare: readMarkdown(best) })
   console.log(`${documentOf(told, Number(budget)).markdown}\n${'='.repeat(40)} oracle, ${count(best)} tokens\n${best}\n`)
   const { byKind, missed, errors, ...figures } = result
   console.log(JSON.stringify({ ...figures, errors, missed }, fourDigits, 2), JSON.stringify(byKind, fourDigits))

@@ -51,7 +51,7 @@ export function readMarkdown(markdown: string): Reading {
     const [, title, body] = /^#{2,3} ([^\n]*)\n?([\s\S]*)$/.exec(part) ?? []
     if (title !== undefined) sections.set(title.replace(/ (?:\(|\[|#).*$/, ''), body ?? '')
   }
-  const failures = (sections.get('Open Failures') ?? '').split('\n').filter((line) => line.startsWith('- '))
+  const failures = (sections.get('Open Failures') ?? '').split('\n').filter((line) => line.startsWith('- ') && !/^- … and \d+ more/.test(line))
   return {
     text: plain(markdown),
     sections,

@@ -156,7 +156,7 @@ class Cast {
       () => session.move(file, `src/moved/${name}.ts`),
       () => session.shell(`rm ${file}`),
       () => session.remove(file),
-      () => session.shell(`git rm -q ${file}`),
+      () => session.shell(`git rm -qf ${file}`),
       () => session.shell(`./scripts/generate.sh ${name} ${2 + chance.below(4)}`),
       () => session.shell(`grep -rl ${this.wordOf(file)} src | xargs sed -i 's/${this.wordOf(file)}/${name}/g'`),
       () => session.shell(`cd ${area} && sed -i 's/${this.wordOf(file)}/${name}/' ${file.slice(area.length + 1)} && cd -`),

@@ -3,7 +3,7 @@
 
 import type { Entry } from '../../src/store/index.ts'
 import type { CountTokens } from '../../src/tape/tokens.ts'
-import { bareCommand, type Fact, type Reading, readMarkdown, tells } from './facts.ts'
+import { bareCommand, type Fact, type Kind, plain } from './facts.ts'
 import type { Change, Truth } from './session.ts'
 
 /** The last messages as text, the oldest of them cut. */
@@ -19,47 +19,54 @@ export function lastMessages(entries: readonly Entry[], budget: number, count: C
   return kept.reverse().join('')
 }
 
-const titles = { request: 'Goal', next: 'Next Steps', constraint: 'Constraints & Preferences', failure: 'Open Failures' }
-const order = ['request', 'next', 'constraint', 'failure', 'todo', 'file', 'decision'] as const
+const order: readonly Kind[] = ['request', 'next', 'constraint', 'failure', 'todo', 'file', 'decision']
 
-/** Facts by priority, one short line each, under short headings; files of a folder share a line. */
-export function oracle(truth: Truth, facts: readonly Fact[], budget: number, count: CountTokens): string {
-  let best = ''
-  const kept: Fact[] = []
-  // What was read as fitting needs no second look: a first guess by halving, then one by one.
-  let low = 0
-  let high = facts.length
+/** What any document of this kind must have, whatever it tells. */
+const head = '# Session handoff\nCreated: 2026-01-01T12:00:00.000Z | Context Usage: unknown | Project: shop | Tape: main'
+const frame: readonly (readonly [title: string, kind?: Kind])[] = [
+  ['## Goal', 'request'],
+  ['## Constraints & Preferences', 'constraint'],
+  ['## Progress'],
+  ['### Done'],
+  ['### In Progress'],
+  ['### Pending', 'todo'],
+  ['## Key Decisions', 'decision'],
+  ['## Critical Context'],
+  ['## Next Steps', 'next'],
+  ['## Open Failures', 'failure'],
+  ['## Files', 'file'],
+]
+
+/**
+ * As many facts as fit, by priority: the bare words, a line each, files of a folder on one line. With `framed`, under the
+ * headings that a document must have; otherwise only under those that it needs.
+ */
+export function oracle(truth: Truth, facts: readonly Fact[], budget: number, count: CountTokens, framed = true): string {
   const ordered = order.flatMap((kind) => facts.filter((fact) => fact.kind === kind))
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if (count(written(ordered.slice(0, middle), truth)) <= budget) low = middle
-    else high = middle - 1
-  }
-  kept.push(...ordered.slice(0, low))
-  best = written(kept, truth)
+  const kept: Fact[] = []
+  let best = written([], truth, framed)
   let misses = 0
-  for (const fact of ordered.slice(low)) {
-    const tried = written([...kept, fact], truth)
+  for (const fact of ordered) {
+    const tried = written([...kept, fact], truth, framed)
     if (count(tried) <= budget) {
       kept.push(fact)
       best = tried
+      // Later ones may be shorter.
     } else if (++misses > 20) break
   }
   return best
 }
 
-function written(facts: readonly Fact[], truth: Truth): string {
-  const lines: string[] = []
-  for (const kind of order) {
+function written(facts: readonly Fact[], truth: Truth, framed: boolean): string {
+  const next = plain(truth.next)
+  const lines = framed ? [head] : []
+  for (const [title, kind] of frame) {
     const own = facts.filter((fact) => fact.kind === kind)
-    if (own.length === 0) continue
-    if (kind === 'file') lines.push('## Files', ...fileLines(own.map(({ change }) => change!)))
-    else if (kind === 'failure') lines.push('## Open Failures', ...own.map(({ needles }) => `- ${bareCommand(needles[0]!)}`))
-    else lines.push(`## ${kind in titles ? titles[kind as keyof typeof titles] : kind === 'todo' ? 'Pending' : 'Decisions'}`)
-    if (kind === 'file' || kind === 'failure') continue
-    // A todo that is the next step has been said.
-    const said = readMarkdown(lines.join('\n'))
-    lines.push(...own.filter((fact) => kind === 'next' || !tells(said, fact, truth)).map(({ needles }) => needles.join('; ')))
+    if (own.length > 0 || framed) lines.push(title)
+    if (kind === 'file') lines.push(...fileLines(own.map(({ change }) => change!)))
+    else if (kind === 'failure') lines.push(...own.map(({ needles }) => `- ${bareCommand(needles[0]!)}`))
+    // A todo that is the next step is said there.
+    else lines.push(...own.map(({ needles }) => needles.join('; ')).filter((text) => kind !== 'todo' || plain(text) !== next))
   }
   return lines.join('\n')
 }
@@ -74,5 +81,3 @@ function fileLines(changes: readonly Change[]): string[] {
   }
   return [...groups].map(([key, names]) => `- ${key}${names.join(', ')}`)
 }
-
-export type { Reading }

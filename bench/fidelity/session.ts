@@ -61,7 +61,8 @@ export interface Truth extends Meant {
 
 export class Session {
   readonly steps: Step[] = []
-  readonly started = new Date().toISOString()
+  /** Some minutes ago: a session takes longer than the seconds in which this one is played. */
+  readonly started = new Date(Date.now() - 20 * 60_000).toISOString()
   readonly world: World
   readonly meant: Meant = {
     goal: '',
