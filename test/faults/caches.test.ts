@@ -146,6 +146,41 @@ test('a manifest that is lost or damaged is rebuilt: the id comes from the linea
   }
 })
 
+test('the id of a workspace is found on a damaged or archived lineage tape when the manifest is lost [T18]', async () => {
+  const root = path.join(newFolder({ inMemory: true }), '.baton')
+  const store = await openFileStore(root)
+  const { workspace } = store
+  await store.append('lineage', [message('2'), message('3')])
+  await store.archive('lineage', () => [message('4')])
+  await store.append('lineage', [message('5')])
+  await store.close()
+  fs.rmSync(path.join(root, 'tape/manifest.json'))
+  const file = path.join(root, 'session_graph.jsonl')
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('"4"', '"6"'))
+  const again = await openFileStore(root)
+  expect(again.workspace).toBe(workspace)
+  expect((await again.repair!('lineage')).damage).toHaveLength(1)
+  await again.close()
+})
+
+test('a tape that is cut back and grows again while it is open is not answered from what it was [T26]', async () => {
+  const root = path.join(newFolder({ inMemory: true }), '.baton')
+  const store = await openFileStore(root)
+  const big = 'x'.repeat(70_000)
+  for (const n of count(1, 5)) await store.append('main', [message(`${n}${big}`, { key: `k${n}` })])
+  const file = path.join(root, 'tape/main.jsonl')
+  const size = fs.readFileSync(file).indexOf('{"id":3')
+  fs.truncateSync(file, size)
+  expect(await ids(store, 'main')).toEqual([1, 2])
+  for (const n of count(3, 6)) await store.append('main', [message(`other ${n}${big}`, { key: `l${n}` })])
+  await store.close()
+  const again = await openFileStore(root)
+  expect(await again.latest('main', 'k3')).toBeUndefined()
+  expect((await again.latest('main', 'l5'))?.id).toBe(5)
+  expect(await again.verify!('main')).toMatchObject([{ damage: [], index: 'ok', entries: 6 }])
+  await again.close()
+})
+
 test('a summary that is out of date is not believed [T17]', async () => {
   const root = path.join(newFolder({ inMemory: true }), '.baton')
   const store = await openFileStore(root)

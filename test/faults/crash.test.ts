@@ -152,3 +152,22 @@ test('a single entry cut at any byte is there or not, and its bytes are kept asi
     await again.close()
   }
 })
+
+test('an archive cut short between its steps has not happened, and the next one goes through [T16]', async () => {
+  const root = path.join(newFolder({ inMemory: true }), '.baton')
+  const store = await openFileStore(root)
+  await store.append('main', [message('1'), message('2')])
+  await store.close()
+  const tape = path.join(root, 'tape')
+  fs.mkdirSync(path.join(tape, 'archived'))
+  fs.writeFileSync(path.join(tape, 'main.next'), '{"id":3,"kind":"message"')
+  fs.linkSync(path.join(tape, 'main.jsonl'), path.join(tape, 'archived/main_2026-01-01T00-00-00-000Z.jsonl'))
+  const again = await openFileStore(root)
+  expect(await again.archives('main')).toEqual([])
+  expect((await all(again.read('main', { archived: true }))).map((entry) => entry.id)).toEqual([1, 2])
+  await again.append('main', [message('3')], { expect: 2 })
+  const archive = await again.archive('main', () => [message('4')])
+  expect(await again.archives('main')).toEqual([archive])
+  expect((await all(again.read('main', { archived: true }))).map((entry) => entry.id)).toEqual([1, 2, 3, 4])
+  await again.close()
+})

@@ -69,7 +69,7 @@ test('processes that make a workspace at once agree on its id [T17] [T18]', asyn
 })
 
 test('1,000 tapes can be worked with under 256 descriptors [T17]', async () => {
-  const root = path.join(newFolder(), '.baton')
+  const root = path.join(newFolder({ inMemory: true }), '.baton')
   const within = ['bash', '-c', 'ulimit -n 256; exec "$0" "$@"']
   const worker = await Worker.start('many', { root, times: 1_000 }, { within })
   expect(await worker.ended).toBe(0)

@@ -19,7 +19,7 @@ test('a stopped holder keeps its lock: others are told so in time, and nothing i
     hint: expect.stringContaining('fuser'),
   })
   expect(performance.now() - begun).toBeGreaterThanOrEqual(200)
-  expect(performance.now() - begun).toBeLessThan(2_000)
+  expect(performance.now() - begun).toBeLessThan(5_000)
   // Reading needs no lock, and other tapes are not concerned.
   expect(await ids(store, 'main')).toEqual([1])
   await store.append('other', [message('1')])
@@ -42,7 +42,7 @@ test('a holder killed while stopped frees its lock at once [T3]', async () => {
   const begun = performance.now()
   await holder.kill()
   expect(await waiting).toMatchObject([{ id: 2 }])
-  expect(performance.now() - begun).toBeLessThan(2_000)
+  expect(performance.now() - begun).toBeLessThan(5_000)
   expect(await ids(store, 'main', { archived: true })).toEqual([1, 2])
   expect(await store.archives('main')).toEqual([])
   await store.close()

@@ -66,7 +66,7 @@ class FileStore implements Store {
 
   /** The id of a workspace without a manifest: the one on its lineage tape, or a new one that all starters agree on. */
   async agreeOnId(): Promise<string> {
-    let entry = await this.latest(lineageTape, 'workspace')
+    let entry = await this.#workspaceEntry()
     if (entry === undefined) {
       const payload = { name: 'workspace', data: { id: newWorkspaceId() } }
       const draft = { kind: 'event', payload, meta: { key: 'workspace', context: false } }
@@ -74,13 +74,21 @@ class FileStore implements Store {
         ;[entry] = await this.append(lineageTape, [draft], { expect: { key: 'workspace', id: 0 } })
       } catch (error) {
         if (!BatonError.is(error) || error.code !== 'conflict') throw error
-        entry = await this.latest(lineageTape, 'workspace')
+        entry = await this.#workspaceEntry()
       }
     }
     const id = (entry?.payload as { data?: { id?: unknown } } | undefined)?.data?.id
     if (typeof id !== 'string') throw new StorageError(`The lineage tape of ${this.#layout.root} names no workspace`)
     this.#remember({}, id)
     return id
+  }
+
+  /** Read rather than looked up: it must be found on a damaged tape and behind a reset, too. */
+  async #workspaceEntry(): Promise<Entry | undefined> {
+    for await (const entry of this.read(lineageTape, { archived: true, onDamage: () => {} })) {
+      if (entry.meta.key === 'workspace') return entry
+    }
+    return undefined
   }
 
   async append(tape: string, drafts: readonly Draft[], options: AppendOptions = {}): Promise<Entry[]> {

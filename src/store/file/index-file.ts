@@ -28,6 +28,7 @@ export class IndexFile {
 
   /** The table as stored for the tape whose first line has that checksum, or undefined if there is none to trust. */
   load(fingerprint: number, isMark: (position: Position) => boolean): IndexTable | undefined {
+    this.#stored = { bytes: 0, marks: 0, check: 0 }
     let bytes: Buffer
     try {
       bytes = fs.readFileSync(this.path)

@@ -7,12 +7,19 @@ import path from 'node:path'
 
 const log = fs.openSync(process.env['SHIM_LOG']!, 'a')
 const skip = process.env['SHIM_SKIP']
-const { fdatasyncSync, fsyncSync, fdatasync, writeSync } = fs
+const { fdatasyncSync, fsyncSync, fdatasync, writeSync, openSync } = fs
+const paths = new Map<number, string>()
+
+fs.openSync = (file, ...rest) => {
+  const fd = openSync(file, ...rest)
+  paths.set(fd, String(file))
+  return fd
+}
 
 /** Taken before the sync: what comes in while it runs is not promised. */
 function note(fd: number): () => void {
   const stat = fs.fstatSync(fd)
-  const line = stat.isDirectory() ? folder(fs.readlinkSync(`/proc/self/fd/${fd}`)) : { ino: stat.ino, size: stat.size }
+  const line = stat.isDirectory() ? folder(paths.get(fd)!) : { ino: stat.ino, size: stat.size }
   return () => writeSync(log, `${JSON.stringify(line)}\n`)
 }
 
