@@ -62,6 +62,7 @@ export class BackgroundBook {
   }
 
   private stop(step: Step, id: number): void {
+    if (this.running.size === 0) return
     const program = programOf(step)
     const words = step.args.flatMap(({ text }) => (text === undefined ? [] : [text]))
     const operands = words.filter((word) => !word.startsWith('-'))
@@ -88,9 +89,12 @@ export class BackgroundBook {
   }
 }
 
+const DETACHING = new Set(['docker', 'podman', 'docker-compose', 'tmux'])
+
 /** The handle of something that lives on by design. */
 function detachedBy(step: Step): string | undefined {
   const program = programOf(step)
+  if (!DETACHING.has(program)) return undefined
   const words = step.args.flatMap(({ text }) => (text === undefined ? [] : [text]))
   const detached = words.some((word) => word === '--detach' || /^-[a-z]*d[a-z]*$/.test(word))
   if (!detached) return undefined

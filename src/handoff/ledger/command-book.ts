@@ -7,14 +7,17 @@ import { tailOf, type Verdict } from './verdict.ts'
 
 const MAX_COMMAND = 2_000
 
+type Command = { -readonly [key in keyof CommandFact]: CommandFact[key] }
+
 export class CommandBook {
-  private readonly commands = new Map<string, { -readonly [key in keyof CommandFact]: CommandFact[key] }>()
+  /** By folder, then by text. */
+  private readonly folders = new Map<string | undefined, Map<string, Command>>()
+  private readonly commands: Command[] = []
   private readonly tests = new Map<string, TestFact>()
 
   /** A run has begun; its outcome, if any, is booked later. */
   begin(command: string, cwd: string | undefined, id: number): void {
-    const key = commandKey(command, cwd)
-    const known = this.commands.get(key)
+    const known = this.find(command, cwd)
     if (known) {
       known.times += 1
       known.lastId = id
@@ -22,7 +25,7 @@ export class CommandBook {
       delete known.exit
       return
     }
-    this.commands.set(key, {
+    const fact: Command = {
       command: clip(command, MAX_COMMAND),
       ...(command.length > MAX_COMMAND && { cut: true }),
       ...(cwd !== undefined && cwd !== '' && { cwd }),
@@ -31,7 +34,11 @@ export class CommandBook {
       failed: 0,
       firstId: id,
       lastId: id,
-    })
+    }
+    this.commands.push(fact)
+    let folder = this.folders.get(cwd)
+    if (!folder) this.folders.set(cwd, (folder = new Map()))
+    folder.set(identity(command), fact)
   }
 
   end(
@@ -42,7 +49,7 @@ export class CommandBook {
     output: string,
     id: number,
   ): void {
-    const known = this.commands.get(commandKey(command, cwd))
+    const known = this.find(command, cwd)
     if (!known) return
     known.ok = ok
     if (exit !== undefined) known.exit = exit
@@ -73,15 +80,17 @@ export class CommandBook {
   }
 
   facts(): { commands: CommandFact[]; tests: TestFact[] } {
-    return { commands: [...this.commands.values()], tests: [...this.tests.values()] }
+    return { commands: this.commands.map((command) => ({ ...command })), tests: [...this.tests.values()] }
+  }
+
+  private find(command: string, cwd: string | undefined): Command | undefined {
+    return this.folders.get(cwd)?.get(identity(command))
   }
 }
 
 /** Long commands are told apart by their ends and length: enough for a count. */
-export function commandKey(command: string, cwd: string | undefined): string {
-  const text =
-    command.length <= MAX_COMMAND
-      ? command
-      : `${command.length}\u0000${command.slice(0, 1_000)}${command.slice(-1_000)}`
-  return `${cwd ?? '?'}\u0000${text}`
+function identity(command: string): string {
+  return command.length <= MAX_COMMAND
+    ? command
+    : `${command.length}\u0000${command.slice(0, 1_000)}${command.slice(-1_000)}`
 }

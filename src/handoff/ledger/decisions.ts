@@ -9,13 +9,14 @@ type Found = Omit<Decision, 'id'>
 
 /** A look before the closer one: most of what an assistant says decides nothing. */
 const HINT =
-  /decid|decision|instead of|rather than|chose|going with|went with|opted|entscheid|entschied|décid|décision|decid|decis|решил|решени|决定|決定|決め|결정/i
+  /decid|decision|instead of|rather than|chose|going with|went with|opted|entscheid|entschied|décid|décision|decis|решил|решени|决定|決定|決め|결정/i
 const LABEL =
   /^[\s>*_#-]*(?:key )?(?:decision|entscheidung|décision|decisión|decisão|decisione|beslissing|decyzja|решение|决定|決定|결정)[*_]*\s*(?:\d+\s*)?[:：][*_]*\s*(.+)$/iu
 const SAID =
   /\b(?:(?:i|we)(?:'ve| have)? decided (?:to|on|against|that) .+|(?:i'll|we'll|i will|we will|let's|i'm|we're) (?:go(?:ing)? with|us(?:e|ing)|stick(?:ing)? (?:with|to)|choos(?:e|ing)|switch(?:ing)? to|keep(?:ing)?) .+? (?:instead of|rather than|over) .+|(?:i|we) (?:chose|opted for|picked|went with|settled on) .+ (?:because|since|over|instead of|rather than) .+)/i
 const SAID_ELSEWHERE =
   /(?:(?:ich habe|wir haben|habe) (?:mich|uns) (?:dafür |dagegen )?entschieden.*|(?:j'ai|nous avons|on a) décidé (?:de|d').+|(?:he|hemos) decidido .+|decidi(?:mos)? .+ em vez de .+|(?:мы |я )?решил(?:и|а)? .+|(?:我|我们)?决定.+|.+(?:に|ことに)(?:決めた|決めました|しました).*)/iu
+const ELSEWHERE = /entschied|décidé|decidid|decidi|решил|决定|決|しました/iu
 const WHY =
   /(?:\bbecause\b|\bsince\b|\bso that\b|\bas it\b|\bdue to\b|\bweil\b|\bda\b|parce que|\bcar\b|porque|perché|потому что|так как|因为|なので|ため|왜냐하면)\s*(.+)$/iu
 const RULED_OUT =
@@ -40,7 +41,8 @@ export function decisionsSaid(text: string): Found[] {
     if (!HINT.test(raw)) continue
     for (const sentence of raw.split(/(?<=[.!?])\s+|(?<=[。！？])/u)) {
       if (/[?？]\s*$/.test(sentence)) continue
-      const said = SAID.exec(sentence)?.[0] ?? SAID_ELSEWHERE.exec(sentence)?.[0]
+      const said =
+        SAID.exec(sentence)?.[0] ?? (ELSEWHERE.test(sentence) ? SAID_ELSEWHERE.exec(sentence)?.[0] : undefined)
       if (said && !/\b(?:if|should|could|would|haven't|not yet|before) (?:i|we|you)?\b.*decid/i.test(sentence))
         found.push(explain(said))
     }

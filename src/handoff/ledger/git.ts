@@ -3,7 +3,9 @@
 // nothing that the repository configures.
 
 import { execFile } from 'node:child_process'
-import { lstat, readFile, realpath } from 'node:fs/promises'
+import { copyFile, lstat, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { countLines } from './effect.ts'
 import type { DirtyFile, Ledger } from './facts.ts'
 import { joinPath } from './paths.ts'
@@ -31,47 +33,60 @@ export async function reconcileWithGit(ledger: Ledger, options: GitOptions = {})
 export async function readGit(cwd: string, ledger: Ledger, options: GitOptions = {}): Promise<GitState | undefined> {
   const deadline = AbortSignal.timeout(options.timeoutMs ?? 10_000)
   const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
-  const at = (folder: string) => (args: readonly string[], input?: string) => git(folder, args, signal, input)
+  const scratch = await mkdtemp(join(tmpdir(), 'baton-index-'))
   try {
-    const place = await at(cwd)(['rev-parse', '--show-toplevel', '--show-prefix'])
-    const [root = '', prefix = ''] = place.replace(/\n$/, '').split('\n')
-    if (root === '') return undefined
-    const run = at(root)
-    const head = (await run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => '')).trim()
-    const branch = (await run(['symbolic-ref', '--quiet', '--short', 'HEAD']).catch(() => '')).trim()
-    const base = await baseOf(run, head, options.base ?? ledger.git?.base, ledger.span?.from)
-    const [names, numbers, status] = await Promise.all([
-      run(['diff', '--name-status', '-z', '-M', ...DIFF, base.tree, '--']),
-      run(['diff', '--numstat', '-z', '-M', ...DIFF, base.tree, '--']),
-      run(['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=all']),
-    ])
-    const dirty = readStatus(status)
-    const untracked = dirty.filter(({ status, path }) => status === '??' && !path.endsWith('/'))
-    const changes = [
-      ...readChanges(names, readNumbers(numbers)),
-      ...untracked.map(({ path }): GitChange => ({ action: 'created', path, untracked: true })),
-    ]
-    const placeOf = placer(cwd, await realpath(cwd), root, prefix)
-    const known = new Set(ledger.files.filter(({ state }) => state !== 'read').map(({ path }) => path))
-    const checked = await Promise.all(
-      changes.map((change, index) => inspect(change, root, placeOf, known, ledger.span?.from, index < MAX_READ)),
-    )
-    const { exists, ignored } = await rest(run, ledger, cwd, root, new Set(checked.map(({ path }) => path)))
-    return {
-      cwd: joinPath('', cwd),
-      ...(branch !== '' && { branch }),
-      ...(head !== '' && { head }),
-      ...(base.commit !== undefined && { base: base.commit }),
-      changes: checked,
-      dirty: dirty.map(({ path, status }) => ({ path: placeOf(path), status })),
-      exists,
-      ignored,
-    }
+    return await ask(cwd, ledger, options.base, join(scratch, 'index'), signal)
   } catch (error) {
     // No git, no repository, a folder that is gone, or no answer in time: the tape alone speaks. A caller's abort is not that.
     options.signal?.throwIfAborted()
     if (error instanceof Error) return undefined
     throw error
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+/** `git diff` refreshes the index as it goes, so it is given a copy. */
+async function ask(
+  cwd: string,
+  ledger: Ledger,
+  known: string | undefined,
+  index: string,
+  signal: AbortSignal,
+): Promise<GitState | undefined> {
+  const place = await git(cwd, ['rev-parse', '--show-toplevel', '--show-prefix', '--git-path', 'index'], signal)
+  const [root = '', prefix = '', own = ''] = place.split('\n')
+  if (root === '') return undefined
+  await copyFile(resolve(cwd, own), index).catch(() => {})
+  const run: Run = (args, input) => git(root, args, signal, { index, ...(input !== undefined && { input }) })
+  const head = (await run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => '')).trim()
+  const branch = (await run(['symbolic-ref', '--quiet', '--short', 'HEAD']).catch(() => '')).trim()
+  const base = await baseOf(run, head, known ?? ledger.git?.base, ledger.span?.from)
+  const names = await run(['diff', '--name-status', '-z', '-M', ...DIFF, base.tree, '--'])
+  const numbers = await run(['diff', '--numstat', '-z', '-M', ...DIFF, base.tree, '--'])
+  const dirty = readStatus(
+    await run(['status', '--porcelain=v1', '-z', '--no-renames', '--untracked-files=all', '--ignore-submodules=all']),
+  )
+  const untracked = dirty.filter(({ status, path }) => status === '??' && !path.endsWith('/'))
+  const changes = [
+    ...readChanges(names, readNumbers(numbers)),
+    ...untracked.map(({ path }): GitChange => ({ action: 'created', path, untracked: true })),
+  ]
+  const placeOf = placer(cwd, await realpath(cwd), root, prefix)
+  const changed = new Set(ledger.files.filter(({ state }) => state !== 'read').map(({ path }) => path))
+  const checked = await Promise.all(
+    changes.map((change, at) => inspect(change, root, placeOf, changed, ledger.span?.from, at < MAX_READ)),
+  )
+  const { exists, ignored } = await rest(run, ledger, cwd, root, new Set(checked.map(({ path }) => path)))
+  return {
+    cwd: joinPath('', cwd),
+    ...(branch !== '' && { branch }),
+    ...(head !== '' && { head }),
+    ...(base.commit !== undefined && { base: base.commit }),
+    changes: checked,
+    dirty: dirty.map(({ path, status }) => ({ path: placeOf(path), status })),
+    exists,
+    ignored,
   }
 }
 
@@ -82,7 +97,12 @@ const MAX_BYTES = 1024 * 1024
 
 type Run = (args: readonly string[], input?: string) => Promise<string>
 
-function git(cwd: string, args: readonly string[], signal: AbortSignal, input?: string): Promise<string> {
+function git(
+  cwd: string,
+  args: readonly string[],
+  signal: AbortSignal,
+  given: { index?: string; input?: string } = {},
+): Promise<string> {
   const safe = [
     '-c',
     'core.fsmonitor=false',
@@ -108,6 +128,7 @@ function git(cwd: string, args: readonly string[], signal: AbortSignal, input?: 
     'GIT_CEILING_DIRECTORIES',
   ])
     delete env[name]
+  if (given.index !== undefined) env['GIT_INDEX_FILE'] = given.index
   return new Promise((resolve, reject) => {
     const child = execFile(
       'git',
@@ -117,7 +138,7 @@ function git(cwd: string, args: readonly string[], signal: AbortSignal, input?: 
     )
     // A git that ends early closes its input; its exit status tells.
     child.stdin?.on('error', () => {})
-    child.stdin?.end(input ?? '')
+    child.stdin?.end(given.input ?? '')
   })
 }
 

@@ -3,7 +3,7 @@
 
 import type { Entry } from '../../store/index.ts'
 import { BackgroundBook } from './background-book.ts'
-import { CommandBook, commandKey } from './command-book.ts'
+import { CommandBook } from './command-book.ts'
 import { answered, decisionsOfState, decisionsSaid, planTitle, readAnswers } from './decisions.ts'
 import type { Effect } from './effect.ts'
 import type {
@@ -72,8 +72,8 @@ interface PendingShell {
 type Fields = Readonly<Record<string, unknown>>
 
 export class LedgerBuilder {
-  private range: { from: number; to: number } | undefined
-  private span: { from: string; to: string } | undefined
+  private first: Entry | undefined
+  private last: Entry | undefined
   private readonly counts = { entries: 0, userMessages: 0, assistantMessages: 0, toolCalls: 0, toolErrors: 0 }
   private readonly pending = new Map<string, Pending[]>()
   private readonly files = new FileTable()
@@ -103,8 +103,8 @@ export class LedgerBuilder {
   }
 
   add(entry: Entry): void {
-    this.range = { from: this.range?.from ?? entry.id, to: entry.id }
-    this.span = { from: this.span?.from ?? entry.date, to: entry.date }
+    this.first ??= entry
+    this.last = entry
     this.counts.entries += 1
     const payload: Fields = isFields(entry.payload) ? entry.payload : {}
     if (isFields(entry.meta)) this.readPlace(entry.meta, entry.id)
@@ -142,8 +142,8 @@ export class LedgerBuilder {
     const lastRequest = this.instructions.last
     const unresolved = failures.filter(({ resolvedBy }) => resolvedBy === undefined).length
     return {
-      range: this.range,
-      span: this.span,
+      range: this.first && this.last && { from: this.first.id, to: this.last.id },
+      span: this.first && this.last && { from: this.first.date, to: this.last.date },
       counts: {
         ...this.counts,
         ...countFiles(files),
@@ -174,7 +174,7 @@ export class LedgerBuilder {
         ...open.map(({ callId, name, call, id }) => ({
           callId,
           tool: name,
-          what: call.what,
+          what: line(call.what),
           id,
           interrupted: id < this.lastSpokenId,
         })),
@@ -303,7 +303,7 @@ export class LedgerBuilder {
     this.decide(
       [
         {
-          text: `Rejected: ${call.kind === 'shell' ? line(call.command) : call.kind === 'plan' ? `plan ${planTitle(call.text)}`.trim() : call.what || name}`,
+          text: `Rejected: ${call.kind === 'shell' ? line(call.command) : call.kind === 'plan' ? `plan ${planTitle(call.text)}`.trim() : line(call.what || name)}`,
           by: 'user',
           source: 'answer',
         },
@@ -382,7 +382,7 @@ export class LedgerBuilder {
         if (!output.isError) this.failures.succeed([], [...subjects, pending.name], id)
         else {
           if (known) known.errors += 1
-          this.failTool(`tool ${call.what}`, call.what, subjects, output, id)
+          this.failTool(`tool ${call.what}`, line(call.what), subjects, output, id)
         }
       }
     }
@@ -398,7 +398,7 @@ export class LedgerBuilder {
       if (changes.length > 0 || effects.length === 0) {
         this.failTool(
           subjects.join(' ') || pending.call.what,
-          pending.call.what,
+          line(pending.call.what),
           subjects.length > 0 ? subjects : [pending.call.what],
           output,
           id,
@@ -433,9 +433,8 @@ export class LedgerBuilder {
     const { call } = shell
     const answer = readShellOutput(output, call.marksFailure)
     const command = call.command.trim()
-    const key = commandKey(command, shell.cwd)
     this.commands.begin(command, shell.cwd, pending.id)
-    this.interrupted.delete(key)
+    if (this.interrupted.size > 0) this.interrupted.delete(command)
     if (call.keepsFolder && !output.isError) this.shellFolder = shell.after
     const reset = call.keepsFolder ? /^Shell cwd was reset to (.+)$/m.exec(answer.tail.slice(-400))?.[1] : undefined
     if (reset !== undefined) this.shellFolder = below(this.folder, joinPath('', reset))
@@ -448,7 +447,7 @@ export class LedgerBuilder {
       return
     }
     if (answer.interrupted) {
-      this.interrupted.set(key, {
+      this.interrupted.set(command, {
         callId: pending.callId,
         tool: pending.name,
         what: call.command === '' ? pending.name : line(command),
@@ -741,16 +740,13 @@ function textOf(content: unknown): { text: string; blob?: string } {
 
 /** The question that a text ends with, in any script. */
 function questionIn(text: string): string | undefined {
-  const end = text
-    .slice(-800)
-    .trimEnd()
-    .replace(/[*_)"'»”」\s\p{Extended_Pictographic}\uFE0F]+$/u, '')
-  if (!/[?？؟]$/.test(end)) return undefined
-  const start = Math.max(
-    end.lastIndexOf('\n'),
-    ...[...end.slice(0, -1).matchAll(/[.!?？。！؟](?=\s|\p{Script=Han})/gu)].map(({ index }) => index),
-  )
-  return end.slice(start + 1).trim()
+  const last = text.slice(-800).trimEnd()
+  const mark = Math.max(last.lastIndexOf('?'), last.lastIndexOf('？'), last.lastIndexOf('؟'))
+  // Only closing marks, stars of Markdown and pictures may follow.
+  if (mark < 0 || !/^[*_)"'»”」\s\p{Extended_Pictographic}\uFE0F]*$/u.test(last.slice(mark + 1))) return undefined
+  const end = last.slice(0, mark + 1)
+  const stops = [...end.slice(0, -1).matchAll(/[.!?？。！؟](?=\s|\p{Script=Han})/gu)].map(({ index }) => index)
+  return end.slice(Math.max(end.lastIndexOf('\n'), stops.at(-1) ?? -1) + 1).trim()
 }
 
 export type { Ledger } from './facts.ts'

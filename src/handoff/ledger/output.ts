@@ -146,9 +146,7 @@ export function readShellOutput(output: Output, marksFailure: boolean): ShellOut
     /^(?:Chunk ID: .*\n)?(?:(?:Exit code:|Wall time:|Process (?:exited|running)|Total output lines:|Original token count:).*\n)+(?:Output:\n?)?/.exec(
       head,
     )
-  const running = RUNNING.map(
-    (pattern) => pattern.exec(header?.[0] ?? `${head.slice(0, 600)}\n${tail.slice(-400)}`)?.[1],
-  ).find(Boolean)
+  const running = runningIn(header?.[0] ?? head.slice(0, 600)) ?? (header ? undefined : runningIn(tail.slice(-400)))
   if (header) {
     const code = /^(?:Exit code:|Process exited with code) (-?\d+)/m.exec(header[0])?.[1]
     if (code !== undefined) exit ??= Number(code)
@@ -162,7 +160,7 @@ export function readShellOutput(output: Output, marksFailure: boolean): ShellOut
     head = head.slice(claude[0].length)
     if (short) tail = head
   }
-  const tagged = /<exit_code>(-?\d+)<\/exit_code>/.exec(head)?.[1]
+  const tagged = head.includes('<exit_code>') ? /<exit_code>(-?\d+)<\/exit_code>/.exec(head)?.[1] : undefined
   if (tagged !== undefined) exit ??= Number(tagged)
   // Gemini CLI: labelled lines.
   const gemini = /^(?:Command: |Output: |Stdout: )/.test(head)
@@ -174,10 +172,12 @@ export function readShellOutput(output: Output, marksFailure: boolean): ShellOut
     tail = short ? head : withoutLabels(tail)
   }
   // pi.
-  const pi = /(?:^|\n)Command exited with code (\d+)\s*$/.exec(tail)
+  const pi = tail.includes('Command exited with code')
+    ? /(?:^|\n)Command exited with code (\d+)\s*$/.exec(tail.slice(-200))
+    : undefined
   if (pi?.[1] !== undefined && (output.isError || exit === undefined)) {
     exit ??= Number(pi[1])
-    tail = tail.slice(0, pi.index)
+    tail = tail.slice(0, Math.max(0, tail.length - 200) + pi.index)
     if (short) head = tail
   }
   const timedOut = TIMED_OUT.test(tail.slice(-400)) && (output.isError || exit !== 0) && exit !== 0
@@ -185,6 +185,11 @@ export function readShellOutput(output: Output, marksFailure: boolean): ShellOut
   if (exit === undefined && !output.isError && marksFailure && running === undefined) exit = 0
   const empty = head.trim() === '' || /^\s*\((?:no output|empty|Bash completed with no output)\)\s*$/i.test(head)
   return { exit, head, tail, empty, running, interrupted, timedOut: timedOut && (output.isError || exit !== undefined) }
+}
+
+function runningIn(text: string): string | undefined {
+  if (!text.includes('ackground') && !text.includes('running with')) return undefined
+  return RUNNING.map((pattern) => pattern.exec(text)?.[1]).find((handle) => handle !== undefined)
 }
 
 const RUNNING = [

@@ -3,8 +3,10 @@
 /** Joins and tidies: `.` and `..` are resolved, `\` becomes `/` in a Windows path. `''` is the session's folder. */
 export function joinPath(base: string, path: string): string {
   if (path.startsWith('file://')) path = path.slice(7)
-  if (/^[A-Za-z]:[\\/]|^\\\\/.test(path)) return tidy(path.replaceAll('\\', '/'))
   if (path.startsWith('/') || path.startsWith('~')) return tidy(path)
+  if (path[1] === ':' || path.startsWith('\\\\')) {
+    if (/^[A-Za-z]:[\\/]|^\\\\/.test(path)) return tidy(path.replaceAll('\\', '/'))
+  }
   return tidy(base === '' ? path : `${base}/${path}`)
 }
 
@@ -24,7 +26,7 @@ export function baseName(path: string): string {
 }
 
 function tidy(path: string): string {
-  if (!path.includes('./') && !path.includes('//') && !/(^|\/)\.{1,2}$/.test(path) && !path.endsWith('/')) return path
+  if (!path.startsWith('.') && !path.includes('/.') && !path.includes('//') && !path.endsWith('/')) return path
   const root = path.startsWith('/') ? '/' : ''
   const kept: string[] = []
   for (const part of path.split('/')) {

@@ -11,7 +11,8 @@ export interface Summary {
 
 interface Style {
   readonly runner: string
-  /** All must be found for the style to apply; counts are summed over every match. */
+  /** One of these is in every such output: looking for it is far cheaper than for the sign. */
+  readonly hints: readonly string[]
   readonly sign: RegExp
   readonly passed?: RegExp
   readonly failed?: RegExp
@@ -24,6 +25,7 @@ interface Style {
 const STYLES: readonly Style[] = [
   {
     runner: 'vitest',
+    hints: ['Test Files', 'Tests  ', 'No test files'],
     sign: /^\s*Test Files\s+\d+ .*\(\d+\)|^\s*Tests\s{2,}\d+ .*\(\d+\)|^No test files found/m,
     passed: /^\s*Tests\s.*?(\d+) passed/gm,
     failed: /^\s*Tests\s.*?(\d+) failed/gm,
@@ -33,6 +35,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'jest',
+    hints: ['Tests:'],
     sign: /^Tests:\s+.*\d+ total$/m,
     passed: /^Tests:\s.*?(\d+) passed/gm,
     failed: /^Tests:\s.*?(\d+) failed/gm,
@@ -42,6 +45,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'pytest',
+    hints: [' in '],
     sign: /^=*\s*(?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|subtests passed)(?:, )?)+ in [\d.]+s/m,
     passed: /^=*\s*.*?(\d+) passed.* in [\d.]+s/gm,
     failed: /^=*\s*(?:.*?, )?(\d+) (?:failed|errors?)\b.* in [\d.]+s/gm,
@@ -50,6 +54,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'unittest',
+    hints: ['Ran '],
     sign: /^Ran \d+ tests? in [\d.]+s$/m,
     passed: /^Ran (\d+) tests? in/gm,
     failed: /^FAILED \((?:.*?(?:failures|errors)=(\d+))/gm,
@@ -59,6 +64,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'cargo test',
+    hints: ['test result:'],
     sign: /^test result: (?:ok|FAILED)\. \d+ passed/m,
     passed: /^test result: .*?(\d+) passed/gm,
     failed: /^test result: .*?(\d+) failed/gm,
@@ -68,12 +74,14 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'go test',
+    hints: ['ok ', 'ok\t', 'FAIL', '? '],
     sign: /^(?:ok|FAIL|---\sFAIL:|\?)\s+\S+.*(?:\d+(?:\.\d+)?s|\(cached\)|\[build failed\]|\[setup failed\]|\[no test files\])/m,
     broken: /^(?:FAIL\b|--- FAIL:)/m,
     failing: /^\s*--- FAIL: (\S+)/gm,
   },
   {
     runner: 'node --test',
+    hints: ['pass '],
     sign: /^(?:#|ℹ) pass \d+$/m,
     passed: /^(?:#|ℹ) pass (\d+)$/gm,
     failed: /^(?:#|ℹ) fail (\d+)$/gm,
@@ -82,6 +90,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'mocha',
+    hints: [' passing'],
     sign: /^\s+\d+ passing\b/m,
     passed: /^\s+(\d+) passing\b/gm,
     failed: /^\s+(\d+) failing\b/gm,
@@ -90,6 +99,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'bun test',
+    hints: [' pass'],
     sign: /^\s*\d+ pass\n\s*\d+ fail$/m,
     passed: /^\s*(\d+) pass$/gm,
     failed: /^\s*(\d+) fail$/gm,
@@ -98,6 +108,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'deno test',
+    hints: [' passed'],
     sign: /^(?:ok|FAILED) \| \d+ passed/m,
     passed: /^(?:ok|FAILED) \| (\d+) passed/gm,
     failed: /^(?:ok|FAILED) \|.*? (\d+) failed/gm,
@@ -106,6 +117,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'rspec',
+    hints: [' example'],
     sign: /^\d+ examples?, \d+ failures?/m,
     passed: /^(\d+) examples?,/gm,
     failed: /^\d+ examples?, (\d+) failures?/gm,
@@ -114,6 +126,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'minitest',
+    hints: [' assertions'],
     sign: /^\d+ (?:runs|tests), \d+ assertions, \d+ failures/m,
     passed: /^(\d+) (?:runs|tests), \d+ assertions/gm,
     failed: /^\d+ (?:runs|tests), \d+ assertions, (\d+) failures/gm,
@@ -122,6 +135,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'phpunit',
+    hints: ['Tests: ', 'OK ('],
     sign: /^(?:OK \(\d+ tests?,|Tests: \d+, Assertions: \d+)/m,
     passed: /^(?:OK \(|Tests: )(\d+)/gm,
     failed: /^Tests: \d+,.*?(?:Failures|Errors): (\d+)/gm,
@@ -130,6 +144,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'junit',
+    hints: ['Tests run: '],
     sign: /Tests run: \d+, Failures: \d+, Errors: \d+/,
     passed: /^(?:\[\w+\] )?Tests run: (\d+), Failures: \d+, Errors: \d+, Skipped: \d+$/gm,
     failed: /^(?:\[\w+\] )?Tests run: \d+, Failures: (\d+), Errors: \d+, Skipped: \d+$/gm,
@@ -138,12 +153,14 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'gradle',
+    hints: ['tests completed'],
     sign: /^\d+ tests completed, \d+ failed/m,
     passed: /^(\d+) tests completed/gm,
     failed: /^\d+ tests completed, (\d+) failed/gm,
   },
   {
     runner: 'dotnet test',
+    hints: ['ed!'],
     sign: /^(?:Passed|Failed)!\s+- Failed:\s+\d+/m,
     passed: /Passed:\s+(\d+)/g,
     failed: /!\s+- Failed:\s+(\d+)/g,
@@ -151,6 +168,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'playwright',
+    hints: [' passed', ' failed'],
     sign: /^\s+\d+ passed \([\d.]+m?s\)$|^\s+\d+ failed\n\s+\[/m,
     passed: /^\s+(\d+) passed\b/gm,
     failed: /^\s+(\d+) failed$/gm,
@@ -159,12 +177,14 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'ctest',
+    hints: ['tests passed'],
     sign: /^\d+% tests passed, \d+ tests failed out of \d+/m,
     passed: /tests failed out of (\d+)/g,
     failed: /^\d+% tests passed, (\d+) tests failed/gm,
   },
   {
     runner: 'swift test',
+    hints: ['Executed '],
     sign: /Executed \d+ tests?, with \d+ failures?/,
     passed: /Executed (\d+) tests?, with/g,
     failed: /Executed \d+ tests?, with (\d+) failures?/g,
@@ -178,40 +198,47 @@ const LAST = new Set(['junit', 'swift test', 'pytest', 'vitest', 'jest'])
 const HANDFUL = 5
 
 export function readSummary(text: string): Summary | undefined {
-  // A cheap look first: nearly all outputs are not of test runs.
-  if (
-    !/\d (?:passed|failed|passing|failing|pass\b|fail\b|examples?|runs|total|failures?)|pass \d|fail \d|Tests run|^ok\s|FAIL|Passed!|Failed!|tests (?:completed|passed)|^Ran \d|^OK \(|Test Files|^Tests:|No test files/m.test(
-      text,
-    )
-  )
-    return undefined
-  const style = STYLES.find(({ sign }) => sign.test(text))
+  let style: Style | undefined
+  let part = text
+  for (const candidate of STYLES) {
+    const first = candidate.hints.reduce((first, hint) => {
+      const at = text.indexOf(hint)
+      return at < 0 ? first : Math.min(first, at)
+    }, text.length)
+    if (first === text.length) continue
+    // From two lines above on: what comes before says nothing about the result.
+    part = text.slice(Math.max(0, text.lastIndexOf('\n', text.lastIndexOf('\n', first) - 1)))
+    if (!candidate.sign.test(part)) continue
+    style = candidate
+    break
+  }
   if (!style) return undefined
+  const { runner } = style
   const count = (pattern: RegExp | undefined): number | undefined => {
     if (!pattern) return undefined
-    const counts = [...text.matchAll(pattern)].map((match) => Number(match[1]))
+    const counts = [...part.matchAll(pattern)].map((match) => Number(match[1]))
     if (counts.length === 0) return undefined
-    return LAST.has(style.runner) ? counts.at(-1) : counts.reduce((sum, count) => sum + count, 0)
+    return LAST.has(runner) ? counts.at(-1) : counts.reduce((sum, count) => sum + count, 0)
   }
-  const failing = style.failing
-    ? [...new Set([...text.matchAll(style.failing)].map((match) => (match[1] ?? '').trim().slice(0, 200)))].slice(
-        0,
-        HANDFUL,
-      )
-    : []
   const first = count(style.passed)
   const counted = count(style.failed)
   const skipped = count(style.skipped)
-  const broken = style.broken?.test(text) ?? false
-  const failed = counted ?? (broken && failing.length > 0 && style.runner === 'go test' ? failing.length : undefined)
-  const passed =
-    first !== undefined && TOTALS.has(style.runner) ? Math.max(0, first - (failed ?? 0) - (skipped ?? 0)) : first
+  const broken = style.broken?.test(part) ?? false
+  const names = broken || (counted ?? 0) > 0 ? failingIn(text, style) : []
+  const failed = counted ?? (broken && names.length > 0 && runner === 'go test' ? names.length : undefined)
+  const passed = first !== undefined && TOTALS.has(runner) ? Math.max(0, first - (failed ?? 0) - (skipped ?? 0)) : first
   return {
-    runner: style.runner,
+    runner,
     ...(passed !== undefined && { passed }),
     ...(failed !== undefined ? { failed } : passed !== undefined && !broken && { failed: 0 }),
     ...(skipped !== undefined && { skipped }),
     ok: !broken && (failed ?? 0) === 0,
-    failing,
+    failing: names,
   }
+}
+
+function failingIn(text: string, { failing }: Style): string[] {
+  if (!failing) return []
+  const names = [...text.matchAll(failing)].map((match) => (match[1] ?? '').trim().slice(0, 200))
+  return [...new Set(names)].slice(0, HANDFUL)
 }

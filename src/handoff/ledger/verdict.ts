@@ -2,6 +2,7 @@
 // `;` or `|| true` hides a failure, and then the output decides. Output of programs that only read files decides nothing.
 
 import { answersWithOne, onlyReads, readCheck, type Check } from './checks.ts'
+import { programOf } from './footprint.ts'
 import type { ShellOutput } from './output.ts'
 import { readScript, type Step } from './steps.ts'
 import { readSummary, type Summary } from './test-summary.ts'
@@ -30,7 +31,7 @@ export function judge(steps: readonly Step[], output: ShellOutput, isError: bool
   const works = steps.flatMap((step, index) => (onlyReads(step) || step.background ? [] : [index]))
   const text = output.head === output.tail ? output.head : `${output.head}\n${output.tail}`
   const failedByStatus = (output.exit !== undefined && output.exit !== 0) || isError || output.timedOut
-  const summary = works.length > 0 ? readSummary(text) : undefined
+  const summary = works.some((index) => mayTest(steps[index], runs[index])) ? readSummary(text) : undefined
   const tests = works.filter((index) => runs[index]?.check?.test)
   const suspects = works.filter((index) => output.exit === undefined || steps[index]?.hidden)
   const trusted = suspects.length === 0
@@ -119,6 +120,18 @@ export function toRun(step: Step): Run {
   const program = step.program.slice(step.program.lastIndexOf('/') + 1)
   const key = `${step.cwd ?? '?'}\u0000${[program, ...words].join(' ').slice(0, 500)}`
   return { key, check: readCheck(step), reads: onlyReads(step) || TRIVIAL.has(program) }
+}
+
+/** Programs that are known to run no tests. */
+const NEVER_TEST = new Set(
+  'git cp mv rm curl wget tar unzip docker ssh scp rsync apt apt-get brew pip pip3 chmod ln patch apply_patch'.split(
+    ' ',
+  ),
+)
+
+function mayTest(step: Step | undefined, run: Run | undefined): boolean {
+  if (!step || !run || run.reads) return false
+  return run.check ? run.check.test || run.check.script : !NEVER_TEST.has(programOf(step))
 }
 
 /** Their success proves nothing, and their failure shows elsewhere. */

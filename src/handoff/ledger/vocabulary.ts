@@ -6,6 +6,7 @@ import { countLines, countReplaced, type Effect } from './effect.ts'
 import type { Todo } from './facts.ts'
 import { readPatch } from './patch.ts'
 
+/** `what` is the command, path or task of the call; as long as it comes. */
 export type Call = { readonly what: string } & (
   | { readonly kind: 'files'; readonly effects: readonly Effect[] }
   | ShellCall
@@ -52,10 +53,20 @@ type Reader = (fields: Fields, name: string, raw: unknown) => Call
 /** Never throws, whatever the arguments are. */
 export function readCall(name: string, given: unknown): Call {
   const fields = toFields(given)
-  const reader = TOOLS.get(plain(name))
+  const reader = readerOf(name)
   return reader
     ? reader(fields, name, given)
     : { kind: 'unknown', what: subject(name, fields), subjects: subjects(fields) }
+}
+
+/** Names repeat; making them plain each time would cost more than all else here. */
+const known = new Map<string, Reader | undefined>()
+
+function readerOf(name: string): Reader | undefined {
+  if (known.has(name)) return known.get(name)
+  const reader = TOOLS.get(plain(name))
+  if (known.size < 1_000) known.set(name, reader)
+  return reader
 }
 
 function plain(name: string): string {
@@ -224,7 +235,7 @@ function shell(fields: Fields, name: string, raw: unknown): Call {
   const cwd = text(action, ['workdir', 'working_directory', 'directory', 'dir_path', 'cwd'])
   return {
     kind: 'shell',
-    what: line(command),
+    what: command,
     command,
     ...(cwd && { cwd }),
     background: fields['run_in_background'] === true || fields['is_background'] === true,
@@ -331,7 +342,7 @@ function subjects(fields: Fields): string[] {
 
 function subject(name: string, fields: Fields): string {
   const first = text(fields, [...PATH, 'pattern', 'query', 'url', 'command', 'name', 'title', 'id'])
-  return line(first === undefined ? name : `${name} ${first}`)
+  return first === undefined ? name : `${name} ${first}`
 }
 
 /** One line of at most 200 characters. */
