@@ -43,25 +43,26 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   for (const field of reservedFields) {
     if (field in draft) throw new InvalidError(`${where}"${field}" is set by the store, leave it out`, { path: field })
   }
-  const { kind, payload, meta = {}, date, ...extra } = draft
+  const { kind, payload, meta, date } = draft
   if (typeof kind !== 'string' || kind === '') throw new InvalidError(`${where}kind must be a word`, { path: 'kind' })
   if (payload === undefined) throw new InvalidError(`${where}payload is missing`, { path: 'payload' })
-  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) {
+  if (meta !== undefined && (typeof meta !== 'object' || meta === null || Array.isArray(meta))) {
     throw new InvalidError(`${where}meta must be an object`, { path: 'meta' })
   }
   if (date !== undefined && !(typeof date === 'string' && iso8601.test(date) && !Number.isNaN(Date.parse(date)))) {
     throw new InvalidError(`${where}date must be an ISO 8601 date, not ${String(date)}`, { path: 'date' })
   }
   const body = toJson(payload, `${where}payload`)
-  const about = toJson(meta, `${where}meta`)
+  const about = meta === undefined ? '{}' : toJson(meta, `${where}meta`)
   let rest = `,"kind":${JSON.stringify(kind)},"payload":${body}`
-  rest += `,"meta":${about},"date":${JSON.stringify(date ?? now().toISOString())}`
-  for (const field in extra) {
-    if (extra[field] === undefined) continue
-    rest += `,${JSON.stringify(field)}:${toJson(extra[field], where + field)}`
+  rest += `,"meta":${about},"date":${date === undefined ? isoNow(now()) : JSON.stringify(date)}`
+  for (const field in draft) {
+    if (ownFields.has(field) || draft[field] === undefined) continue
+    rest += `,${JSON.stringify(field)}:${toJson(draft[field], where + field)}`
   }
   // What is indexed is taken from the text, for a toJSON or a getter may have had its say.
-  const stored = about === '{}' ? {} : (JSON.parse(about) as Meta)
+  const isIndexed = about.includes('"key"') || about.includes('"idempotency"')
+  const stored = isIndexed ? (JSON.parse(about) as Meta) : {}
   return {
     rest,
     bytes: Buffer.byteLength(rest),
@@ -69,6 +70,17 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
     key: word(stored, 'key', where),
     idempotency: word(stored, 'idempotency', where),
   }
+}
+
+const ownFields = new Set(['kind', 'payload', 'meta', 'date'])
+
+let lastDate: { time: number; json: string } = { time: 0, json: '' }
+
+/** As JSON; many entries are made within one millisecond. */
+function isoNow(now: Date): string {
+  const time = now.getTime()
+  if (time !== lastDate.time) lastDate = { time, json: `"${now.toISOString()}"` }
+  return lastDate.json
 }
 
 const iso8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/

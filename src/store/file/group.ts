@@ -20,6 +20,7 @@ export interface Append {
 export interface Placed {
   readonly append: Append
   readonly places: readonly Place[]
+  /** Empty until `fillEntries`. */
   readonly entries: Entry[]
   /** Where the batch ends within the bytes of its group. */
   readonly end: number
@@ -69,7 +70,7 @@ export function placeGroup(
       continue
     }
     const laidOut = layOut(prepared, at)
-    const entries = prepared.map((one, i) => asEntry(laidOut.places[i]!.id, one))
+    const entries: Entry[] = []
     prepared.forEach((one, i) => {
       if (one.key !== undefined) keys.set(one.key, laidOut.places[i]!.id)
       if (one.idempotency !== undefined) repeats.set(one.idempotency, entries)
@@ -79,6 +80,13 @@ export function placeGroup(
     placed.push({ append, places: laidOut.places, entries, end: at.offset - start.offset })
   }
   return { text, placed, repeated, refused }
+}
+
+/** Makes the entries that the callers will get; apart from placing them, for there is time while the disk syncs. */
+export function fillEntries({ placed }: Group): void {
+  for (const { append, places, entries } of placed) {
+    append.prepared.forEach((one, i) => entries.push(asEntry(places[i]!.id, one)))
+  }
 }
 
 export interface Outcome {

@@ -100,9 +100,8 @@ export class Segment {
     return bytes.at(-1) === 0x0a && claimedCrc(bytes.subarray(0, -1)) === mark.crc
   }
 
-  /** Reads what has been written since the last look. */
-  catchUp(): void {
-    const { size } = fs.fstatSync(this.#fd)
+  /** Reads what has been written since the last look, up to the file's size. */
+  catchUp({ size }: { size: number } = fs.fstatSync(this.#fd)): void {
     if (size === this.at.offset) {
       this.tail = undefined
       return

@@ -11,7 +11,7 @@ import type { Expect } from '../store.ts'
 import { keepCut } from './cut.ts'
 import { damagedError } from './damage.ts'
 import { syncFolder, writeAll } from './durable.ts'
-import { type Append, type Outcome, type Placed, placeGroup, settle } from './group.ts'
+import { type Append, fillEntries, type Outcome, type Placed, placeGroup, settle } from './group.ts'
 import type { Layout, TapePaths } from './layout.ts'
 import { Lock } from './lock.ts'
 import type { Openings } from './openings.ts'
@@ -20,6 +20,8 @@ import { Segment } from './segment.ts'
 import { asStorageError } from './storage-error.ts'
 
 const groupBytes = 4 * 1024 * 1024
+/** How many appends of a lone caller share one turn of the event loop. */
+const lookAround = 8
 const nothingWritten: Outcome = { kept: 0, isSynced: true, failure: undefined }
 
 /** Work that needs the tape for itself: archive, repair, the arrival of a new tape. */
@@ -51,6 +53,8 @@ export class Writer {
   #queue: (Append | Exclusive)[] = []
   #running: Promise<void> | undefined
   #committing = false
+  #lastGroup = 0
+  #aloneFor = 0
   #poison: UnknownOutcomeError | undefined
 
   constructor(tape: string, options: WriterOptions) {
@@ -105,12 +109,11 @@ export class Writer {
   async #run(): Promise<void> {
     const { openings } = this.#options
     await openings.enter(this)
-    // Whoever is ready in this turn of the loop gets into the first group.
-    await nextTurn()
+    await this.#gather()
     while (this.#queue.length > 0) {
       const tell = await this.#locked(this.#takeGroup())
       tell()
-      if (this.#queue.length === 0) await nextTurn()
+      if (this.#queue.length === 0) await this.#gather()
       else if (openings.isCrowded) {
         openings.leave(this)
         await openings.enter(this)
@@ -118,6 +121,16 @@ export class Writer {
     }
     this.#running = undefined
     openings.leave(this)
+  }
+
+  /**
+   * Waits for others to join the group: whoever is ready in this turn of the event loop. A caller who is alone, as the
+   * last group showed, need not wait for that turn; but now and then it is taken all the same, to see who has come and
+   * to let timers and sockets have theirs.
+   */
+  #gather(): Promise<void> {
+    const isAlone = this.#lastGroup === 1 && ++this.#aloneFor % lookAround !== 0
+    return new Promise((resolve) => (isAlone ? process.nextTick(resolve) : setImmediate(resolve)))
   }
 
   #takeGroup(): Append[] | Exclusive {
@@ -134,6 +147,7 @@ export class Writer {
       for (const one of item.prepared) bytes += one.bytes
     }
     this.#queue.splice(0, group.length)
+    this.#lastGroup = group.length
     return group
   }
 
@@ -163,12 +177,12 @@ export class Writer {
 
   /** Looks at the file again: another process may have written, replaced or torn it since. */
   #refresh(repairs: boolean): void {
-    const ino = fs.statSync(this.paths.tape, { throwIfNoEntry: false })?.ino
+    const stat = fs.statSync(this.paths.tape, { throwIfNoEntry: false })
     // Damage seen by a reader, without the lock, is looked at once more with it.
-    if (ino !== this.segment?.ino || this.segment?.damage.length !== 0) {
+    if (stat === undefined || stat.ino !== this.segment?.ino || this.segment.damage.length > 0) {
       this.#forget()
       this.segment = Segment.open(this.paths.tape, this.paths.index)
-    } else this.segment.catchUp()
+    } else this.segment.catchUp(stat)
     if (this.segment === undefined || repairs) return
     const [damage] = this.segment.damage
     if (damage !== undefined) throw damagedError(damage, this.tape)
@@ -207,7 +221,7 @@ export class Writer {
     try {
       const { kept, failure } = writeGroup(fd, this.paths.tape, Buffer.from(group.text), start.offset, group.placed)
       // Also for an answer from an earlier append alone: that one may have died before its sync.
-      await this.#sync(fd, isNew, appends.length > 1)
+      await this.#sync(fd, isNew, appends.length > 1, () => fillEntries(group))
       outcome = { kept, isSynced: true, failure }
     } catch (failure) {
       outcome = { kept: 0, isSynced: false, failure }
@@ -224,10 +238,12 @@ export class Writer {
     }
   }
 
-  async #sync(fd: number, isNew: boolean, inPool: boolean): Promise<void> {
+  /** `meanwhile` is done while the disk works, where that leaves this thread free. */
+  async #sync(fd: number, isNew: boolean, inPool: boolean, meanwhile: () => void): Promise<void> {
     try {
-      if (inPool) await syncInPool(fd)
-      else fs.fdatasyncSync(fd)
+      const syncing = inPool ? syncInPool(fd) : fs.fdatasyncSync(fd)
+      meanwhile()
+      if (syncing !== undefined) await syncing
       if (isNew) syncFolder(path.dirname(this.paths.tape))
     } catch (cause) {
       // The kernel may have dropped the pages: a second sync would succeed and mean nothing. So there is none.
@@ -272,10 +288,6 @@ function syncInPool(fd: number): Promise<void> {
   return new Promise((resolve, reject) => {
     fs.fdatasync(fd, (error) => (error === null ? resolve() : reject(error)))
   })
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Writes a group. When the disk is full in the middle, whole batches stay and the rest is taken back. */
