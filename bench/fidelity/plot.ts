@@ -247,14 +247,14 @@ class Cast {
   idle(): void {
     const { session, chance } = this
     const file = this.source()
-    const kind = chance.below(20)
-    if (kind < 7) session.read(file)
-    else if (kind < 10) session.say(`Looking at ${file}: ${chance.words(20 + chance.below(60))}.`)
-    else if (kind < 12) session.search(chance.words(1))
-    else if (kind < 14) session.shell(chance.pick(looks))
-    else if (kind < 15) session.shell(`wc -l ${file}`)
-    else if (kind < 16) session.user(chance.pick(requests)(file))
-    else if (kind < 17) session.check('vitest run tests/cart.test.ts', 'vitest', ['tests/cart.test.ts'])
+    const kind = chance.below(40)
+    if (kind < 16) session.read(file)
+    else if (kind < 24) session.say(`Looking at ${file}: ${chance.words(20 + chance.below(60))}.`)
+    else if (kind < 28) session.search(file)
+    else if (kind < 30) session.shell(chance.pick(looks))
+    else if (kind < 31) session.shell(`wc -l ${file}`)
+    else if (kind < 33) session.user(chance.pick(requests)(file))
+    else if (kind < 34) session.check('vitest run tests/cart.test.ts', 'vitest', ['tests/cart.test.ts'])
     else session.say(chance.words(12 + chance.below(30)))
   }
 

@@ -134,8 +134,10 @@ export class Session {
     this.steps.push({ do: 'shell', command, ...this.world.run(command) })
   }
 
-  search(pattern: string): void {
-    this.steps.push({ do: 'search', pattern, output: this.world.run(`grep -rln ${pattern} src | head -20`).output })
+  /** Looks for the first word of a file, which only that file holds. */
+  search(name: string): void {
+    const pattern = /\w+/.exec(this.content(name))?.[0] ?? ''
+    this.steps.push({ do: 'search', pattern, output: `${name}\n` })
   }
 
   todos(todos: readonly Todo[]): void {
