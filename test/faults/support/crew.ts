@@ -32,12 +32,14 @@ function makeWritable(folder: string): void {
 }
 
 let bundles: Promise<string> | undefined
+afterAll(async () => {
+  if (bundles !== undefined) fs.rmSync(await bundles, { recursive: true })
+})
 
 /** The worker and the shim as Node can run them, made once per test file. */
 function bundled(): Promise<string> {
   bundles ??= (async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-crew-'))
-    afterAll(() => fs.rmSync(folder, { recursive: true }))
     // Some workers run as somebody else.
     fs.chmodSync(folder, 0o755)
     fs.symlinkSync(path.resolve(import.meta.dirname, '../../../node_modules'), path.join(folder, 'node_modules'))
