@@ -74,7 +74,7 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
 
 const ownFields = new Set(['kind', 'payload', 'meta', 'date'])
 
-let lastDate: { time: number; json: string } = { time: 0, json: '' }
+let lastDate = { time: Number.NaN, json: '' }
 
 /** As JSON; many entries are made within one millisecond. */
 function isoNow(now: Date): string {
