@@ -103,8 +103,9 @@ export function age(date: string | undefined, now = Date.now()): string {
   return seconds < 5 ? 'now' : `${seconds}s ago`
 }
 
+/** Grouped by hand: loading a locale would take longer than the command. */
 export function count(n: number): string {
-  return n.toLocaleString('en-US')
+  return String(n).replaceAll(/\B(?=(\d{3})+$)/g, ',')
 }
 
 export function size(bytes: number): string {
