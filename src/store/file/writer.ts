@@ -276,11 +276,13 @@ export class Writer {
     }
   }
 
-  /** Puts the prepared next segment in place of the current one, which is reopened at the next look. */
+  /** Puts a prepared file in place of the current one, and indexes it once for all who will read it. */
   readonly adopt = (next: string): void => {
     fs.renameSync(next, this.paths.tape)
     syncFolder(path.dirname(this.paths.tape))
     this.#forget()
+    this.segment = Segment.open(this.paths.tape, this.paths.index)
+    this.#saveIndex()
   }
 }
 
