@@ -56,7 +56,7 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   const about = meta === undefined ? '{}' : toJson(meta, `${where}meta`)
   let rest = `,"kind":${JSON.stringify(kind)},"payload":${body}`
   rest += `,"meta":${about},"date":${date === undefined ? isoNow(now()) : JSON.stringify(date)}`
-  for (const field in draft) {
+  for (const field of Object.keys(draft)) {
     if (ownFields.has(field) || draft[field] === undefined) continue
     rest += `,${JSON.stringify(field)}:${toJson(draft[field], where + field)}`
   }
