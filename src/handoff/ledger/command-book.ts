@@ -37,7 +37,10 @@ export class CommandBook {
     }
     this.commands.push(fact)
     let folder = this.folders.get(cwd)
-    if (!folder) this.folders.set(cwd, (folder = new Map()))
+    if (!folder) {
+      folder = new Map<string, Command>()
+      this.folders.set(cwd, folder)
+    }
     folder.set(identity(command), fact)
   }
 

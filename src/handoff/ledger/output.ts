@@ -14,7 +14,8 @@ export interface Output {
   readonly fields?: Readonly<Record<string, unknown>>
 }
 
-const WINDOW = 6_000
+const HEAD = 2_000
+const TAIL = 4_000
 const MAX_DEPTH = 4
 
 export function readOutput(output: unknown, isError: boolean): Output {
@@ -30,11 +31,11 @@ interface Found {
 }
 
 function windows(text: string, found: Found): Output {
-  if (text.length <= 2 * WINDOW) {
+  if (text.length <= HEAD + TAIL) {
     const whole = plain(text)
     return { head: whole, tail: whole, ...found }
   }
-  return { head: plain(text.slice(0, WINDOW)), tail: plain(text.slice(-WINDOW)), ...found }
+  return { head: plain(text.slice(0, HEAD)), tail: plain(text.slice(-TAIL)), ...found }
 }
 
 /** Without colours and other terminal codes, and with plain line ends. */
@@ -69,7 +70,7 @@ function fromString(text: string, found: Found): string {
     if (!exit?.[1] || !/^\{\s*"(?:output|metadata)"/.test(text)) return text
     found.exit = Number(exit[1])
     return (
-      text.slice(0, WINDOW).replaceAll('\\n', '\n') + '\n'.repeat(WINDOW) + text.slice(-WINDOW).replaceAll('\\n', '\n')
+      text.slice(0, HEAD).replaceAll('\\n', '\n') + '\n'.repeat(HEAD + TAIL) + text.slice(-TAIL).replaceAll('\\n', '\n')
     )
   }
   try {

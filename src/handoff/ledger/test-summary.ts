@@ -45,7 +45,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'pytest',
-    hints: [' in '],
+    hints: ['s in ', 'd in '],
     sign: /^=*\s*(?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|subtests passed)(?:, )?)+ in [\d.]+s/m,
     passed: /^=*\s*.*?(\d+) passed.* in [\d.]+s/gm,
     failed: /^=*\s*(?:.*?, )?(\d+) (?:failed|errors?)\b.* in [\d.]+s/gm,
@@ -90,7 +90,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'mocha',
-    hints: [' passing'],
+    hints: ['passing'],
     sign: /^\s+\d+ passing\b/m,
     passed: /^\s+(\d+) passing\b/gm,
     failed: /^\s+(\d+) failing\b/gm,
@@ -99,7 +99,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'bun test',
-    hints: [' pass'],
+    hints: ['pass\n'],
     sign: /^\s*\d+ pass\n\s*\d+ fail$/m,
     passed: /^\s*(\d+) pass$/gm,
     failed: /^\s*(\d+) fail$/gm,
@@ -108,7 +108,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'deno test',
-    hints: [' passed'],
+    hints: ['passed |', 'passed ('],
     sign: /^(?:ok|FAILED) \| \d+ passed/m,
     passed: /^(?:ok|FAILED) \| (\d+) passed/gm,
     failed: /^(?:ok|FAILED) \|.*? (\d+) failed/gm,
@@ -117,7 +117,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'rspec',
-    hints: [' example'],
+    hints: ['example'],
     sign: /^\d+ examples?, \d+ failures?/m,
     passed: /^(\d+) examples?,/gm,
     failed: /^\d+ examples?, (\d+) failures?/gm,
@@ -126,7 +126,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'minitest',
-    hints: [' assertions'],
+    hints: ['assertions'],
     sign: /^\d+ (?:runs|tests), \d+ assertions, \d+ failures/m,
     passed: /^(\d+) (?:runs|tests), \d+ assertions/gm,
     failed: /^\d+ (?:runs|tests), \d+ assertions, (\d+) failures/gm,
@@ -168,7 +168,7 @@ const STYLES: readonly Style[] = [
   },
   {
     runner: 'playwright',
-    hints: [' passed', ' failed'],
+    hints: ['passed (', 'failed\n'],
     sign: /^\s+\d+ passed \([\d.]+m?s\)$|^\s+\d+ failed\n\s+\[/m,
     passed: /^\s+(\d+) passed\b/gm,
     failed: /^\s+(\d+) failed$/gm,
@@ -197,32 +197,48 @@ const TOTALS = new Set(['unittest', 'rspec', 'minitest', 'phpunit', 'junit', 'gr
 const LAST = new Set(['junit', 'swift test', 'pytest', 'vitest', 'jest'])
 const HANDFUL = 5
 
-export function readSummary(text: string): Summary | undefined {
-  let style: Style | undefined
-  let part = text
-  for (const candidate of STYLES) {
-    const first = candidate.hints.reduce((first, hint) => {
-      const at = text.indexOf(hint)
-      return at < 0 ? first : Math.min(first, at)
-    }, text.length)
-    if (first === text.length) continue
-    // From two lines above on: what comes before says nothing about the result.
-    part = text.slice(Math.max(0, text.lastIndexOf('\n', text.lastIndexOf('\n', first) - 1)))
-    if (!candidate.sign.test(part)) continue
-    style = candidate
-    break
+/** `runner` is what the command says it runs; its style is tried first. */
+export function readSummary(text: string, runner?: string): Summary | undefined {
+  // The result stands at the end.
+  const end = text.slice(-NEAR_END)
+  const own = runner === undefined ? undefined : STYLES.find((style) => style.runner === runner)
+  const found =
+    (own && partOf(end, own)) ??
+    STYLES.reduce<Part | undefined>((found, style) => found ?? partOf(end, style), undefined)
+  return found && count(text, found.text, found.style)
+}
+
+const NEAR_END = 3_000
+
+interface Part {
+  readonly style: Style
+  readonly text: string
+}
+
+/** The part of an output that shows a result in that style. */
+function partOf(text: string, style: Style): Part | undefined {
+  let first = -1
+  for (const hint of style.hints) {
+    const at = text.indexOf(hint)
+    if (at >= 0 && (first < 0 || at < first)) first = at
   }
-  if (!style) return undefined
+  if (first < 0) return undefined
+  // From two lines above on: what comes before says nothing about the result.
+  const part = text.slice(Math.max(0, text.lastIndexOf('\n', text.lastIndexOf('\n', first) - 1)))
+  return style.sign.test(part) ? { style, text: part } : undefined
+}
+
+function count(text: string, part: string, style: Style): Summary {
   const { runner } = style
-  const count = (pattern: RegExp | undefined): number | undefined => {
+  const sum = (pattern: RegExp | undefined): number | undefined => {
     if (!pattern) return undefined
     const counts = [...part.matchAll(pattern)].map((match) => Number(match[1]))
     if (counts.length === 0) return undefined
     return LAST.has(runner) ? counts.at(-1) : counts.reduce((sum, count) => sum + count, 0)
   }
-  const first = count(style.passed)
-  const counted = count(style.failed)
-  const skipped = count(style.skipped)
+  const first = sum(style.passed)
+  const counted = sum(style.failed)
+  const skipped = sum(style.skipped)
   const broken = style.broken?.test(part) ?? false
   const names = broken || (counted ?? 0) > 0 ? failingIn(text, style) : []
   const failed = counted ?? (broken && names.length > 0 && runner === 'go test' ? names.length : undefined)

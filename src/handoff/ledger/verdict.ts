@@ -31,8 +31,10 @@ export function judge(steps: readonly Step[], output: ShellOutput, isError: bool
   const works = steps.flatMap((step, index) => (onlyReads(step) || step.background ? [] : [index]))
   const text = output.head === output.tail ? output.head : `${output.head}\n${output.tail}`
   const failedByStatus = (output.exit !== undefined && output.exit !== 0) || isError || output.timedOut
-  const summary = works.some((index) => mayTest(steps[index], runs[index])) ? readSummary(text) : undefined
   const tests = works.filter((index) => runs[index]?.check?.test)
+  const summary = works.some((index) => mayTest(steps[index], runs[index]))
+    ? readSummary(text, tests.length > 0 ? runs[tests.at(-1) ?? 0]?.check?.runner : undefined)
+    : undefined
   const suspects = works.filter((index) => output.exit === undefined || steps[index]?.hidden)
   const trusted = suspects.length === 0
 
