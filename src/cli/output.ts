@@ -76,7 +76,7 @@ function write(text: string): void {
 }
 
 /** Columns on a terminal: wide characters take two. */
-function width(text: string): number {
+export function width(text: string): number {
   let columns = 0
   for (const character of text) {
     const code = character.codePointAt(0)!

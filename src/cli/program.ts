@@ -6,6 +6,7 @@ import { json, wholeNumber, words } from './arguments.ts'
 import { report } from './failure.ts'
 import { addHandoff } from './handoff-commands.ts'
 import { endQuietlyWithoutReader, type Globals } from './output.ts'
+import { addSessions } from './session-commands.ts'
 import { addTask } from './task-commands.ts'
 
 type Tapes = typeof import('./tape.ts')
@@ -41,6 +42,7 @@ function build(): Command {
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('Run it with --help to see how it is used.')
     .enablePositionalOptions(false)
+  addSessions(program)
   addWorkspace(program)
   addHandoff(program)
   addTask(program)

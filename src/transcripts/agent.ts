@@ -27,6 +27,13 @@ export interface Record {
   readonly place: string
 }
 
+export interface Hints {
+  /** The folder that it was made in. */
+  readonly cwd?: string
+  /** Of the models that the agent is set up with, by name. */
+  readonly windows?: Readonly<globalThis.Record<string, number>>
+}
+
 export interface Agent {
   readonly name: AgentName
   /** As its makers call it. */
@@ -42,6 +49,6 @@ export interface Agent {
   records?(file: SessionFile): Iterable<Record> | undefined
   /** Of several sessions in one file, enough to list them: cheaper than reading each. */
   outlines?(path: string, ids: ReadonlySet<string>): ReadonlyMap<string, readonly Fields[]>
-  /** What lies beside the file and says more about it, such as the folder that it was made in. */
-  hints?(file: SessionFile): { cwd?: string }
+  /** What lies beside the file and says more about it. */
+  hints?(file: SessionFile): Hints
 }

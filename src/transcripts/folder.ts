@@ -61,3 +61,12 @@ export function realPath(place: string): string | undefined {
     return undefined // a link to nowhere, or nothing at all
   }
 }
+
+/** The value in a file of JSON; undefined where there is none that can be read. */
+export function readJson(file: string): unknown {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}

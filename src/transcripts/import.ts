@@ -16,6 +16,8 @@ import { lightBytes, slim } from './slim.ts'
 export interface ImportOptions {
   /** `agent:session` unless given. */
   readonly tape?: string | undefined
+  /** The tape that it comes from in lineage; the transcript itself unless given. */
+  readonly parent?: string | undefined
   /** Told how many bytes of the transcript have been read. */
   readonly onProgress?: ((bytes: number) => void) | undefined
 }
@@ -62,13 +64,14 @@ export function tapeFor(file: SessionFile): string {
 export async function importFile(store: Store, file: SessionFile, options: ImportOptions = {}): Promise<Imported> {
   const tape = options.tape ?? tapeFor(file)
   if (isReserved(tape)) throw new InvalidError(`${tape} is one of Baton's own tapes`)
-  const job: Job = { store, tape, file, entries: 0, bytes: 0, damaged: [], onProgress: options.onProgress }
+  const { parent = sourceOf(file), onProgress } = options
+  const job: Job = { store, tape, file, parent, entries: 0, bytes: 0, damaged: [], onProgress }
   for (let attempt = 1; ; attempt++) {
     try {
       const created = (await store.info(tape)) === undefined
       if (created) await create(job)
       const replaced = await goOn(job)
-      await recordEdge(store, { parent: sourceOf(file), child: tape, how: 'import' })
+      await recordEdge(store, { parent, child: tape, how: 'import' })
       const { entries } = job
       // What was gathered and then read again told of its damage twice.
       const damaged = [...new Map(job.damaged.map((each) => [each.offset, each])).values()]
@@ -84,6 +87,7 @@ interface Job {
   readonly store: Store
   readonly tape: string
   readonly file: SessionFile
+  readonly parent: string
   readonly onProgress: ((bytes: number) => void) | undefined
   readonly damaged: LineDamage[]
   entries: number
@@ -187,7 +191,7 @@ function moreWasRead(before: Cursor | undefined, after: Cursor): boolean {
 /** A tape without a mark is only ours if it was archived since: lineage still knows. */
 async function checkOurs(job: Job): Promise<void> {
   const edge = await edgeTo(job.store, job.tape, 'import')
-  if (edge?.parent !== sourceOf(job.file)) throw refuse(job, undefined)
+  if (edge?.parent !== job.parent) throw refuse(job, undefined)
 }
 
 function refuse({ tape, file }: Job, mark: Mark | undefined): Refusal {

@@ -1,7 +1,6 @@
 // Sessions of the agents people already use: found, listed, imported and followed, and never written to.
 
 import type { Store } from '../store/index.ts'
-import { recordEdge } from '../tape/index.ts'
 import type { SessionFile } from './agent.ts'
 import { agentNamed } from './agents.ts'
 import { type Imported, importFile, type ImportOptions } from './import.ts'
@@ -14,9 +13,11 @@ export { type LineDamage, type Quota } from './fact.ts'
 export { follow, type Followed } from './follow.ts'
 export { type Imported, type ImportOptions } from './import.ts'
 export { type Cost, type Meter } from './meter.ts'
-export { type Model, type Models, modelsFile } from './models.ts'
+export { type Model, type Models } from './models.ts'
 export { newestSession, resolveSession, type ResolveOptions } from './resolve.ts'
 export { listSessions, type ListOptions, type Session } from './sessions.ts'
+export { configuredModels } from './settings.ts'
+export { sessionEntries } from './entries.ts'
 export { type State } from './state.ts'
 
 export interface ImportedSession extends Imported {
@@ -35,8 +36,7 @@ export async function importSession(
   const subagents: Imported[] = []
   for (const each of subagentsOf(file, options)) {
     const tape = `${imported.tape}/${each.id}`
-    subagents.push(await importFile(store, each, { tape }))
-    await recordEdge(store, { parent: imported.tape, child: tape, how: 'import' })
+    subagents.push(await importFile(store, each, { tape, parent: imported.tape }))
   }
   return { ...imported, subagents }
 }

@@ -1,11 +1,5 @@
 // How large the windows of models are and what their tokens cost, for agents that do not say so themselves. Small, dated,
-// and overridden by what the user's own models.json says.
-
-import fs from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
-import { InvalidError } from '../errors.ts'
-import { fields, given, isFields, number } from './fields.ts'
+// and overridden by the section `transcripts` of baton.config.json.
 
 /** Dollars for a million tokens. */
 export interface Price {
@@ -69,51 +63,4 @@ export function windowOf(model: string | undefined, models: Models, seen: number
 
 export function priceOf(model: string, models: Models): Price | undefined {
   return models[model]?.price ?? prices.find(([pattern]) => pattern.test(model))?.[1]
-}
-
-/** `$XDG_CONFIG_HOME/baton/models.json`: `{"my-model": {"window": 32000, "price": {"input": 1, "output": 2}}}`. */
-export function modelsFile(env: NodeJS.ProcessEnv): string {
-  return path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'baton', 'models.json')
-}
-
-export function loadModels(env: NodeJS.ProcessEnv): Models {
-  const file = modelsFile(env)
-  let source: string
-  try {
-    source = fs.readFileSync(file, 'utf8')
-  } catch {
-    return {} // nobody has to say anything about models
-  }
-  const parsed = parse(source, file)
-  return Object.fromEntries(Object.entries(parsed).map(([name, value]) => [name, modelOf(value, `${file}: ${name}`)]))
-}
-
-function parse(source: string, file: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(source)
-    if (isFields(value)) return value
-  } catch (cause) {
-    throw new InvalidError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
-  }
-  throw new InvalidError(`${file} must hold an object of models by name`)
-}
-
-function modelOf(value: unknown, where: string): Model {
-  const { window, price } = fields(value)
-  if (window !== undefined && !(number(window) !== undefined && Number(window) > 0)) {
-    throw new InvalidError(`${where}: window must be a number of tokens`, { path: 'window' })
-  }
-  const money = fields(price)
-  const input = number(money.input)
-  const output = number(money.output)
-  if (price !== undefined && (input === undefined || output === undefined)) {
-    throw new InvalidError(`${where}: a price needs input and output, in dollars for a million tokens`, {
-      path: 'price',
-    })
-  }
-  const rates = given({ cacheRead: number(money.cacheRead), cacheWrite: number(money.cacheWrite) })
-  return given({
-    window: number(window),
-    price: input === undefined || output === undefined ? undefined : { input, output, ...rates },
-  })
 }

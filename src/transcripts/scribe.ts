@@ -3,7 +3,7 @@
 
 import type { Draft } from '../store/index.ts'
 import { usageKey } from '../tape/step.ts'
-import type { Compacted, Fact, Rewound, Used } from './fact.ts'
+import type { About, Compacted, Fact, Rewound, Used } from './fact.ts'
 
 /** Where a context begins that no summary opens: it says nothing to a model. */
 export const openingAnchor = 'session/start'
@@ -12,6 +12,8 @@ export class Scribe {
   #next: number
   /** Where the lines of the current context begin on the tape. */
   #places: Map<string, number>
+  #cwd: string | undefined
+  #branch: string | undefined
 
   /** `next`: the id that the next entry will get. */
   constructor(next: number, places: ReadonlyMap<string, number> = new Map()) {
@@ -36,7 +38,7 @@ export class Scribe {
 
   /** The entries of a fact, in order; none for what only a summary of the session needs. */
   drafts(fact: Fact): Draft[] {
-    const drafts = draftsOf(fact, (source) => this.#places.get(source))
+    const drafts = fact.type === 'about' ? this.#about(fact) : draftsOf(fact, (source) => this.#places.get(source))
     if (fact.type === 'cleared' || fact.type === 'compacted') this.#forget(fact)
     const source = fact.type === 'said' || fact.type === 'compacted' ? fact.source : undefined
     if (source !== undefined && drafts.length > 0 && !this.#places.has(source)) {
@@ -45,6 +47,15 @@ export class Scribe {
     }
     this.#next += drafts.length
     return drafts
+  }
+
+  /** Where the work is done, whenever that changes. */
+  #about({ cwd, branch }: About): Draft[] {
+    if ((cwd ?? this.#cwd) === this.#cwd && (branch ?? this.#branch) === this.#branch) return []
+    this.#cwd = cwd ?? this.#cwd
+    this.#branch = branch ?? this.#branch
+    const data = { cwd: this.#cwd, ...(this.#branch === undefined ? {} : { branch: this.#branch }) }
+    return [event('session', data, undefined)]
   }
 
   /** Counts entries that somebody else made, and learns where the lines they came from now are. */

@@ -6,7 +6,7 @@ import { agentNamed, agents } from './agents.ts'
 import { Cache, type Known } from './cache.ts'
 import { liveSessions } from './claude/live.ts'
 import { type Meter, meterOf } from './meter.ts'
-import { loadModels, type Models } from './models.ts'
+import type { Models } from './models.ts'
 import { type Cursor, isSame, Reading } from './reading.ts'
 import { type Live, type State, stateOf } from './state.ts'
 import { count, emptyTally, type Tally } from './tally.ts'
@@ -47,14 +47,15 @@ export interface ListOptions {
   /** Those too in which nobody has said anything yet. */
   readonly empty?: boolean
   readonly now?: number
+  /** What the user says about models; see `configuredModels`. */
+  readonly models?: Models
   /** Called now and then while files are read for the first time. */
   readonly onProgress?: (done: number, of: number) => void
 }
 
 export function listSessions(options: ListOptions = {}): Session[] {
-  const { env = process.env, now = Date.now(), subagents = false } = options
+  const { env = process.env, now = Date.now(), subagents = false, models = {} } = options
   const cache = new Cache(env)
-  const models = loadModels(env)
   const files = findAll(env)
   const known = look(files, cache, now, options.onProgress)
   cache.save(new Set(known.keys()))
@@ -146,7 +147,8 @@ function outline(file: SessionFile, lines: readonly Readonly<Record<string, unkn
   const parser = agentNamed(file.agent).parser()
   const tally = emptyTally()
   for (const line of lines) for (const fact of parser.facts(line)) count(tally, fact)
-  return [{ bytes: file.bytes, changed: file.changed, tally }, undefined]
+  const known = hinted(agentNamed(file.agent), file, tally)
+  return [{ bytes: file.bytes, changed: file.changed, tally: known }, undefined]
 }
 
 /** Larger files that nobody has written for a day are only looked at from both ends. */
@@ -205,9 +207,10 @@ function ends(agent: Agent, file: SessionFile): Tally {
 }
 
 function hinted(agent: Agent, file: SessionFile, tally: Tally): Tally {
-  if (tally.cwd !== undefined) return tally
-  const cwd = agent.hints?.(file).cwd
-  return cwd === undefined ? tally : { ...tally, cwd }
+  if (agent.hints === undefined || (tally.cwd !== undefined && tally.window !== undefined)) return tally
+  const { cwd = tally.cwd, windows = {} } = agent.hints(file)
+  const window = tally.window ?? windows[tally.model ?? '']
+  return { ...tally, ...(cwd === undefined ? {} : { cwd }), ...(window === undefined ? {} : { window }) }
 }
 
 function sessionOf(file: SessionFile, found: Known, models: Models, now: number, live: Live | undefined): Session {

@@ -111,7 +111,7 @@ function user(line: Fields, memory: Memory): Fact[] {
   }
   const whole = parts.length === 1 && parts[0]!.type === 'text' && results.length === 0
   const payload = { role: 'user', content: whole ? words : parts, ...(hidden ? { display: false } : {}) }
-  facts.push(said('message', payload, line))
+  facts.push(said('message', payload, line, hidden ? { isMeta: true } : undefined))
   if (interrupted) facts.push({ type: 'turn', to: 'idle', ...given({ date: at }) })
   if (prompt) {
     facts.push({ type: 'turn', to: 'asked', ...given({ date: at }) })
@@ -210,7 +210,7 @@ function sidechain(line: Fields, memory: Memory): Fact[] {
   const facts: Fact[] = []
   for (const fact of inner) {
     if (fact.type !== 'said') continue
-    const meta = { ...fact.draft.meta, context: false, subagent: agent ?? 'sidechain' }
+    const meta = { ...fact.draft.meta, context: false, isSidechain: true, ...given({ subagent: agent }) }
     facts.push({ ...fact, draft: { ...fact.draft, meta } })
   }
   if (facts.length === 0) facts.push(noted(line, own))
@@ -250,8 +250,8 @@ function noted(line: Fields, memory: Memory): Fact {
   return said('event', { name, data }, line)
 }
 
-function said(kind: string, payload: unknown, line: Fields): Fact {
-  const draft: Draft = { kind, payload }
+function said(kind: string, payload: unknown, line: Fields, meta?: Draft['meta']): Fact {
+  const draft: Draft = meta === undefined ? { kind, payload } : { kind, payload, meta }
   const at = date(line.timestamp)
   if (at !== undefined) draft.date = at
   const source = text(line.uuid)

@@ -110,17 +110,10 @@ function message(payload: Fields, memory: Memory, at: string | undefined): Fact[
   const parts = list(payload.content).map((part) => partOf(fields(part)))
   const words = wordsOf(parts)
   const source = text(payload.id)
-  // What the program itself tells the model: it sees it, but nobody typed it.
-  const own = role === 'developer' || (role === 'user' && /^\s*(<[a-z_]+>|# AGENTS\.md instructions)/.test(words))
+  const own = isOwn(role, words)
   const content = parts.length === 1 && parts[0]!.type === 'text' ? words : parts
-  const facts: Fact[] = [
-    said(
-      'message',
-      { role: role === 'developer' ? 'user' : role, content, ...(own ? { display: false } : {}) },
-      at,
-      source,
-    ),
-  ]
+  const shown = { role: role === 'developer' ? 'user' : role, content, ...(own ? { display: false } : {}) }
+  const facts: Fact[] = [said('message', shown, at, source, own ? { isMeta: true } : undefined)]
   if (role === 'user' && !own) {
     facts.push({ type: 'turn', to: 'asked', ...given({ date: at }) })
     if (memory.titled !== true) {
@@ -129,6 +122,11 @@ function message(payload: Fields, memory: Memory, at: string | undefined): Fact[
     }
   }
   return facts
+}
+
+/** What the program itself tells the model: it sees it, but nobody typed it. */
+function isOwn(role: string, words: string): boolean {
+  return role === 'developer' || (role === 'user' && /^\s*(<[a-z_]+>|# AGENTS\.md instructions)/.test(words))
 }
 
 function reasoning(payload: Fields, at: string | undefined): Fact {
@@ -250,7 +248,9 @@ function compacted(payload: Fields, at: string | undefined): Fact {
     if (isSummary) found = summary === '' ? words : summary
     else {
       const role = part.role === 'developer' ? 'user' : (text(part.role) ?? 'user')
-      kept.push({ kind: 'message', payload: { role, content: words } })
+      const own = isOwn(text(part.role) ?? 'user', words)
+      const payload = { role, content: words, ...(own ? { display: false } : {}) }
+      kept.push({ kind: 'message', payload, ...(own ? { meta: { isMeta: true } } : {}) })
     }
   }
   return { type: 'compacted', summary: found, ...(kept.length === 0 ? {} : { kept }), ...given({ date: at }) }
@@ -286,7 +286,12 @@ function noted(name: string, data: unknown, at: string | undefined): Fact {
   return said('event', { name: `codex/${name}`, data }, at)
 }
 
-function said(kind: string, payload: unknown, at: string | undefined, source?: string): Fact {
-  const draft: Draft = { kind, payload, ...(at === undefined ? {} : { date: at }) }
+function said(kind: string, payload: unknown, at: string | undefined, source?: string, meta?: Draft['meta']): Fact {
+  const draft: Draft = {
+    kind,
+    payload,
+    ...(meta === undefined ? {} : { meta }),
+    ...(at === undefined ? {} : { date: at }),
+  }
   return source === undefined ? { type: 'said', draft } : { type: 'said', draft, source }
 }

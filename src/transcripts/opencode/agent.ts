@@ -1,8 +1,8 @@
 import os from 'node:os'
 import path from 'node:path'
 import type { Agent, Record, SessionFile } from '../agent.ts'
-import { fields, type Fields, json } from '../fields.ts'
-import { filesBelow } from '../folder.ts'
+import { fields, type Fields, json, number } from '../fields.ts'
+import { filesBelow, readJson } from '../folder.ts'
 import { opencodeParser } from './parser.ts'
 import { type Database, type Row, withDatabase } from './sqlite.ts'
 
@@ -22,6 +22,24 @@ export const opencode: Agent = {
   parser: opencodeParser,
   records: ({ path: file, id }) => withDatabase(file, (database) => recordsOf(database, id)),
   outlines: (file, ids) => withDatabase(file, (database) => outlinesOf(database, ids)),
+  // What it knows of the world's models, then what the user says, where both lie by custom.
+  hints({ path: file }) {
+    const home = path.resolve(path.dirname(file), '../../..')
+    const known = readJson(path.join(home, '.cache/opencode/models.json'))
+    const own = fields(readJson(path.join(home, '.config/opencode/opencode.json'))).provider
+    return { windows: { ...windowsIn(known), ...windowsIn(own) } }
+  },
+}
+
+function windowsIn(providers: unknown): { [model: string]: number } {
+  const windows: { [model: string]: number } = {}
+  for (const provider of Object.values(fields(providers))) {
+    for (const [id, model] of Object.entries(fields(fields(provider).models))) {
+      const window = number(fields(fields(model).limit).context)
+      if (window !== undefined) windows[id] = window
+    }
+  }
+  return windows
 }
 
 function sessionFile(file: string, bytes: number, row: Row): SessionFile {

@@ -72,7 +72,8 @@ function user(parts: readonly Fields[], memory: Memory, id: string, at: string |
   }
   if (content.length === 0) return facts
   const only = content.length === 1 && content[0]!.type === 'text' ? String(content[0]!.text) : content
-  facts.unshift(said('message', { role: 'user', content: only, ...(typed ? {} : { display: false }) }, id, at))
+  const shown = { role: 'user', content: only, ...(typed ? {} : { display: false }) }
+  facts.unshift(said('message', shown, id, at, typed ? undefined : { isMeta: true }))
   if (typed) facts.push({ type: 'turn', to: 'asked', ...given({ date: at }) })
   const words = content.map((part) => (typeof part.text === 'string' ? part.text : '')).join('\n')
   if (typed) facts.push({ type: 'about', title: words.slice(0, 200), titleRank: 0 })
@@ -180,7 +181,12 @@ function fileOf(part: Fields): Part {
   return { type, mediaType, url: part.url ?? '', ...given({ filename: text(part.filename) }) }
 }
 
-function said(kind: string, payload: unknown, source: string, at: string | undefined): Fact {
-  const draft: Draft = { kind, payload, ...(at === undefined ? {} : { date: at }) }
+function said(kind: string, payload: unknown, source: string, at: string | undefined, meta?: Draft['meta']): Fact {
+  const draft: Draft = {
+    kind,
+    payload,
+    ...(meta === undefined ? {} : { meta }),
+    ...(at === undefined ? {} : { date: at }),
+  }
   return { type: 'said', draft, source }
 }

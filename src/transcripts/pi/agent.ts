@@ -1,7 +1,8 @@
 import os from 'node:os'
 import path from 'node:path'
 import type { Agent, SessionFile } from '../agent.ts'
-import { filesBelow } from '../folder.ts'
+import { fields, list } from '../fields.ts'
+import { filesBelow, readJson } from '../folder.ts'
 import { piParser } from './parser.ts'
 
 export const pi: Agent = {
@@ -18,4 +19,20 @@ export const pi: Agent = {
     }),
   recognises: (line) => line.type === 'session' && typeof line.id === 'string' && 'cwd' in line,
   parser: piParser,
+  hints({ path: file }) {
+    const at = file.lastIndexOf(`${path.sep}sessions${path.sep}`)
+    return at < 0 ? {} : { windows: windowsIn(path.join(file.slice(0, at), 'models.json')) }
+  },
+}
+
+/** Models of the user's own. */
+function windowsIn(file: string): Record<string, number> {
+  const windows: Record<string, number> = {}
+  for (const provider of Object.values(fields(fields(readJson(file)).providers))) {
+    for (const each of list(fields(provider).models)) {
+      const { id, contextWindow } = fields(each)
+      if (typeof id === 'string' && typeof contextWindow === 'number') windows[id] = contextWindow
+    }
+  }
+  return windows
 }

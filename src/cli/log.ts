@@ -1,0 +1,170 @@
+// `baton log`: what happened in a session, from its transcript alone.
+
+import type { Ledger } from '../handoff/ledger/facts.ts'
+import { ledger } from '../handoff/ledger/ledger.ts'
+import type { AgentName, Meter } from '../transcripts/index.ts'
+import { sessionEntries } from '../transcripts/entries.ts'
+import type { Fact } from '../transcripts/fact.ts'
+import { meterOf } from '../transcripts/meter.ts'
+import { configuredModels } from '../transcripts/settings.ts'
+import { count as countFact, emptyTally, type Tally } from '../transcripts/tally.ts'
+import { age, brief, count, type Globals, Output } from './output.ts'
+import { pickSession } from './pick-session.ts'
+import { clock, costText, gauge, thousands } from './session-table.ts'
+
+interface LogOptions extends Globals {
+  agent?: AgentName
+  since?: string
+}
+
+interface Turn {
+  readonly at?: string
+  readonly text: string
+  readonly id: number
+}
+
+export async function log(ref: string | undefined, options: LogOptions): Promise<void> {
+  const file = await pickSession(ref, options.agent)
+  const out = new Output(options)
+  const { since } = options
+  const models = await configuredModels()
+  const whole = emptyTally()
+  const span = emptyTally()
+  const commits: string[] = []
+  const turns: Turn[] = []
+  let handoffs = 0
+  const onFact = (fact: Fact) => {
+    countFact(whole, fact)
+    if (isSince(fact, since) && fact.type !== 'about') {
+      countFact(span, fact)
+      if (fact.type === 'compacted' || fact.type === 'cleared') handoffs++
+    }
+  }
+  const dates = new Map<number, string>()
+  function* watched() {
+    for (const entry of sessionEntries(file, { since, onFact })) {
+      dates.set(entry.id, entry.date)
+      yield entry
+    }
+  }
+  const facts = ledger(watched())
+  for (const { text, id } of facts.instructions) turns.push({ text, id, ...dated(dates.get(id)) })
+  for (const { command, ok } of facts.commands)
+    if (/\bgit\b[^|;&]*\bcommit\b/.test(command) && ok !== false) commits.push(command)
+  const meter = meterOf(file.agent, whole, models)
+  const spent = meterOf(file.agent, { ...span, ...(whole.model === undefined ? {} : { model: whole.model }) }, models)
+  const about = { agent: file.agent, session: file.id, title: whole.title, cwd: whole.cwd, branch: whole.branch }
+  if (out.json) {
+    out.data({ ...about, since, turns, commits, handoffs, spend: spent.cost, meter, facts })
+    return
+  }
+  head(out, about, whole, meter)
+  print(out, { facts, turns, commits, handoffs, span, spent, since })
+}
+
+function dated(at: string | undefined): { at?: string } {
+  return at === undefined ? {} : { at }
+}
+
+function isSince(fact: Fact, since: string | undefined): boolean {
+  if (since === undefined) return true
+  const date = 'date' in fact ? fact.date : fact.type === 'said' ? fact.draft.date : undefined
+  return date !== undefined && Date.parse(date) >= Date.parse(since)
+}
+
+function head(
+  out: Output,
+  about: {
+    agent: string
+    session: string
+    title: string | undefined
+    cwd: string | undefined
+    branch: string | undefined
+  },
+  tally: Tally,
+  meter: Meter,
+): void {
+  out.line(out.style('bold', brief(about.title ?? about.session, 100)))
+  const where = [about.agent, about.session, about.cwd, about.branch === 'HEAD' ? undefined : about.branch]
+  out.line(out.style('dim', where.filter((each) => each !== undefined).join('  ')))
+  const context =
+    meter.tokens === undefined
+      ? 'context unknown'
+      : `context ${gauge(meter)} (${thousands(meter.tokens)}${meter.window === undefined ? '' : ` of ${thousands(meter.window)}`})`
+  out.line(out.style('dim', `${context}  last active ${age(tally.last)}`))
+}
+
+interface Story {
+  readonly facts: Ledger
+  readonly turns: readonly Turn[]
+  readonly commits: readonly string[]
+  readonly handoffs: number
+  readonly span: Tally
+  readonly spent: Meter
+  readonly since: string | undefined
+}
+
+function print(out: Output, { facts, turns, commits, handoffs, span, spent, since }: Story): void {
+  const now = Date.now()
+  const section = (title: string, lines: readonly string[], total = lines.length) => {
+    if (lines.length === 0) return
+    out.line()
+    out.line(`${out.style('cyan', title)} ${out.style('dim', `(${count(total)})`)}`)
+    for (const line of lines) out.line(`  ${line}`)
+  }
+  const few = <T>(all: readonly T[], most = 12) => all.slice(Math.max(0, all.length - most))
+  section(
+    'Asked',
+    few(turns).map(({ at, text }) => `${at === undefined ? '' : `${clock(at, now)}  `}${brief(text, 110)}`),
+    turns.length,
+  )
+  const changed = facts.files.filter(({ state }) => state === 'changed')
+  section(
+    'Files changed',
+    few(changed, 20).map(({ path, action, added, removed }) => `${action.padEnd(8)} ${path}${lines(added, removed)}`),
+    changed.length,
+  )
+  section(
+    'Commits',
+    few(commits).map((command) => brief(command, 110)),
+    commits.length,
+  )
+  section(
+    'Tests',
+    few(facts.tests).map(({ command, ok, passed, failed }) => {
+      const figures = [passed === undefined ? '' : `${passed} passed`, failed ? `${failed} failed` : '']
+      return `${ok ? out.style('green', 'passed') : out.style('red', 'failed')}  ${brief(command, 80)}  ${figures.filter((each) => each !== '').join(', ')}`
+    }),
+    facts.tests.length,
+  )
+  const open = facts.failures.filter(({ resolvedBy }) => resolvedBy === undefined)
+  section(
+    'Open failures',
+    few(open).map(({ what, message }) => `${brief(what, 60)}: ${brief(message, 80)}`),
+    open.length,
+  )
+  section(
+    'Questions asked',
+    few(facts.questions).map(({ text }) => brief(text, 110)),
+    facts.questions.length,
+  )
+  out.line()
+  const { toolCalls, toolErrors } = facts.counts
+  const parts = [
+    `${count(span.turns)} turns`,
+    `${count(toolCalls)} tool calls${toolErrors > 0 ? `, ${count(toolErrors)} failed` : ''}`,
+    handoffs > 0 ? `${count(handoffs)} compactions or clears` : '',
+    spent.cost === undefined
+      ? 'cost unknown'
+      : `spent ${costText(spent)}${spent.cost.prices === undefined ? '' : ` at prices of ${spent.cost.prices}`}`,
+  ]
+  out.line(
+    parts.filter((part) => part !== '').join('  ·  ') +
+      (since === undefined ? '' : out.style('dim', `  since ${clock(since, now)}`)),
+  )
+}
+
+function lines(added: number | undefined, removed: number | undefined): string {
+  if (added === undefined && removed === undefined) return ''
+  return `  +${added ?? 0} −${removed ?? 0}`
+}

@@ -1,0 +1,176 @@
+// Sessions as rows for people: as many columns as the terminal has room for.
+
+import path from 'node:path'
+import type { Meter, Session, State } from '../transcripts/index.ts'
+import { age, brief, type Output, width } from './output.ts'
+
+export interface Shape {
+  /** Of the terminal. */
+  readonly columns: number
+  readonly now: number
+}
+
+interface Column {
+  readonly title: string
+  readonly cell: (session: Session) => string
+  readonly style?: (session: Session) => Parameters<Output['style']>[0] | undefined
+  readonly right?: boolean
+  /** The first to go when there is no room: the lowest. */
+  readonly rank: number
+}
+
+const titleWidth = 24
+
+export function sessionRows(sessions: readonly Session[], out: Output, shape: Shape): string[] {
+  const ids = shortIds(sessions.map((session) => session.id))
+  const projects = projectNames(sessions)
+  const all: Column[] = [
+    { title: 'SESSION', cell: (session) => ids.get(session.id)!, rank: 9 },
+    { title: 'AGENT', cell: (session) => session.agent, rank: 7 },
+    { title: 'PROJECT', cell: (session) => brief(projects.get(session.cwd ?? '') ?? '', 20), rank: 6 },
+    { title: 'BRANCH', cell: (session) => brief(branchOf(session), 16), rank: 1 },
+    { title: 'TITLE', cell: (session) => brief(session.unread ?? session.title ?? '', 200), rank: 5 },
+    {
+      title: 'STATE',
+      cell: (session) => stateText(session.state, shape.now),
+      style: ({ state }) => stateStyles[state.state],
+      rank: 8,
+    },
+    { title: 'CONTEXT', cell: ({ meter }) => gauge(meter), style: ({ meter }) => gaugeStyle(meter), rank: 8 },
+    { title: 'LEFT', cell: ({ meter }) => turnsText(meter), rank: 0, right: true },
+    { title: 'QUOTA', cell: ({ meter }) => quotaText(meter), rank: 2 },
+    { title: 'COST', cell: ({ meter }) => costText(meter), rank: 3, right: true },
+    { title: 'AGE', cell: (session) => age(session.updated, shape.now), rank: 4, right: true },
+  ]
+  const filled = all.filter(({ title, cell }) => title === 'TITLE' || sessions.some((session) => cell(session) !== ''))
+  return layOut(fitted(filled, sessions, shape.columns), sessions, out, shape.columns)
+}
+
+/** Drops columns until the title has room. */
+function fitted(columns: readonly Column[], sessions: readonly Session[], room: number): readonly Column[] {
+  const needed = columns.reduce((sum, column) => sum + widthOf(column, sessions) + 2, 0)
+  if (needed <= room || columns.length <= 3) return columns
+  const least = columns.reduce((low, column) => (column.rank < low.rank ? column : low))
+  return fitted(
+    columns.filter((column) => column !== least),
+    sessions,
+    room,
+  )
+}
+
+function widthOf(column: Column, sessions: readonly Session[]): number {
+  if (column.title === 'TITLE') return titleWidth
+  return sessions.reduce((most, session) => Math.max(most, width(column.cell(session))), column.title.length)
+}
+
+function layOut(columns: readonly Column[], sessions: readonly Session[], out: Output, room: number): string[] {
+  const widths = columns.map((column) => widthOf(column, sessions))
+  const taken = widths.reduce((sum, each) => sum + each + 2, -2)
+  const title = columns.findIndex((column) => column.title === 'TITLE')
+  if (title >= 0) widths[title] = Math.max(10, widths[title]! + Math.min(room - taken, 60))
+  const pad = (text: string, i: number) => {
+    // Only what is too long: it would take the padding out of a gauge.
+    const short = width(text) > widths[i]! ? brief(text, widths[i]!) : text
+    const space = ' '.repeat(Math.max(0, widths[i]! - width(short)))
+    return columns[i]!.right === true ? space + short : short + space
+  }
+  const head = columns.map((column, i) => pad(column.title, i)).join('  ')
+  const rows = sessions.map((session) =>
+    columns
+      .map((column, i) => {
+        const style = column.style?.(session)
+        const cell = pad(column.cell(session), i)
+        return style === undefined ? cell : out.style(style, cell)
+      })
+      .join('  ')
+      .trimEnd(),
+  )
+  return [out.style('dim', head.trimEnd()), ...rows]
+}
+
+/** The beginnings that tell the sessions apart. */
+export function shortIds(ids: readonly string[]): Map<string, string> {
+  const sorted = [...new Set(ids)].sort()
+  const shared = (a: string, b = '') => {
+    let n = 0
+    while (n < a.length && a[n] === b[n]) n++
+    return n
+  }
+  return new Map(
+    sorted.map((id, i) => {
+      const length = Math.max(shared(id, sorted[i - 1]), shared(id, sorted[i + 1])) + 1
+      return [id, id.slice(0, Math.max(8, length))]
+    }),
+  )
+}
+
+/** The last part of a folder; one more where two share it. */
+function projectNames(sessions: readonly Session[]): Map<string, string> {
+  const folders = [...new Set(sessions.flatMap(({ cwd }) => (cwd === undefined ? [] : [cwd])))]
+  const times = new Map<string, number>()
+  for (const folder of folders) times.set(path.basename(folder), (times.get(path.basename(folder)) ?? 0) + 1)
+  return new Map(
+    folders.map((folder) => {
+      const name = path.basename(folder)
+      return [folder, times.get(name)! > 1 ? path.join(path.basename(path.dirname(folder)), name) : name || '/']
+    }),
+  )
+}
+
+function branchOf({ branch }: Session): string {
+  return branch === undefined || branch === 'HEAD' ? '' : branch
+}
+
+const stateStyles = { working: 'green', waiting: 'yellow', limited: 'red', ended: 'dim' } as const
+
+export function stateText(state: State, now: number): string {
+  if (state.state === 'waiting') return 'waiting for you'
+  if (state.state !== 'limited') return state.state
+  return state.until === undefined ? 'limited' : `limited until ${clock(state.until, now)}`
+}
+
+/** The time of day, with the day if that is not today's. */
+export function clock(date: string, now: number): string {
+  const when = new Date(date)
+  const time = `${String(when.getHours()).padStart(2, '0')}:${String(when.getMinutes()).padStart(2, '0')}`
+  if (when.toDateString() === new Date(now).toDateString()) return time
+  return `${when.toLocaleDateString('en-US', { weekday: 'short' })} ${time}`
+}
+
+const cells = 8
+
+export function gauge({ tokens, percent }: Meter): string {
+  if (tokens === undefined) return '?'
+  if (percent === undefined) return thousands(tokens)
+  const full = Math.min(cells, Math.round((percent / 100) * cells))
+  return `${'▰'.repeat(full)}${'▱'.repeat(cells - full)} ${`${Math.round(percent)}%`.padStart(4)}`
+}
+
+function gaugeStyle({ percent }: Meter): 'dim' | 'green' | 'yellow' | 'red' {
+  if (percent === undefined) return 'dim'
+  return percent >= 85 ? 'red' : percent >= 60 ? 'yellow' : 'green'
+}
+
+export function thousands(tokens: number): string {
+  if (tokens < 1_000) return String(tokens)
+  return tokens < 999_500 ? `${(tokens / 1_000).toFixed(tokens < 9_950 ? 1 : 0)}k` : `${(tokens / 1e6).toFixed(1)}M`
+}
+
+function turnsText({ turnsLeft }: Meter): string {
+  return turnsLeft === undefined || turnsLeft > 99 ? '' : `~${turnsLeft} turn${turnsLeft === 1 ? '' : 's'}`
+}
+
+function quotaText({ quotas }: Meter): string {
+  return quotas.map((quota) => `${spanOf(quota)} ${Math.round(quota.usedPercent)}%`).join(' ')
+}
+
+function spanOf({ name, windowMinutes }: Meter['quotas'][number]): string {
+  if (windowMinutes === undefined) return name
+  return windowMinutes % 1_440 === 0 ? `${windowMinutes / 1_440}d` : `${Math.round(windowMinutes / 60)}h`
+}
+
+export function costText({ cost }: Meter): string {
+  if (cost === undefined) return ''
+  const digits = cost.usd >= 100 ? 0 : 2
+  return `${cost.lacks === undefined ? '' : '>'}$${cost.usd.toFixed(digits)}`
+}
