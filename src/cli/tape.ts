@@ -53,7 +53,7 @@ export async function append(options: AppendOptions, name: string): Promise<void
       entries.forEach(print)
       return
     }
-    let failure: unknown
+    let failure: Error | undefined
     const pending: Promise<void>[] = []
     const settle = () => Promise.all(pending.splice(0))
     for await (const { draft, number } of draftLines(options.file)) {
@@ -62,7 +62,7 @@ export async function append(options: AppendOptions, name: string): Promise<void
       if (heavy || pending.length >= window) await settle()
       if (failure !== undefined) break
       const appended = tape.append([draft]).then((entries) => entries.forEach(print))
-      pending.push(appended.catch((error: unknown) => void (failure ??= atLine(error, number))))
+      pending.push(appended.catch((error: Error) => void (failure ??= atLine(error, number))))
       if (heavy) await settle()
     }
     await settle()
@@ -350,8 +350,8 @@ function mayBeHeavy(draft: Draft): boolean {
   }
 }
 
-function atLine(error: unknown, number: number): unknown {
-  if (error instanceof Error) error.message = `Line ${number}: ${error.message}`
+function atLine(error: Error, number: number): Error {
+  error.message = `Line ${number}: ${error.message}`
   return error
 }
 
