@@ -38,16 +38,16 @@ const frame: readonly (readonly [title: string, kind?: Kind])[] = [
 ]
 
 /**
- * As many facts as fit, by priority: the bare words, a line each, files of a folder on one line. With `framed`, under the
- * headings that a document must have; otherwise only under those that it needs.
+ * As many facts as fit, by priority: the bare words, a line each, files of a folder on one line. With `framed`, by the rules
+ * of a document: under the headings that it must have, the user's words marked as such, and what was left out counted.
  */
 export function oracle(truth: Truth, facts: readonly Fact[], budget: number, count: CountTokens, framed = true): string {
   const ordered = order.flatMap((kind) => facts.filter((fact) => fact.kind === kind))
   const kept: Fact[] = []
-  let best = written([], truth, framed)
+  let best = written([], facts, truth, framed)
   let misses = 0
   for (const fact of ordered) {
-    const tried = written([...kept, fact], truth, framed)
+    const tried = written([...kept, fact], facts, truth, framed)
     if (count(tried) <= budget) {
       kept.push(fact)
       best = tried
@@ -57,16 +57,23 @@ export function oracle(truth: Truth, facts: readonly Fact[], budget: number, cou
   return best
 }
 
-function written(facts: readonly Fact[], truth: Truth, framed: boolean): string {
+function written(kept: readonly Fact[], facts: readonly Fact[], truth: Truth, framed: boolean): string {
   const next = plain(truth.next)
+  const done = truth.todos.filter(({ status }) => status === 'completed').length
   const lines = framed ? [head] : []
   for (const [title, kind] of frame) {
-    const own = facts.filter((fact) => fact.kind === kind)
+    const own = kept.filter((fact) => fact.kind === kind)
+    const mark = framed && (kind === 'request' || kind === 'constraint') ? '> ' : ''
     if (own.length > 0 || framed) lines.push(title)
     if (kind === 'file') lines.push(...fileLines(own.map(({ change }) => change!)))
     else if (kind === 'failure') lines.push(...own.map(({ needles }) => `- ${bareCommand(needles[0]!)}`))
     // A todo that is the next step is said there.
-    else lines.push(...own.map(({ needles }) => needles.join('; ')).filter((text) => kind !== 'todo' || plain(text) !== next))
+    else {
+      const texts = own.map(({ needles }) => needles.join('; '))
+      lines.push(...texts.filter((text) => kind !== 'todo' || plain(text) !== next).map((text) => mark + text))
+    }
+    const left = title.endsWith('Done') ? done : facts.filter((fact) => fact.kind === kind).length - own.length
+    if (framed && left > 0) lines.push(`- … and ${left} more`)
   }
   return lines.join('\n')
 }
