@@ -41,8 +41,28 @@ const agent: Record<string, string> = {
 
 const relay: Record<string, string> = { T24: 'context_handoff messages between agents' }
 
+const task: Record<string, string> = {
+  S1: 'the state: every field, enum and unknown field, as JSON Schema too',
+  S2: 'a summary of at most 500 tokens whatever the state, ending in the state file',
+  S3: 'a context summary of the last five decisions and 2,000 characters, cut at a word',
+  S4: 'saves are atomic, durable and locked; a stale or equal version is a conflict',
+  S5: 'a handoff loads, applies, counts on, saves and returns the command',
+  S6: 'what is received is validated, and what drifted is listed',
+  S7: 'gates: completeness, artifacts of the phase, a person, commands',
+  S8: 'phases follow a declared graph',
+  S9: 'specifications, dependencies without circles, ready tasks',
+  S10: 'history, diff, the state at any version, the state file',
+  S11: 'many processes on one task: no corruption, no lost update',
+  S12: 'bounds that name the field, growth linear in what changes',
+}
+
 function area(texts: Record<string, string>, delivered: boolean): Requirement[] {
   return Object.entries(texts).map(([id, text]) => ({ id, text, delivered }))
 }
 
-export const requirements: readonly Requirement[] = [...area(tape, true), ...area(agent, false), ...area(relay, false)]
+export const requirements: readonly Requirement[] = [
+  ...area(tape, true),
+  ...area(agent, false),
+  ...area(relay, false),
+  ...area(task, true),
+]

@@ -19,7 +19,7 @@ export function checked<S extends z.ZodType>(schema: S, value: unknown, what: st
   throw new InvalidError(message, { path: fieldPath(issues[0]!.path) })
 }
 
-export function fieldPath(parts: readonly PropertyKey[]): string {
+function fieldPath(parts: readonly PropertyKey[]): string {
   return parts.reduce<string>((path, part) => {
     if (typeof part === 'number') return `${path}[${part}]`
     return path === '' ? String(part) : `${path}.${String(part)}`

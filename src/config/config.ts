@@ -22,7 +22,7 @@ const sections = [
   'server',
 ] as const
 
-export type SectionName = (typeof sections)[number]
+type SectionName = (typeof sections)[number]
 
 export interface Config {
   /** Undefined where there is none: then every section has its defaults. */

@@ -133,7 +133,7 @@ async function hashFile(file: string): Promise<{ hash: string; bytes: number }> 
 }
 
 /** What a file most likely is, by its name. */
-export function typeOf(name: string): ArtifactType {
+function typeOf(name: string): ArtifactType {
   const base = path.posix.basename(name)
   if (/(^|\/)(tests?|__tests__|spec)\//.test(name) || /([._-](test|spec)\.\w+|^test_\w+\.py)$/.test(base)) return 'test'
   if (/\.(md|mdx|rst|adoc|txt|pdf)$/i.test(base) || /(^|\/)docs?\//.test(name)) return 'doc'

@@ -3,23 +3,22 @@ export { type Drift } from './artifacts.ts'
 export { type Readiness } from './dependencies.ts'
 export { type TaskDiff } from './diff.ts'
 export { GateError, type GateResult } from './gates.ts'
-export { openTasks, type OpenTasksOptions, stateFolderOf } from './open.ts'
+export { openTasks, type OpenTasksOptions } from './open.ts'
 export {
-  type Artifact,
+  type Artifact as TaskArtifact,
   type ArtifactType,
-  type Decision,
+  type Decision as TaskDecision,
   type HandoffCommand,
-  type Issue,
-  jsonSchema,
+  type Issue as TaskIssue,
+  jsonSchema as taskSchema,
   type NewTask,
-  type Phase,
-  type SchemaName,
-  type Severity,
-  type Spec,
+  type Phase as TaskPhase,
+  type SchemaName as TaskSchemaName,
+  type Spec as TaskSpec,
   type TaskHandoff,
   type TaskState,
 } from './schema.ts'
-export { taskSection, type TaskSettings } from './settings.ts'
+export { type TaskSettings } from './settings.ts'
 export {
   type HandoffChoices,
   type HistoryRow,
@@ -28,4 +27,4 @@ export {
   Tasks,
   type TasksOptions,
 } from './tasks.ts'
-export { type Version } from './versions.ts'
+export { type Version as TaskVersion } from './versions.ts'

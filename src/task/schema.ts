@@ -12,7 +12,6 @@ export type ArtifactType = (typeof artifactTypes)[number]
 export const artifactTypeSchema = z.enum(artifactTypes)
 
 export const severities = ['blocker', 'high', 'medium', 'low'] as const
-export type Severity = (typeof severities)[number]
 
 const word = z.string().min(1)
 const time = z.iso.datetime({ offset: true, local: true })
@@ -48,7 +47,7 @@ export type Issue = z.output<typeof issueSchema>
 /** A thing that goes in or comes out: a word for it, or an object that names it. */
 const item = z.union([word, z.looseObject({ name: word, path: word.optional() })])
 
-export const specSchema = z.looseObject({
+const specSchema = z.looseObject({
   description: z.string().optional(),
   inputs: z.array(item).default([]),
   outputs: z.array(item).default([]),
@@ -115,7 +114,7 @@ export const handoffSchema = z.looseObject({
 export type TaskHandoff = z.input<typeof handoffSchema>
 export type GivenHandoff = z.output<typeof handoffSchema>
 
-export const commandSchema = z.looseObject({
+const commandSchema = z.looseObject({
   task_id: word,
   target_agent: word,
   phase: phaseSchema,

@@ -5,7 +5,7 @@ import { defaultBounds } from './bounds.ts'
 import { defaultGraph, type PhaseGraph } from './phases.ts'
 import { type ArtifactType, artifactTypeSchema, type Phase, phaseSchema } from './schema.ts'
 
-export const builtInGates = ['completeness', 'phase-artifacts', 'human-approval'] as const
+const builtInGates = ['completeness', 'phase-artifacts', 'human-approval'] as const
 
 const gateSchema = z.strictObject({
   name: z

@@ -99,7 +99,16 @@ export class Tasks {
     const now = this.#clock().toISOString()
     const state = checked(
       stateSchema,
-      { ...more, task_id, task_title, phase, phase_started_at: now, handoff_timestamp: now, version: 1, spec },
+      {
+        ...more,
+        task_id,
+        task_title,
+        phase,
+        phase_started_at: now,
+        handoff_timestamp: now,
+        version: 1,
+        ...(spec === undefined ? {} : { spec }),
+      },
       'The task',
     )
     return this.#createState({ ...state, context_summary: state.context_summary || (await compressContext(state)) })

@@ -1,0 +1,41 @@
+// A project with a workspace of its own, and its tasks.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { onTestFinished } from 'vitest'
+import { openFileStore } from '../../src/store/index.ts'
+import { type TaskHandoff, Tasks } from '../../src/task/index.ts'
+import { taskSection } from '../../src/task/settings.ts'
+import { temporaryFolder } from '../support/workspace.ts'
+
+export interface Project {
+  readonly folder: string
+  readonly tasks: Tasks
+  /** Writes a file of the project. */
+  readonly write: (file: string, text: string) => void
+  /** The tasks as another process finds them. */
+  readonly again: () => Promise<Tasks>
+}
+
+export async function project(settings: object = {}, folder = temporaryFolder()): Promise<Project> {
+  const open = async () => {
+    const store = await openFileStore(path.join(folder, '.baton'))
+    const stateFolder = path.join(folder, '.baton', 'state')
+    const parsed = taskSection.parse(settings)
+    const tasks = new Tasks({ store, project: folder, stateFolder, settings: parsed, close: () => store.close() })
+    onTestFinished(() => tasks.close())
+    return tasks
+  }
+  const write = (file: string, text: string) => {
+    fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
+    fs.writeFileSync(path.join(folder, file), text)
+  }
+  return { folder, tasks: await open(), write, again: open }
+}
+
+export const login = { task_id: 'TASK-001', task_title: 'Implement user login' }
+
+/** A handoff of that task, from engineer to qa, within planning unless it says otherwise. */
+export function handoff(more: Partial<TaskHandoff> = {}): TaskHandoff {
+  return { task_id: 'TASK-001', source_agent: 'engineer', target_agent: 'qa', phase: 'planning', ...more }
+}

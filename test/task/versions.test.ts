@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { apply, deltaBetween } from '../../src/task/delta.ts'
+import type { TaskState } from '../../src/task/schema.ts'
+import { login, project } from './project.ts'
+
+const now = '2026-01-09T10:00:00.000Z'
+const artifact = fc.record({
+  path: fc.constantFrom('a.ts', 'b.ts', 'c.ts', 'd.ts', 'e.ts'),
+  artifact_type: fc.constantFrom('source' as const, 'test' as const),
+  content_hash: fc.constantFrom('0', '1').map((digit) => digit.repeat(64)),
+  size_bytes: fc.nat(3),
+})
+const decision = fc.record({
+  decision: fc.constantFrom('A', 'B'),
+  rationale: fc.constantFrom('x', 'y'),
+  timestamp: fc.constant(now),
+  agent: fc.constant('a'),
+  alternatives: fc.constant<string[]>([]),
+})
+/** What one state may differ in from the next. */
+const change = fc.record(
+  {
+    artifacts: fc.uniqueArray(artifact, { maxLength: 5, selector: (each) => each.path }),
+    decisions_made: fc.array(decision, { maxLength: 4 }),
+    warnings: fc.array(fc.string(), { maxLength: 2 }),
+    target_agent: fc.string(),
+    extra: fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value))),
+    large: fc.constantFrom('', 'x'.repeat(9_000)),
+  },
+  { requiredKeys: [] },
+)
+
+function stateOf(fields: object, version: number): TaskState {
+  return {
+    ...login,
+    phase: 'planning',
+    previous_phase: null,
+    phase_started_at: now,
+    artifacts: [],
+    context_summary: '',
+    decisions_made: [],
+    blocking_issues: [],
+    warnings: [],
+    quality_gates_passed: [],
+    quality_gates_failed: [],
+    source_agent: '',
+    target_agent: '',
+    handoff_timestamp: now,
+    ...fields,
+    version,
+  }
+}
+
+test('a delta leads from any state to any other [S10]', () => {
+  fc.assert(
+    fc.property(change, change, (one, two) => {
+      const from = stateOf(one, 1)
+      const to = stateOf(two, 2)
+      expect(apply(from, deltaBetween(from, to))).toEqual(to)
+    }),
+  )
+})
+
+test('every version reads back as it was saved, here and elsewhere [S10, S12]', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 12 }), async (changes) => {
+      const { tasks, again } = await project()
+      const states = changes.map((fields, i) => stateOf(fields, i + 1))
+      for (const state of states) await tasks.save(state)
+      const other = await again()
+      for (const each of [tasks, other]) {
+        expect(await each.get('TASK-001')).toEqual(states.at(-1))
+        for (const state of states) expect(await each.at('TASK-001', state.version)).toEqual(state)
+      }
+      await other.save(stateOf({ warnings: ['from elsewhere'] }, states.length + 1))
+      expect(await tasks.get('TASK-001')).toMatchObject({ version: states.length + 1, warnings: ['from elsewhere'] })
+    }),
+    { numRuns: 25 },
+  )
+})
