@@ -7,7 +7,7 @@ import { tailOf, type Verdict } from './verdict.ts'
 
 const MAX_COMMAND = 2_000
 
-type Command = { -readonly [key in keyof CommandFact]: CommandFact[key] }
+export type Command = { -readonly [key in keyof CommandFact]: CommandFact[key] }
 
 export class CommandBook {
   /** By folder, then by text. */
@@ -16,14 +16,14 @@ export class CommandBook {
   private readonly tests = new Map<string, TestFact>()
 
   /** A run has begun; its outcome, if any, is booked later. */
-  begin(command: string, cwd: string | undefined, id: number): void {
+  begin(command: string, cwd: string | undefined, id: number): Command {
     const known = this.find(command, cwd)
     if (known) {
       known.times += 1
       known.lastId = id
       known.ok = undefined
       delete known.exit
-      return
+      return known
     }
     const fact: Command = {
       command: clip(command, MAX_COMMAND),
@@ -42,18 +42,10 @@ export class CommandBook {
       this.folders.set(cwd, folder)
     }
     folder.set(identity(command), fact)
+    return fact
   }
 
-  end(
-    command: string,
-    cwd: string | undefined,
-    ok: boolean,
-    exit: number | undefined,
-    output: string,
-    id: number,
-  ): void {
-    const known = this.find(command, cwd)
-    if (!known) return
+  end(known: Command, ok: boolean, exit: number | undefined, output: string, id: number): void {
     known.ok = ok
     if (exit !== undefined) known.exit = exit
     if (ok) return

@@ -2,31 +2,20 @@
 // gives the same answer for the same entries. A call is booked when its result arrives; until then it is in flight.
 
 import type { Entry } from '../../store/index.ts'
-import { BackgroundBook } from './background-book.ts'
-import { CommandBook } from './command-book.ts'
 import { answered, decisionsOfState, decisionsSaid, planTitle, readAnswers } from './decisions.ts'
 import type { Effect } from './effect.ts'
-import type {
-  Decision,
-  FileFact,
-  InFlight,
-  Inherited,
-  Ledger,
-  Question,
-  Quote,
-  Subagent,
-  UnknownTool,
-} from './facts.ts'
-import { FailureBook, failureKey } from './failure-book.ts'
+import type { Decision, FileFact, Inherited, Ledger, Question, Quote, UnknownTool } from './facts.ts'
+import { FailureBook } from './failure-book.ts'
 import { FileTable, type Booking } from './file-table.ts'
-import { footprint, gitVerb, programOf } from './footprint.ts'
 import { InstructionBook } from './instructions.ts'
-import { readOutput, readShellOutput, type Output, type ShellOutput } from './output.ts'
-import { below, isAbsolute, joinPath } from './paths.ts'
-import { readScript, type Step } from './steps.ts'
+import { readOutput, type Output } from './output.ts'
+import { Place } from './place.ts'
+import { type Script, ShellBook, subjectOf } from './shell-book.ts'
+import { questionIn, textOf } from './speech.ts'
+import { started, SubagentBook } from './subagent-book.ts'
 import { TodoList } from './todo-list.ts'
-import { judge, tailOf, type Verdict } from './verdict.ts'
-import { clip, isFields, line, readCall, readTodos, type Asked, type Call, type ShellCall } from './vocabulary.ts'
+import { tailOf } from './verdict.ts'
+import { isFields, line, readCall, readTodos, type Asked, type Call } from './vocabulary.ts'
 import { hear, type Notice } from './words.ts'
 
 export interface LedgerOptions {
@@ -57,16 +46,7 @@ interface Pending {
   readonly callId: string
   readonly name: string
   readonly call: Call
-  readonly shell?: PendingShell
-}
-
-/** A script without its here-documents: what it would do to files was taken from them already. */
-interface PendingShell {
-  readonly call: ShellCall
-  readonly cwd: string | undefined
-  readonly after: string | undefined
-  readonly steps: readonly Step[]
-  readonly effects: readonly (readonly Effect[])[]
+  readonly script?: Script
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -76,16 +56,15 @@ export class LedgerBuilder {
   private last: Entry | undefined
   private readonly counts = { entries: 0, userMessages: 0, assistantMessages: 0, toolCalls: 0, toolErrors: 0 }
   private readonly pending = new Map<string, Pending[]>()
+  private readonly place: Place
   private readonly files = new FileTable()
-  private readonly commands = new CommandBook()
   private readonly failures = new FailureBook()
-  private readonly background = new BackgroundBook()
+  private readonly shell: ShellBook
   private readonly instructions = new InstructionBook()
   private readonly todos = new TodoList()
   private readonly decisions: Decision[] = []
   private readonly unknown = new Map<string, { -readonly [key in keyof UnknownTool]: UnknownTool[key] }>()
-  private readonly subagents: { fact: { -readonly [key in keyof Subagent]: Subagent[key] }; handle?: string }[] = []
-  private readonly interrupted = new Map<string, InFlight>()
+  private readonly subagents = new SubagentBook()
   private questions: Question[] = []
   private lastWords: Quote | undefined
   private lastSpokenId = 0
@@ -93,13 +72,10 @@ export class LedgerBuilder {
   private answeredId = 0
   private settledId = 0
   private inherited: Inherited | undefined
-  private folder: string | undefined
-  /** Where a shell that stays open is; `''`: in the session's folder. */
-  private shellFolder: string | undefined = ''
-  private git: { branch?: string; commit?: string; base?: string; id?: number } = {}
 
   constructor({ cwd }: LedgerOptions = {}) {
-    if (cwd !== undefined) this.folder = joinPath('', cwd)
+    this.place = new Place(cwd)
+    this.shell = new ShellBook(this.place, this.files, this.failures)
   }
 
   add(entry: Entry): void {
@@ -107,7 +83,7 @@ export class LedgerBuilder {
     this.last = entry
     this.counts.entries += 1
     const payload: Fields = isFields(entry.payload) ? entry.payload : {}
-    if (isFields(entry.meta)) this.readPlace(entry.meta, entry.id)
+    if (isFields(entry.meta)) this.place.read(entry.meta, entry.id)
     switch (entry.kind) {
       case 'message':
         this.message(payload, entry)
@@ -132,7 +108,8 @@ export class LedgerBuilder {
 
   /** The facts so far; adding may go on afterwards. */
   finish(): Ledger {
-    const files = this.files.facts((path) => this.folder !== undefined && isAbsolute(path) && TEMPORARY.test(path))
+    const files = this.files.facts((path) => this.place.isScratch(path))
+    const { interrupted, ...shell } = this.shell.facts()
     const failures = this.failures.facts()
     const all = [...this.pending.values()].flat()
     // What was cut off before the user's last words but one is of no concern any more: work has moved on since.
@@ -155,22 +132,17 @@ export class LedgerBuilder {
       instructions: this.instructions.facts(),
       lastWords: this.lastWords,
       files,
-      ...this.commands.facts(),
+      ...shell,
       failures,
       todos,
       decisions: [...this.decisions],
       questions: this.openQuestions(open),
-      background: this.background.facts(),
       subagents: [
-        ...this.subagents.map(({ fact }) => ({ ...fact })),
-        ...open.flatMap(({ call, id }): Subagent[] =>
-          call.kind === 'subagent'
-            ? [{ task: call.task, ...(call.type && { type: call.type }), status: 'running', id }]
-            : [],
-        ),
+        ...this.subagents.facts(),
+        ...open.flatMap(({ call, id }) => (call.kind === 'subagent' ? [started(call, id)] : [])),
       ],
       inFlight: [
-        ...[...this.interrupted.values()].filter(({ id }) => id > this.settledId),
+        ...interrupted.filter(({ id }) => id > this.settledId),
         ...open.map(({ callId, name, call, id }) => ({
           callId,
           tool: name,
@@ -181,10 +153,7 @@ export class LedgerBuilder {
       ].sort((a, b) => a.id - b.id),
       unknownTools: [...this.unknown.values()].map((tool) => ({ ...tool })),
       inherited: this.inherited,
-      git:
-        this.folder === undefined && this.git.branch === undefined
-          ? undefined
-          : { cwd: this.folder ?? '', ...this.git, checked: false },
+      git: this.place.fact(),
     }
   }
 
@@ -235,14 +204,13 @@ export class LedgerBuilder {
     this.counts.toolCalls += 1
     this.failures.succeed([], ['turn'], id)
     const call = readCall(name, value['arguments'] ?? value['input'] ?? value['args'])
-    const here = typeof meta?.['cwd'] === 'string' ? below(this.folder, joinPath('', meta['cwd'])) : undefined
-    const shell = call.kind === 'shell' ? this.readShell(call, here) : undefined
+    const here = typeof meta?.['cwd'] === 'string' ? this.place.name(meta['cwd']) : undefined
     const pending: Pending = {
       id,
       callId,
       name,
-      call: call.kind === 'files' ? { ...call, effects: call.effects.map((effect) => this.placed(effect, '')) } : call,
-      ...(shell && { shell }),
+      call: call.kind === 'files' ? { ...call, effects: call.effects.map((effect) => this.place.named(effect)) } : call,
+      ...(call.kind === 'shell' && { script: this.shell.read(call, here) }),
     }
     if (call.kind === 'unknown') {
       const known = this.unknown.get(name)
@@ -254,31 +222,6 @@ export class LedgerBuilder {
     const queue = this.pending.get(callId)
     if (queue) queue.push(pending)
     else this.pending.set(callId, [pending])
-  }
-
-  private readShell(call: ShellCall, here: string | undefined): PendingShell {
-    const start =
-      call.cwd !== undefined
-        ? below(this.folder, joinPath('', call.cwd))
-        : (here ?? (call.keepsFolder ? this.shellFolder : ''))
-    const { steps, cwd: after } = readScript(call.command, start)
-    const effects = steps.map((step) => footprint(step).map((effect) => this.placed(effect, '')))
-    return {
-      call,
-      cwd: start,
-      after,
-      steps: steps.map((step) => (step.input === undefined ? step : { ...step, input: undefined })),
-      effects,
-    }
-  }
-
-  /** The effect with its paths as facts name them. */
-  private placed(effect: Effect, base: string): Effect {
-    if (!('path' in effect)) return effect
-    const place = (path: string): string => below(this.folder, joinPath(base, path))
-    return 'to' in effect
-      ? { ...effect, path: place(effect.path), to: place(effect.to) }
-      : { ...effect, path: place(effect.path) }
   }
 
   private result(value: unknown, { id }: Entry): void {
@@ -326,15 +269,15 @@ export class LedgerBuilder {
         this.changed(pending, call.effects, output, id)
         return
       case 'shell':
-        if (pending.shell) this.ran(pending, pending.shell, output, id)
+        if (pending.script) this.shell.settle({ ...pending, call, script: pending.script }, output, id)
         return
       case 'poll':
         this.polled(call.handle, output, id)
         return
       case 'stop':
         if (!output.isError) {
-          this.background.end(call.handle, undefined, id)
-          this.endSubagent(call.handle, 'failed', id)
+          this.shell.ended(call.handle, undefined, id)
+          this.subagents.end(call.handle, 'failed', id)
         }
         return
       case 'todos':
@@ -371,7 +314,7 @@ export class LedgerBuilder {
         return
       }
       case 'subagent':
-        this.subagent(call, pending.id, output, id)
+        this.subagents.settle(call, pending.id, output, id)
         return
       case 'look':
         return
@@ -391,9 +334,7 @@ export class LedgerBuilder {
   private changed(pending: Pending, effects: readonly Effect[], output: Output, id: number): void {
     const changes = effects.filter(({ action }) => action !== 'read')
     const failed = output.isError || (changes.length > 0 && FAILED_EDIT.test(output.head.slice(0, 300)))
-    const subjects = changes.flatMap((effect) =>
-      'path' in effect ? [`file ${'to' in effect ? effect.to : effect.path}`] : [],
-    )
+    const subjects = changes.flatMap(subjectOf)
     if (failed) {
       if (changes.length > 0 || effects.length === 0) {
         this.failTool(
@@ -429,179 +370,23 @@ export class LedgerBuilder {
     ])
   }
 
-  private ran(pending: Pending, shell: PendingShell, output: Output, id: number): void {
-    const { call } = shell
-    const answer = readShellOutput(output, call.marksFailure)
-    const command = call.command.trim()
-    this.commands.begin(command, shell.cwd, pending.id)
-    if (this.interrupted.size > 0) this.interrupted.delete(command)
-    if (call.keepsFolder && !output.isError) this.shellFolder = shell.after
-    const reset = call.keepsFolder ? /^Shell cwd was reset to (.+)$/m.exec(answer.tail.slice(-400))?.[1] : undefined
-    if (reset !== undefined) this.shellFolder = below(this.folder, joinPath('', reset))
-    if (answer.running !== undefined || (call.background && answer.exit === undefined && !output.isError)) {
-      this.bookEffects(shell, undefined, true, pending.id, answer)
-      this.background.start(command, answer.running, pending.id, (ok, endId) => {
-        if (ok !== undefined) this.commands.end(command, shell.cwd, ok, undefined, '', endId)
-      })
-      this.waiting.set(answer.running ?? '', shell)
-      return
-    }
-    if (answer.interrupted) {
-      this.interrupted.set(command, {
-        callId: pending.callId,
-        tool: pending.name,
-        what: call.command === '' ? pending.name : line(command),
-        id: pending.id,
-        interrupted: true,
-      })
-      return
-    }
-    this.outcome(shell, command, answer, output.isError, pending.id, id)
-  }
-  /** Scripts that run in the background, by their handle. */
-  private readonly waiting = new Map<string, PendingShell>()
-
-  private outcome(
-    shell: PendingShell,
-    command: string,
-    answer: ShellOutput,
-    isError: boolean,
-    callId: number,
-    id: number,
-  ): void {
-    const verdict = judge(shell.steps, answer, isError)
-    this.commands.end(command, shell.cwd, verdict.ok, answer.exit, answer.tail, id)
-    this.commands.tested(verdict, command, id)
-    this.bookEffects(shell, verdict, verdict.ok, callId, answer)
-    if (verdict.ok) {
-      this.background.book(shell.steps, answer.head, callId)
-      const subjects = shell.effects
-        .flat()
-        .flatMap((effect) =>
-          'path' in effect && effect.action !== 'read' ? [`file ${'to' in effect ? effect.to : effect.path}`] : [],
-        )
-      this.failures.succeed(verdict.runs, subjects, id)
-      this.readGit(shell.steps, answer, id)
-    } else this.failed(verdict, command, answer, id)
-  }
-
-  private failed(verdict: Verdict, command: string, answer: ShellOutput, id: number): void {
-    // Looking for something that is not there is no failure of the work.
-    if (verdict.runs.length === 0) return
-    const test = verdict.test?.check?.test === true && verdict.runs.some(({ key }) => key === verdict.test?.key)
-    this.failures.fail(
-      failureKey(verdict.runs, command),
-      {
-        what: clip(command, 500),
-        kind: test ? 'test' : 'command',
-        message: verdict.message ?? 'failed',
-        tail: tailOf(answer.tail),
-        ...(answer.exit !== undefined && { exit: answer.exit }),
-        lastId: id,
-      },
-      verdict.runs.map((run) => ({ run })),
-    )
-  }
-
-  /** Books what the steps did to files, as far as they ran. */
-  private bookEffects(
-    shell: PendingShell,
-    verdict: Verdict | undefined,
-    ok: boolean,
-    id: number,
-    answer: ShellOutput,
-  ): void {
-    const culprit = verdict?.culprit
-    for (const [index, step] of shell.steps.entries()) {
-      const effects = shell.effects[index]
-      if (!effects || effects.length === 0 || !step.sure) continue
-      const skipped =
-        !ok && culprit !== undefined && index > culprit && step.decides && shell.steps[culprit]?.decides === true
-      if (skipped) continue
-      const failed = (!ok && index === culprit) || complained(programOf(step), answer)
-      for (const effect of effects) {
-        // A redirection takes place even if the program fails.
-        const redirected =
-          'path' in effect && (effect.action === 'write' || effect.action === 'append') && step.outputs.length > 0
-        if (!failed || redirected) this.files.book(effect, { id })
-      }
-    }
-  }
-
-  private readGit(steps: readonly Step[], answer: ShellOutput, id: number): void {
-    for (const step of steps) {
-      if (programOf(step) !== 'git') continue
-      const { verb } = gitVerb(step)
-      const text = `${answer.head.slice(0, 3_000)}\n${answer.tail.slice(-3_000)}`
-      const commit = verb === 'commit' ? /^\[([^\s\]]+)(?: \(root-commit\))? ([0-9a-f]{7,40})\]/m.exec(text) : undefined
-      const branch =
-        verb === 'checkout' || verb === 'switch'
-          ? /^Switched to (?:a new )?branch '([^']+)'/m.exec(text)?.[1]
-          : commit?.[1]
-      if (branch !== undefined && branch !== 'detached') this.git = { ...this.git, branch, id }
-      if (commit?.[2] !== undefined) this.git = { ...this.git, commit: commit[2], id }
-    }
-  }
-
   private polled(handle: string, output: Output, id: number): void {
-    const answer = readShellOutput(output, false)
-    const status = /<status>(\w+)<\/status>/.exec(output.head.slice(0, 2_000))?.[1]
-    const still = answer.running !== undefined || status === 'running'
-    const ended = !still && (answer.exit !== undefined || /^(?:completed|failed|killed|stopped)$/.test(status ?? ''))
-    if (still) this.background.seen(handle, id)
-    else if (ended) {
-      const shell = this.waiting.get(handle)
-      this.waiting.delete(handle)
-      if (shell && this.background.has(handle) && status !== 'killed') {
-        const exit = answer.exit ?? (status === 'failed' ? 1 : 0)
-        this.outcome(shell, shell.call.command.trim(), { ...answer, exit }, false, id, id)
-      }
-      this.background.end(handle, undefined, id)
-    }
-    for (const agent of this.subagents) {
-      if (agent.fact.status !== 'running' || agent.handle === undefined) continue
-      if (
-        (agent.handle === handle && ended) ||
-        (agent.handle !== handle && output.head.includes(agent.handle) && /completed/.test(output.head))
-      ) {
-        this.endSubagent(agent.handle, status === 'failed' ? 'failed' : 'done', id)
-      }
-    }
+    const ended = this.shell.polled(handle, output, id)
+    if (ended) this.subagents.end(handle, ended, id)
+    this.subagents.heard(output, id)
   }
 
   private notice({ handle, status }: Notice, id: number): void {
     const ok = status === 'completed' ? true : status === 'failed' ? false : undefined
-    this.waiting.delete(handle)
-    this.background.end(handle, ok, id)
-    this.endSubagent(handle, ok === true ? 'done' : 'failed', id)
-  }
-
-  private subagent(call: Call & { kind: 'subagent' }, startId: number, output: Output, id: number): void {
-    const handle = /\b(?:agentId|agent_id|task_id|Task ID|agent ID)["']?:\s*["']?([\w-]+)/i.exec(
-      output.head.slice(0, 2_000),
-    )?.[1]
-    const running =
-      !output.isError && (call.background || output.head.startsWith('Async agent launched')) && handle !== undefined
-    const fact = {
-      task: call.task,
-      ...(call.type && { type: call.type }),
-      status: running ? ('running' as const) : output.isError ? ('failed' as const) : ('done' as const),
-      id: startId,
-      ...(!running && { resultId: id }),
-    }
-    this.subagents.push({ fact, ...(handle !== undefined && { handle }) })
-  }
-
-  private endSubagent(handle: string, status: 'done' | 'failed', id: number): void {
-    const agent = this.subagents.find(({ fact, handle: own }) => own === handle && fact.status === 'running')
-    if (agent) Object.assign(agent.fact, { status, resultId: id })
+    this.shell.ended(handle, ok, id)
+    this.subagents.end(handle, ok === true ? 'done' : 'failed', id)
   }
 
   private anchor(payload: Fields, { id }: Entry): void {
     const name = typeof payload['name'] === 'string' ? payload['name'] : ''
     const state = payload['state']
     if (isFields(state)) {
-      this.readPlace(state, id)
+      this.place.read(state, id)
       const todos = readTodos(state['todos'])
       if (todos && todos.length > 0 && this.todos.empty) this.todos.replace(todos, id)
     }
@@ -613,8 +398,8 @@ export class LedgerBuilder {
   private event(payload: Fields, { id }: Entry): void {
     const data = payload['data']
     if (!isFields(data)) return
-    this.readPlace(data, id)
-    if (isFields(data['payload'])) this.readPlace(data['payload'], id)
+    this.place.read(data, id)
+    if (isFields(data['payload'])) this.place.read(data['payload'], id)
     if (/^todos?$/.test(String(payload['name']))) {
       const todos = readTodos(data['todos'] ?? data['items'])
       if (todos) this.todos.replace(todos, id)
@@ -628,24 +413,6 @@ export class LedgerBuilder {
     this.failures.fail(`error ${kind}`, { what: kind, kind: 'error', message: line(message), lastId: id }, [
       { subjects: ['turn'] },
     ])
-  }
-
-  /** Folder, branch and commit, wherever an importer or a session's start put them. */
-  private readPlace(fields: Fields, id: number): void {
-    const { cwd } = fields
-    if (typeof cwd === 'string' && cwd !== '' && this.folder === undefined) {
-      this.folder = joinPath('', cwd)
-      this.git = { ...this.git, id }
-    }
-    const git = isFields(fields['git']) ? fields['git'] : fields
-    const branch = git['branch'] ?? git['gitBranch'] ?? git['git_branch']
-    if (typeof branch === 'string' && branch !== '' && branch !== this.git.branch)
-      this.git = { ...this.git, branch, id }
-    const commit = git['commit'] ?? git['commit_hash'] ?? git['head']
-    if (typeof commit === 'string' && /^[0-9a-f]{7,64}$/.test(commit)) {
-      if (this.git.base === undefined) this.git = { ...this.git, base: commit, commit, id }
-      else if (this.git.commit !== commit) this.git = { ...this.git, commit, id }
-    }
   }
 
   private decide(found: readonly Omit<Decision, 'id'>[], id: number): void {
@@ -686,8 +453,6 @@ export function countFiles(files: readonly FileFact[]): { filesRead: number; fil
   }
 }
 
-/** Folders for what is thrown away; only meant for paths outside the session's folder. */
-const TEMPORARY = /^(?:\/private)?\/(?:tmp|var\/tmp|var\/folders|dev\/shm)\//
 const REJECTED =
   /^(?:<tool_use_error>)?(?:The user doesn't want to (?:proceed|take)|The user rejected|User rejected|rejected by user|\[Operation Cancelled\]|User denied)/i
 /** Codex and Gemini CLI do not mark it as an error. */
@@ -704,49 +469,8 @@ function isRejected(call: Call, { isError, head, exit }: Output): boolean {
 const FAILED_EDIT =
   /^(?:<tool_use_error>|apply_patch verification failed|Failed to (?:edit|write|apply|find)|Error(?: editing| writing|:)|Could not find|No changes (?:made|to make)|String to replace not found)/i
 
-/** A program that says it could not do it: `rm: cannot remove 'x'`. */
-function complained(program: string, { head, tail }: ShellOutput): boolean {
-  if (program === '' || !(head.includes(`${program}: `) || tail.includes(`${program}: `))) return false
-  const pattern = new RegExp(
-    `^(?:\\S+/)?${program.replaceAll(/[^\w-]/g, '.')}: .*(?:cannot|can't|No such file|not a directory|Permission denied|are the same|unknown option|invalid)`,
-    'im',
-  )
-  return pattern.test(head) || pattern.test(tail)
-}
-
 function quoteOf({ text, id, blob }: Quote): Quote {
   return { text, id, ...(blob !== undefined && { blob }) }
-}
-
-/** The text of a message: its text parts, or the preview where the text lies in a blob. */
-function textOf(content: unknown): { text: string; blob?: string } {
-  if (typeof content === 'string') return { text: content }
-  if (!Array.isArray(content)) return { text: '' }
-  const texts: string[] = []
-  let blob: string | undefined
-  let image = false
-  for (const part of content as unknown[]) {
-    if (!isFields(part)) continue
-    if (part['type'] === 'blob' && part['of'] === undefined && typeof part['preview'] === 'string') {
-      texts.push(part['preview'])
-      if (typeof part['sha256'] === 'string') blob = part['sha256']
-    } else if (part['type'] === 'image' || part['of'] !== undefined) image = true
-    else if (/^(?:text|input_text|output_text)$/.test(String(part['type'])) && typeof part['text'] === 'string')
-      texts.push(part['text'])
-  }
-  const text = texts.join('\n')
-  return { text: text === '' && image ? '[image]' : text, ...(blob !== undefined && { blob }) }
-}
-
-/** The question that a text ends with, in any script. */
-function questionIn(text: string): string | undefined {
-  const last = text.slice(-800).trimEnd()
-  const mark = Math.max(last.lastIndexOf('?'), last.lastIndexOf('？'), last.lastIndexOf('؟'))
-  // Only closing marks, stars of Markdown and pictures may follow.
-  if (mark < 0 || !/^[*_)"'»”」\s\p{Extended_Pictographic}\uFE0F]*$/u.test(last.slice(mark + 1))) return undefined
-  const end = last.slice(0, mark + 1)
-  const stops = [...end.slice(0, -1).matchAll(/[.!?？。！؟](?=\s|\p{Script=Han})/gu)].map(({ index }) => index)
-  return end.slice(Math.max(end.lastIndexOf('\n'), stops.at(-1) ?? -1) + 1).trim()
 }
 
 export type { Ledger } from './facts.ts'

@@ -6,13 +6,17 @@ import { programOf } from './footprint.ts'
 import type { ShellOutput } from './output.ts'
 import { readScript, type Step } from './steps.ts'
 import { readSummary, type Summary } from './test-summary.ts'
+import { clip } from './vocabulary.ts'
 
 /** What is kept of a step once its outcome is known. */
 export interface Run {
   /** The words of the step, to recognise its repetition. */
   readonly key: string
   readonly check: Check | undefined
+  /** Its success proves nothing. */
   readonly reads: boolean
+  /** It only looks: what it prints is neither a failure nor a success of the work. */
+  readonly looks: boolean
 }
 
 export interface Verdict {
@@ -26,9 +30,9 @@ export interface Verdict {
   readonly message: string | undefined
 }
 
-export function judge(steps: readonly Step[], output: ShellOutput, isError: boolean): Verdict {
-  const runs = steps.map(toRun)
-  const works = steps.flatMap((step, index) => (onlyReads(step) || step.background ? [] : [index]))
+export function judge(steps: readonly Step[], runs: readonly Run[], output: ShellOutput, isError: boolean): Verdict {
+  const works: number[] = []
+  for (const [index, step] of steps.entries()) if (!runs[index]?.looks && !step.background) works.push(index)
   const text = output.head === output.tail ? output.head : `${output.head}\n${output.tail}`
   const failedByStatus = (output.exit !== undefined && output.exit !== 0) || isError || output.timedOut
   const tests = works.filter((index) => runs[index]?.check?.test)
@@ -118,11 +122,14 @@ function named(run: Run | undefined, summary: Summary | undefined, text: string)
 }
 
 export function toRun(step: Step): Run {
-  const words = step.args.map(({ text }) => text ?? '$')
-  const program = step.program.slice(step.program.lastIndexOf('/') + 1)
-  const key = `${step.cwd ?? '?'}\u0000${[program, ...words].join(' ').slice(0, 500)}`
-  return { key, check: readCheck(step), reads: onlyReads(step) || TRIVIAL.has(program) }
+  if (onlyReads(step)) return LOOK
+  const program = programOf(step)
+  const words = [step.cwd ?? '?', program]
+  for (const { text } of step.args) words.push(text ?? '$')
+  return { key: clip(words.join(' '), 500), check: readCheck(step), reads: TRIVIAL.has(program), looks: false }
 }
+
+const LOOK: Run = { key: '', check: undefined, reads: true, looks: true }
 
 /** Programs that are known to run no tests. */
 const NEVER_TEST = new Set(

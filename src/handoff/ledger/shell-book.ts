@@ -1,0 +1,227 @@
+// The shell calls of a phase, from the script to what it amounted to: commands, tests, failures, files, background tasks.
+
+import { BackgroundBook } from './background-book.ts'
+import { CommandBook, type Command } from './command-book.ts'
+import type { Effect } from './effect.ts'
+import type { BackgroundTask, CommandFact, InFlight, TestFact } from './facts.ts'
+import { failureKey, type FailureBook } from './failure-book.ts'
+import type { FileTable } from './file-table.ts'
+import { footprint, gitVerb, programOf } from './footprint.ts'
+import { readShellOutput, type Output, type ShellOutput } from './output.ts'
+import type { Place } from './place.ts'
+import { readScript, type Step } from './steps.ts'
+import { judge, tailOf, toRun, type Run, type Verdict } from './verdict.ts'
+import { clip, line, type ShellCall } from './vocabulary.ts'
+
+/** A script without its here-documents: what it would do to files was taken from them already. */
+export interface Script {
+  readonly command: string
+  readonly cwd: string | undefined
+  readonly after: string | undefined
+  readonly steps: readonly Step[]
+  readonly runs: readonly Run[]
+  readonly effects: readonly (readonly Effect[])[]
+  /** What a success of it changes, for failures that wait for that. */
+  readonly subjects: readonly string[]
+}
+
+export interface ShellTurn {
+  readonly id: number
+  readonly callId: string
+  readonly name: string
+  readonly call: ShellCall
+  readonly script: Script
+}
+
+const MAX_REMEMBERED = 500
+const MAX_REMEMBERED_LENGTH = 500
+
+export class ShellBook {
+  private readonly commands = new CommandBook()
+  private readonly background = new BackgroundBook()
+  private readonly interrupted = new Map<string, InFlight>()
+  /** Scripts that run in the background, by their handle. */
+  private readonly waiting = new Map<string, { script: Script; command: Command }>()
+  /** Agents repeat themselves: short scripts that were read before, by folder and text. */
+  private readonly remembered = new Map<string, Script>()
+  /** Where a shell that stays open is; `''`: in the session's folder. */
+  private folder: string | undefined = ''
+  private readonly place: Place
+  private readonly files: FileTable
+  private readonly failures: FailureBook
+
+  constructor(place: Place, files: FileTable, failures: FailureBook) {
+    this.place = place
+    this.files = files
+    this.failures = failures
+  }
+
+  /** `here` is the folder of the call, where its entry names it. */
+  read(call: ShellCall, here: string | undefined): Script {
+    const cwd = call.cwd !== undefined ? this.place.name(call.cwd) : (here ?? (call.keepsFolder ? this.folder : ''))
+    const { command } = call
+    if (command.length > MAX_REMEMBERED_LENGTH) return this.readScript(command, cwd)
+    const key = `${this.place.folder ?? ''}\n${cwd ?? '?'}\n${command}`
+    const known = this.remembered.get(key)
+    if (known) return known
+    const script = this.readScript(command, cwd)
+    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear()
+    this.remembered.set(key, script)
+    return script
+  }
+
+  private readScript(command: string, cwd: string | undefined): Script {
+    const { steps, cwd: after } = readScript(command, cwd)
+    const effects = steps.map((step) => footprint(step).map((effect) => this.place.named(effect)))
+    return {
+      command: command.trim(),
+      cwd,
+      after,
+      steps: steps.map((step) => (step.input === undefined ? step : { ...step, input: undefined })),
+      runs: steps.map(toRun),
+      effects,
+      subjects: effects.flatMap((effects) => effects.flatMap(subjectOf)),
+    }
+  }
+
+  settle(turn: ShellTurn, output: Output, id: number): void {
+    const { call, script } = turn
+    const answer = readShellOutput(output, call.marksFailure)
+    const command = this.commands.begin(script.command, script.cwd, turn.id)
+    if (this.interrupted.size > 0) this.interrupted.delete(script.command)
+    if (call.keepsFolder) this.moved(script, output.isError, answer)
+    if (answer.running !== undefined || (call.background && answer.exit === undefined && !output.isError)) {
+      this.bookEffects(script, undefined, answer, turn.id)
+      if (answer.running !== undefined) this.waiting.set(answer.running, { script, command })
+      this.background.start(script.command, answer.running, turn.id, (ok, endId) => {
+        if (ok !== undefined) this.commands.end(command, ok, undefined, '', endId)
+      })
+    } else if (answer.interrupted) {
+      const { callId, name: tool, id } = turn
+      const what = script.command === '' ? tool : line(script.command)
+      this.interrupted.set(script.command, { callId, tool, what, id, interrupted: true })
+    } else {
+      const verdict = this.outcome(script, command, answer, output.isError, id)
+      this.bookEffects(script, verdict, answer, turn.id)
+      if (!verdict.ok) return
+      this.background.book(script.steps, answer.head, turn.id)
+      this.readGit(script.steps, answer, id)
+    }
+  }
+
+  /** A look at something in the background; whether it has ended, and how. */
+  polled(handle: string, output: Output, id: number): 'done' | 'failed' | undefined {
+    const answer = readShellOutput(output, false)
+    const status = /<status>(\w+)<\/status>/.exec(output.head)?.[1]
+    if (answer.running !== undefined || status === 'running') {
+      this.background.seen(handle, id)
+      return undefined
+    }
+    if (answer.exit === undefined && !/^(?:completed|failed|killed|stopped)$/.test(status ?? '')) return undefined
+    const task = this.waiting.get(handle)
+    this.waiting.delete(handle)
+    if (task && status !== 'killed') {
+      const exit = answer.exit ?? (status === 'failed' ? 1 : 0)
+      this.outcome(task.script, task.command, { ...answer, exit }, false, id)
+    }
+    this.background.end(handle, undefined, id)
+    return status === 'failed' ? 'failed' : 'done'
+  }
+
+  /** Somebody says that it has ended. */
+  ended(handle: string, ok: boolean | undefined, id: number): void {
+    this.waiting.delete(handle)
+    this.background.end(handle, ok, id)
+  }
+
+  facts(): { commands: CommandFact[]; tests: TestFact[]; background: BackgroundTask[]; interrupted: InFlight[] } {
+    return {
+      ...this.commands.facts(),
+      background: this.background.facts(),
+      interrupted: [...this.interrupted.values()],
+    }
+  }
+
+  private moved(script: Script, isError: boolean, answer: ShellOutput): void {
+    if (!isError) this.folder = script.after
+    const reset = answer.tail.includes('Shell cwd was reset')
+      ? /^Shell cwd was reset to (.+)$/m.exec(answer.tail.slice(-400))?.[1]
+      : undefined
+    if (reset !== undefined) this.folder = this.place.name(reset)
+  }
+
+  private outcome(script: Script, command: Command, answer: ShellOutput, isError: boolean, id: number): Verdict {
+    const verdict = judge(script.steps, script.runs, answer, isError)
+    this.commands.end(command, verdict.ok, answer.exit, answer.tail, id)
+    this.commands.tested(verdict, script.command, id)
+    if (verdict.ok) this.failures.succeed(verdict.runs, script.subjects, id)
+    // Looking for something that is not there is no failure of the work.
+    else if (verdict.runs.length > 0) this.failed(verdict, script.command, answer, id)
+    return verdict
+  }
+
+  private failed(verdict: Verdict, command: string, answer: ShellOutput, id: number): void {
+    const test = verdict.test?.check?.test === true && verdict.runs.some(({ key }) => key === verdict.test?.key)
+    this.failures.fail(
+      failureKey(verdict.runs, command),
+      {
+        what: clip(command, 500),
+        kind: test ? 'test' : 'command',
+        message: verdict.message ?? 'failed',
+        tail: tailOf(answer.tail),
+        ...(answer.exit !== undefined && { exit: answer.exit }),
+        lastId: id,
+      },
+      verdict.runs.map((run) => ({ run })),
+    )
+  }
+
+  /** Books what the steps did to files, as far as they ran. */
+  private bookEffects({ steps, effects }: Script, verdict: Verdict | undefined, answer: ShellOutput, id: number): void {
+    const culprit = verdict?.ok === false ? verdict.culprit : undefined
+    for (const [index, step] of steps.entries()) {
+      const own = effects[index] ?? []
+      if (own.length === 0 || !step.sure) continue
+      // Behind a failure, what stands with `&&` did not run.
+      if (culprit !== undefined && index > culprit && step.decides && steps[culprit]?.decides === true) continue
+      const failed = index === culprit || complained(programOf(step), answer)
+      for (const effect of own) {
+        // A redirection takes place even if the program fails.
+        const redirected = (effect.action === 'write' || effect.action === 'append') && step.outputs.length > 0
+        if (!failed || redirected) this.files.book(effect, { id })
+      }
+    }
+  }
+
+  private readGit(steps: readonly Step[], { head, tail }: ShellOutput, id: number): void {
+    for (const step of steps) {
+      if (programOf(step) !== 'git') continue
+      const { verb } = gitVerb(step)
+      if (verb === 'commit') {
+        const pattern = /^\[([^\s\]]+)(?: \(root-commit\))? ([0-9a-f]{7,40})\]/m
+        const [, branch, commit] = pattern.exec(tail) ?? pattern.exec(head) ?? []
+        if (branch !== undefined && branch !== 'detached') this.place.switched(branch, id)
+        if (commit !== undefined) this.place.committed(commit, id)
+      } else if (verb === 'checkout' || verb === 'switch') {
+        const branch = /^Switched to (?:a new )?branch '([^']+)'/m.exec(tail)?.[1]
+        if (branch !== undefined) this.place.switched(branch, id)
+      }
+    }
+  }
+}
+
+export function subjectOf(effect: Effect): string[] {
+  if (!('path' in effect) || effect.action === 'read') return []
+  return [`file ${'to' in effect ? effect.to : effect.path}`]
+}
+
+/** A program that says it could not do it: `rm: cannot remove 'x'`. */
+function complained(program: string, { head, tail }: ShellOutput): boolean {
+  if (program === '' || !(head.includes(`${program}: `) || tail.includes(`${program}: `))) return false
+  const name = program.replaceAll(/[^\w-]/g, '.')
+  const pattern = new RegExp(
+    `^(?:\\S+/)?${name}: .*(?:cannot|can't|No such file|not a directory|Permission denied|are the same|unknown option|invalid)`,
+    'im',
+  )
+  return pattern.test(head) || pattern.test(tail)
+}

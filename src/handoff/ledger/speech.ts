@@ -1,0 +1,36 @@
+// What a message says: its text, and the question it may end with.
+
+import { isFields } from './vocabulary.ts'
+
+/** The text parts of a message, or the preview where the text lies in a blob. */
+export function textOf(content: unknown): { text: string; blob?: string } {
+  if (typeof content === 'string') return { text: content }
+  if (!Array.isArray(content)) return { text: '' }
+  const texts: string[] = []
+  let blob: string | undefined
+  let image = false
+  for (const part of content as unknown[]) {
+    if (!isFields(part)) continue
+    const { type, text, preview } = part
+    if (type === 'blob' && part['of'] === undefined && typeof preview === 'string') {
+      texts.push(preview)
+      if (typeof part['sha256'] === 'string') blob = part['sha256']
+    } else if (type === 'image' || part['of'] !== undefined) image = true
+    else if ((type === 'text' || type === 'input_text' || type === 'output_text') && typeof text === 'string') {
+      texts.push(text)
+    }
+  }
+  const text = texts.join('\n')
+  return { text: text === '' && image ? '[image]' : text, ...(blob !== undefined && { blob }) }
+}
+
+/** The question that a text ends with, in any script. */
+export function questionIn(text: string): string | undefined {
+  const last = text.slice(-800).trimEnd()
+  const mark = Math.max(last.lastIndexOf('?'), last.lastIndexOf('？'), last.lastIndexOf('؟'))
+  // Only closing marks, stars of Markdown and pictures may follow.
+  if (mark < 0 || !/^[*_)"'»”」\s\p{Extended_Pictographic}\uFE0F]*$/u.test(last.slice(mark + 1))) return undefined
+  const end = last.slice(0, mark + 1)
+  const stops = [...end.slice(0, -1).matchAll(/[.!?？。！؟](?=\s|\p{Script=Han})/gu)].map(({ index }) => index)
+  return end.slice(Math.max(end.lastIndexOf('\n'), stops.at(-1) ?? -1) + 1).trim()
+}
