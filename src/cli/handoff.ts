@@ -1,9 +1,6 @@
 // `baton handoff`: the document that whoever takes over starts from.
 
-import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
 import { chosenName, loadModel } from '../config/model.ts'
 import { findWorkspace } from '../config/workspace.ts'
 import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError } from '../errors.ts'
@@ -17,9 +14,10 @@ import { handoffSession, resumeHandoff } from '../handoff/session.ts'
 import { phaseLedger, type WriteOptions, writeDocument } from '../handoff/writer.ts'
 import type { Store } from '../store/index.ts'
 import { isReserved, resolve, Tape } from '../tape/index.ts'
+import { edited } from './editor.ts'
 import { age, count, type Globals, type Output } from './output.ts'
 import { ProgressLine } from './progress.ts'
-import { demand, withStore } from './workspace.ts'
+import { demand, handoffsFolder, withStore } from './workspace.ts'
 
 export interface HandoffOptions extends Globals {
   tape?: string
@@ -36,10 +34,11 @@ export interface HandoffOptions extends Globals {
   new?: string | true
 }
 
-export async function handoff(options: HandoffOptions): Promise<void> {
+export async function handoff(options: HandoffOptions, session?: string): Promise<void> {
+  if (session !== undefined && options.tape !== undefined) throw new InvalidError('Name a session or a tape, not both')
   await withStore(options, async (store, out) => {
-    const name = options.tape ?? (await newestTape(store, out))
-    await demand(store, name)
+    const source = await sourceOf(store, session ?? options.tape, session !== undefined, options, out)
+    const { name } = source
     const tape = new Tape(store, name)
     const stop = new AbortController()
     const interrupt = () => stop.abort()
@@ -48,7 +47,7 @@ export async function handoff(options: HandoffOptions): Promise<void> {
     try {
       const write: WriteOptions = {
         ...(await writeOptions(options)),
-        ...workingFolder(options),
+        ...source.about,
         signal: stop.signal,
         onProgress: (at) => progress.show(at),
       }
@@ -60,8 +59,7 @@ export async function handoff(options: HandoffOptions): Promise<void> {
       const file = project(options, saved, markdown)
       for (const problem of written.problems) out.warn(`baton: ${problem.message}`)
       give(options, markdown, out)
-      if (file !== undefined && process.stderr.isTTY && options.quiet !== true)
-        out.warn(`Saved as ${name}#${saved.id} and ${file}`)
+      if (process.stderr.isTTY && options.quiet !== true) out.warn(`Saved as ${name}#${saved.id} and ${file}`)
     } catch (error) {
       if (stop.signal.aborted) throw new CancelledError('Handoff cancelled')
       throw withAdvice(error, options)
@@ -92,7 +90,7 @@ async function moveTo(
     throw withAdvice(new StorageError(result.message, { cause: result.error }), options)
   }
   const file = project(options, result.document, result.markdown)
-  if (out.json) out.data({ ...result, ...(file === undefined ? {} : { file }) })
+  if (out.json) out.data({ ...result, file })
   else out.line(`${result.message}: ${result.tape}`)
 }
 
@@ -111,6 +109,18 @@ async function writeOptions(options: HandoffOptions): Promise<WriteOptions> {
   }
   const chosen = await loadModel(options)
   return { ...base, model: chosen.model, modelName: chosen.name }
+}
+
+/** What is handed off: a tape, or a session of another agent, which is brought onto its tape first. */
+async function sourceOf(store: Store, ref: string | undefined, maySession: boolean, options: Globals, out: Output) {
+  const isTape = ref !== undefined && ((await store.info(ref)) !== undefined || !maySession)
+  if (ref === undefined || isTape) {
+    const name = ref ?? (await newestTape(store, out))
+    await demand(store, name)
+    return { name, about: workingFolder(options) }
+  }
+  const { sessionTape } = await import('./session-tape.ts')
+  return sessionTape(store, ref)
 }
 
 /** The current folder, where the workspace was found through it: one named outright may be about another. */
@@ -142,32 +152,9 @@ function give(options: HandoffOptions, markdown: string, out: Output): void {
   else fs.writeFileSync(options.out, text)
 }
 
-/** A copy for people and agents, where the workspace is a folder. */
-function project(options: Globals, saved: SavedDocument, markdown: string): string | undefined {
-  const { address } = findWorkspace(options)
-  const folder = address.replace(/^file:(\/\/)?/, '')
-  return /^[a-z]+:/.test(folder)
-    ? undefined
-    : projectDocument(path.join(folder, 'handoffs'), new Date(saved.date), markdown)
-}
-
-/** Opens the document in the user's editor and takes what they leave. */
-function edited(markdown: string): string {
-  const editor = process.env.VISUAL || process.env.EDITOR || 'vi'
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-'))
-  const file = path.join(folder, 'handoff.md')
-  try {
-    fs.writeFileSync(file, markdown, { mode: 0o600 })
-    // The variable may hold arguments, as in "code --wait": the shell takes it apart, the file's name stays whole.
-    const run = spawnSync('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' })
-    if (run.status !== 0)
-      throw new CancelledError(`${editor} ended with ${run.status ?? run.signal}: handoff cancelled`)
-    const text = fs.readFileSync(file, 'utf8')
-    if (text.trim() === '') throw new CancelledError('The document is empty: handoff cancelled')
-    return text
-  } finally {
-    fs.rmSync(folder, { recursive: true, force: true })
-  }
+/** A copy for people and agents. */
+function project(options: Globals, saved: SavedDocument, markdown: string): string {
+  return projectDocument(handoffsFolder(options), new Date(saved.date), markdown)
 }
 
 function withAdvice(error: unknown, options: HandoffOptions): unknown {
