@@ -4,7 +4,7 @@
 import type { Entry } from '../../store/index.ts'
 import { answered, decisionsOfState, decisionsSaid, planTitle, readAnswers } from './decisions.ts'
 import type { Effect } from './effect.ts'
-import type { Decision, FileFact, Inherited, Ledger, Question, Quote, UnknownTool } from './facts.ts'
+import type { Decision, FileAction, FileFact, Inherited, Ledger, Question, Quote, UnknownTool } from './facts.ts'
 import { FailureBook } from './failure-book.ts'
 import { FileTable, type Booking } from './file-table.ts'
 import { InstructionBook } from './instructions.ts'
@@ -108,12 +108,15 @@ export class LedgerBuilder {
 
   /** The facts so far; adding may go on afterwards. */
   finish(): Ledger {
-    const files = this.files.facts((path) => this.place.isScratch(path))
     const { interrupted, ...shell } = this.shell.facts()
     const failures = this.failures.facts()
     const all = [...this.pending.values()].flat()
     // What was cut off before the user's last words but one is of no concern any more: work has moved on since.
     const open = all.filter(({ id }) => id > this.settledId)
+    const files = this.withUncertain(
+      this.files.facts((path) => this.place.isScratch(path)),
+      open,
+    )
     const todos = this.latestTodos(open)
     const goal = this.instructions.first
     const lastRequest = this.instructions.last
@@ -438,6 +441,33 @@ export class LedgerBuilder {
     return [...this.questions, ...asked, ...said]
   }
 
+  /** A change whose call was cut off may have taken place. */
+  private withUncertain(files: readonly FileFact[], open: readonly Pending[]): FileFact[] {
+    const changed = new Set(files.filter(({ state }) => state === 'changed').map(({ path }) => path))
+    const cutOff = new Map<string, FileFact>()
+    for (const { call, id } of open) {
+      if (call.kind !== 'files' || id > this.lastSpokenId) continue
+      for (const effect of call.effects) {
+        if (!('path' in effect) || changed.has(effect.path)) continue
+        const action = UNCERTAIN[effect.action]
+        if (action === undefined) continue
+        const { reads = 0, firstId = id } = files.find(({ path }) => path === effect.path) ?? {}
+        cutOff.set(effect.path, {
+          path: effect.path,
+          action,
+          state: 'changed',
+          reads,
+          edits: 0,
+          firstId,
+          lastId: id,
+          source: 'tape',
+          uncertain: true,
+        })
+      }
+    }
+    return cutOff.size === 0 ? [...files] : [...files.filter(({ path }) => !cutOff.has(path)), ...cutOff.values()]
+  }
+
   /** A list that was written but not yet answered is still what the agent plans. */
   private latestTodos(open: readonly Pending[]): Ledger['todos'] {
     const latest = open.findLast(({ call }) => call.kind === 'todos')
@@ -449,10 +479,18 @@ export class LedgerBuilder {
 export function countFiles(files: readonly FileFact[]): { filesRead: number; filesChanged: number } {
   return {
     filesRead: files.filter(({ reads }) => reads > 0).length,
-    filesChanged: files.filter(({ state, folder }) => state === 'changed' && folder !== true).length,
+    filesChanged: files.filter(
+      ({ state, folder, uncertain }) => state === 'changed' && folder !== true && uncertain !== true,
+    ).length,
   }
 }
 
+const UNCERTAIN: Partial<Record<Effect['action'], FileAction>> = {
+  write: 'edited',
+  edit: 'edited',
+  create: 'created',
+  delete: 'deleted',
+}
 const REJECTED =
   /^(?:<tool_use_error>)?(?:The user doesn't want to (?:proceed|take)|The user rejected|User rejected|rejected by user|\[Operation Cancelled\]|User denied)/i
 /** Codex and Gemini CLI do not mark it as an error. */

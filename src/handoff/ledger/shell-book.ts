@@ -43,7 +43,7 @@ export class ShellBook {
   /** Scripts that run in the background, by their handle. */
   private readonly waiting = new Map<string, { script: Script; command: Command }>()
   /** Agents repeat themselves: short scripts that were read before, by folder and text. */
-  private readonly remembered = new Map<string, Script>()
+  private readonly remembered = new Map<string | undefined, Map<string, Script>>()
   /** Where a shell that stays open is; `''`: in the session's folder. */
   private folder: string | undefined = ''
   private readonly place: Place
@@ -61,14 +61,22 @@ export class ShellBook {
     const cwd = call.cwd !== undefined ? this.place.name(call.cwd) : (here ?? (call.keepsFolder ? this.folder : ''))
     const { command } = call
     if (command.length > MAX_REMEMBERED_LENGTH) return this.readScript(command, cwd)
-    const key = `${this.place.folder ?? ''}\n${cwd ?? '?'}\n${command}`
-    const known = this.remembered.get(key)
+    // Named relative to a folder that is known by now: what was read before that is read again.
+    if (this.rememberedFor !== this.place.folder) this.remembered.clear()
+    this.rememberedFor = this.place.folder
+    let scripts = this.remembered.get(cwd)
+    const known = scripts?.get(command)
     if (known) return known
     const script = this.readScript(command, cwd)
-    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear()
-    this.remembered.set(key, script)
+    if (!scripts || scripts.size >= MAX_REMEMBERED) {
+      if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear()
+      scripts = new Map<string, Script>()
+      this.remembered.set(cwd, scripts)
+    }
+    scripts.set(command, script)
     return script
   }
+  private rememberedFor: string | undefined
 
   private readScript(command: string, cwd: string | undefined): Script {
     const { steps, cwd: after } = readScript(command, cwd)

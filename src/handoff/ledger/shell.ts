@@ -251,6 +251,8 @@ class Parser {
   }
 
   private redirect(): Redirect | undefined {
+    const first = this.text.charCodeAt(this.at)
+    if (!(first < 128) || KIND[first] !== STARTS_REDIRECT) return undefined
     REDIRECT.lastIndex = this.at
     const match = REDIRECT.exec(this.text)
     if (!match?.[1]) return undefined
@@ -296,11 +298,15 @@ class Parser {
 
   /** The raw word that comes next, for keywords; nothing is consumed. */
   private peekWord(): string {
+    if (this.peekedAt === this.at) return this.peeked
     const char = this.text[this.at] ?? ''
-    if (char === '(' || char === ')') return char
     KEYWORD.lastIndex = this.at
-    return KEYWORD.exec(this.text)?.[0] ?? ''
+    this.peekedAt = this.at
+    this.peeked = char === '(' || char === ')' ? char : (KEYWORD.exec(this.text)?.[0] ?? '')
+    return this.peeked
   }
+  private peekedAt = -1
+  private peeked = ''
 
   /** Blanks, comments, escaped line ends, and with `lines` also line ends, behind which here-documents stand. */
   private skipBlank(lines: boolean): void {
@@ -354,11 +360,11 @@ class Parser {
     const start = this.at
     const text = this.text
     while (this.at < text.length) {
-      PLAIN.lastIndex = this.at
-      const plain = PLAIN.exec(text)?.[0]
-      if (plain) {
-        literal += plain
-        this.at += plain.length
+      let end = this.at
+      while (end < text.length && isPlain(text.charCodeAt(end))) end += 1
+      if (end > this.at) {
+        literal += text.slice(this.at, end)
+        this.at = end
         continue
       }
       const char = text[this.at]
@@ -496,9 +502,20 @@ const HEREDOC = /<<-?\s*(['"]?)([\w.-]+)\1[^\n]*\n/y
 const ASSIGN = /([A-Za-z_]\w*)(?:\[[^\]\n]*\])?\+?=/y
 const REDIRECT = /(?:\d+|\{\w+\})?(<<<|<<-?|&>>|&>|>>|>&|>\||<&|<>|<|>)/y
 const KEYWORD = /[^\s;&|()<>"'$`\\]+/y
-const PLAIN = /[^\s;&|()<>"'$`\\*?[\]{}]+|\]+/y
 const QUOTED = /[^"\\$`]+/y
 const NAME = /[A-Za-z_]\w*/y
+
+/** Letters of a word that mean themselves, and those that may begin a redirection. */
+const PLAIN = 1
+const STARTS_REDIRECT = 2
+const KIND = new Uint8Array(128).fill(PLAIN)
+for (const char of ' \t\n\r\v\f;|()"\'$`\\*?[}') KIND[char.charCodeAt(0)] = 0
+for (const char of '<>&{0123456789') KIND[char.charCodeAt(0)] = STARTS_REDIRECT
+
+function isPlain(code: number): boolean {
+  // Digits are plain inside a word; wide blanks are not worth a thought.
+  return code > 127 || KIND[code] === PLAIN || (code >= 48 && code <= 57)
+}
 
 function closingQuote(text: string, from: number, quote = "'"): number {
   for (let at = from; at < text.length; at += 1) {

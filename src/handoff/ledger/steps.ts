@@ -140,7 +140,15 @@ class Walk {
       this.loose(node.redirects, standing)
       return
     }
-    const words = unwrap(node.words.flatMap((word) => this.expand(word)))
+    const all: Arg[] = []
+    for (const word of node.words) {
+      const [only] = word.parts
+      // Nearly all words are just text.
+      if (word.parts.length === 1 && !word.opaque && !word.glob && typeof only === 'string')
+        all.push({ text: only, glob: false })
+      else all.push(...this.expand(word))
+    }
+    const words = unwrap(all)
     const program = words[0]?.text
     const args = words.slice(1)
     const base = program === undefined ? '' : program.slice(program.lastIndexOf('/') + 1)

@@ -243,6 +243,18 @@ describe('what still runs', () => {
     expect(session.ledger().inFlight).toEqual([])
   })
 
+  it('[H13] a change that was cut off may have taken place, and says so', () => {
+    const session = new Session()
+    session.user('go')
+    session.tool('Read', { file_path: 'a.ts' }, 'x')
+    session.call('Edit', { file_path: 'a.ts', old_string: 'x', new_string: 'y' })
+    expect(session.ledger().files).toMatchObject([{ path: 'a.ts', state: 'read' }])
+    session.user('[Request interrupted by user]')
+    const facts = session.ledger()
+    expect(facts.files).toMatchObject([{ path: 'a.ts', action: 'edited', uncertain: true, reads: 1, lastId: 4 }])
+    expect(facts.counts.filesChanged).toBe(0)
+  })
+
   it('[H13] subagents, done, failed and running', () => {
     const session = new Session()
     session.tool('Task', { description: 'Find', prompt: 'p', subagent_type: 'Explore' }, [
