@@ -1,4 +1,5 @@
 export * from './errors.ts'
+export * from './handoff/index.ts'
 export * from './store/index.ts'
 export * from './tape/index.ts'
 export * from './task/index.ts'

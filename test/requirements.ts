@@ -32,11 +32,29 @@ const tape: Record<string, string> = {
 }
 
 const agent: Record<string, string> = {
+  H1: '/handoff is taken before the prompt reaches the model',
+  H12: 'automatic handoff: threshold, cooldown, never twice for the same growth',
   T19: 'comma commands',
   T20: 'the tape.handoff tool',
   T21: 'the loop records each step before the next',
   T22: 'context contract and automatic handoff',
   T23: 'recovery after a crash',
+}
+
+const handoff: Record<string, string> = {
+  H2: 'fewer than two messages, or a response that streams: a clear refusal',
+  H3: 'the prompt asks for the fixed sections and the focus, and is never expanded',
+  H4: 'generation shows progress and can be cancelled',
+  H5: 'the document is the text of that very generation',
+  H6: 'outcomes and their texts; the old session stays as it was',
+  H7: 'the order of a session handoff, and what a crash leaves',
+  H8: 'the document is the only history of the new session',
+  H9: 'queued messages and todos come along',
+  H10: 'structure is checked per profile, repaired once, then filled and marked',
+  H11: 'a context larger than the window is condensed in parts; a compacted one stays compacted',
+  H13: 'the facts are complete, referenced, and within the budget',
+  H14: 'secrets are redacted, fences hold, the words of the user bind',
+  H15: 'documents are saved, listed, shown, compared and edited',
 }
 
 const relay: Record<string, string> = { T24: 'context_handoff messages between agents' }
@@ -62,6 +80,7 @@ function area(texts: Record<string, string>, delivered: boolean): Requirement[] 
 
 export const requirements: readonly Requirement[] = [
   ...area(tape, true),
+  ...area(handoff, true),
   ...area(agent, false),
   ...area(relay, false),
   ...area(task, true),

@@ -1,6 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { expect, onTestFinished, test } from 'vitest'
 import { handoffSession, resumeHandoff } from '../../src/handoff/session.ts'
+import { writeHandoff } from '../../src/handoff/same-tape.ts'
 import type { Store } from '../../src/store/index.ts'
 import { openTape, readEdges, Tape } from '../../src/tape/index.ts'
 import { closedGate, fail, type Reply, say, startModelServer } from '../support/model-server/index.ts'
@@ -86,6 +87,16 @@ test('a handoff starts a new session whose only history is the document, and clo
     { text: 'Write the parser', status: 'in_progress' },
     { text: 'Write tests', status: 'pending' },
   ])
+})
+
+test('a handoff on the same tape starts the context with its document [H8]', async () => {
+  const tape = await session()
+  const { anchor, document } = await writeHandoff(tape, { goal: 'finish the parser', budget: 500 })
+  expect(anchor).toMatchObject({ kind: 'anchor', payload: { name: 'handoff', state: { goal: 'finish the parser' } } })
+  const { messages } = await tape.context()
+  expect(messages).toHaveLength(2)
+  expect(String(messages[0]!.content)).toContain(`main#${document.id}`)
+  expect(String(messages[1]!.content)).toContain('Never touch the public API')
 })
 
 test('with fewer than two messages there is nothing to hand off [H2]', async () => {
