@@ -36,7 +36,7 @@ const BINDING = cue(
   /(?<!\p{L})не\s+\p{L}+(?:й|йте|ть)(?!\p{L})|不要|不能|不得|不许|不准|禁止|请勿|切勿|勿|别(?!的|人|处)|必须|只能|只用|务必|一定要|始终|总是|避免|不可|ないで|必ず|だけ|してはいけ|しては(?:なら|ダメ)|のみ|常に|지\s*마|금지|반드시|항상|만\s*사용|하면\s*안|لا\s|يجب|فقط|دائما|أبدا|मत|हमेशा|केवल|कभी नहीं|อย่า|ห้าม|đừng|không được|luôn|chỉ/u,
 )
 /** French puts the verb between, Spanish, Portuguese, Italian and Polish put it behind. */
-const BINDING_SHAPES = /(?:^|\s)(?:ne\s+|n')\p{L}+\s+(?:pas|jamais|rien)(?!\p{L})|^\s*(?:no|não|non|nie)\s+\p{L}+/iu
+const BINDING_SHAPES = /(?:^|\s)(?:ne\s+|n')\p{L}+\s+(?:pas|jamais|rien)(?!\p{L})|^\s*(?:no|não|non|nie)\s+\p{L}+/u
 const NEGATIVE = cue(
   "never|don't|dont|do not|must not|mustn't|no|not|without|avoid|stop|nicht|kein|keine|keinen|nie|niemals|ohne|jamais|sans|pas|nunca|jamás|sin|não|sem|non|mai|senza|niet|geen|nooit|zonder|nigdy|asla|не|нельзя|никогда|без",
   /不|别|勿|禁止|ないで|なく|지\s*마|금지|말고|đừng/u,
@@ -153,7 +153,7 @@ function readSentence(text: string): Sentence {
   return {
     text,
     stems: stems(text),
-    binding: !asks && (has(BINDING) || BINDING_SHAPES.test(text)),
+    binding: !asks && (has(BINDING) || BINDING_SHAPES.test(text.toLowerCase())),
     negative: has(NEGATIVE),
     allows: has(ALLOWING),
     allowsNow: has(ALLOWING_NOW),

@@ -6,12 +6,12 @@ import type { Instruction, Quote } from './facts.ts'
 
 /** `use a instead of b`, `statt b`, `而不是 b`, `b ではなく`: what the rejected thing stands behind or in front of. */
 const REJECTED_AFTER =
-  /(?:instead of|rather than|in place of|no longer(?: use)?|, not|don't use|do not use|forget(?: about)?|statt(?:dessen)?|anstatt|nicht mehr|au lieu (?:de |d')|plutôt que|en vez de|en lugar de|em vez de|ao invés de|invece (?:di|che)|al posto (?:di|del)|in plaats van|zamiast|вместо|замість|而不是|不要用?|不用|不再用|thay vì)\s*["'`«“]?([\p{L}\p{N}_./@-]{2,})/giu
-const REJECTED_BEFORE = /([\p{L}\p{N}_./@-]{2,})["'`»”]?\s*(?:ではなく|じゃなくて|の代わりに|대신|말고|yerine)/giu
+  /(?:instead of|rather than|in place of|no longer(?: use)?|, not|don't use|do not use|forget(?: about)?|statt(?:dessen)?|anstatt|nicht mehr|au lieu (?:de |d')|plutôt que|en vez de|en lugar de|em vez de|ao invés de|invece (?:di|che)|al posto (?:di|del)|in plaats van|zamiast|вместо|замість|而不是|不要用?|不用|不再用|thay vì)\s*["'`«“]?([\p{L}\p{N}_./@-]{2,})/gu
+const REJECTED_BEFORE = /([\p{L}\p{N}_./@-]{2,})["'`»”]?\s*(?:ではなく|じゃなくて|の代わりに|대신|말고|yerine)/gu
 
 /** Takes back what the user said right before. */
 const WHOLE_BACK =
-  /^\W*(?:(?:no|actually|sorry|wait)\W+)*(?:never ?mind(?: that)?|scrap (?:that|it)|forget (?:that|it|what i (?:just )?said)|ignore (?:that|my (?:last|previous) (?:message|instruction|request))|disregard (?:that|my (?:last|previous) \w+)|vergiss (?:es|das)|ignoriere (?:das|meine letzte)|oubliez? (?:ça|cela)|olvídalo|olvida (?:eso|lo)|esquece (?:isso)?|lascia (?:stare|perdere)|vergeet (?:het|dat)|забудь(?:те)?(?: об этом| это)?|算了|当我没说|忘れて|忘れてください|잊어(?:버려)?|boş ver)/iu
+  /^\W*(?:(?:no|actually|sorry|wait)\W+)*(?:never ?mind(?: that)?|scrap (?:that|it)|forget (?:that|it|what i (?:just )?said)|ignore (?:that|my (?:last|previous) (?:message|instruction|request))|disregard (?:that|my (?:last|previous) \w+)|vergiss (?:es|das)|ignoriere (?:das|meine letzte)|oubliez? (?:ça|cela)|olvídalo|olvida (?:eso|lo)|esquece (?:isso)?|lascia (?:stare|perdere)|vergeet (?:het|dat)|забудь(?:те)?(?: об этом| это)?|算了|当我没说|忘れて|忘れてください|잊어(?:버려)?|boş ver)/u
 
 interface Kept {
   fact: Instruction
@@ -43,7 +43,8 @@ export class InstructionBook {
     const kept: Kept = { text, fact: { ...quote, kind: 'instruct', ...(answers !== undefined && { answers }) } }
     const cues = cuesOf(text)
     // Most messages bind nothing and take nothing back: those are not even taken apart.
-    if (cues.takesBack || cues.allows || cues.negative || WHOLE_BACK.test(text)) this.supersede(kept, quote.id)
+    if (cues.takesBack || cues.allows || cues.negative || WHOLE_BACK.test(text.toLowerCase()))
+      this.supersede(kept, quote.id)
     kept.fact = { ...kept.fact, kind: classify(kept, cues) }
     for (const stem of stems(text)) {
       const holders = this.index.get(stem)
@@ -68,7 +69,7 @@ export class InstructionBook {
   private supersede(message: Kept, by: number): void {
     const { text } = message
     const later = sentencesOf(message)
-    if (WHOLE_BACK.test(text)) {
+    if (WHOLE_BACK.test(text.toLowerCase())) {
       const previous = this.all.at(-1)
       if (previous) previous.fact = { supersededBy: by, ...previous.fact }
     }
@@ -109,10 +110,10 @@ export class InstructionBook {
   }
 }
 
-function rejectedIn(text: string): string[] {
-  const before = /ではなく|じゃなくて|の代わりに|대신|말고|yerine/i.test(text)
-    ? [...text.matchAll(REJECTED_BEFORE)]
-    : []
+function rejectedIn(given: string): string[] {
+  // Ignoring case in all scripts is slow; lower case is not.
+  const text = given.toLowerCase()
+  const before = /ではなく|じゃなくて|の代わりに|대신|말고|yerine/.test(text) ? [...text.matchAll(REJECTED_BEFORE)] : []
   return [...text.matchAll(REJECTED_AFTER), ...before].flatMap(([, word = '']) => stems(word))
 }
 
@@ -132,13 +133,13 @@ function overrides(later: Sentence, earlier: Sentence, takesBack: boolean): bool
 
 function classify(message: Kept, cues: Cues): Instruction['kind'] {
   const opening = message.text.slice(0, 160)
-  if (OPENING.test(opening) || (cues.takesBack && cuesOf(opening).takesBack)) return 'correction'
+  if (OPENING.test(opening.toLowerCase()) || (cues.takesBack && cuesOf(opening).takesBack)) return 'correction'
   return cues.mayBind && sentencesOf(message).some(({ binding }) => binding) ? 'constraint' : 'instruct'
 }
 
 // In Spanish and Italian, `no` before a verb forbids; only set apart does it contradict.
 const OPENING =
-  /^\W*(?:(?:no|non|não|nie|не)(?:\s*[,.!:;—-]|\s*$|\s+(?:the|that|this|it|i|we|you|use|not|just|wait|please)\b)|(?:nope|stop|wait|hold on|undo|revert|cancel that|nein|halt|nee|нет|стоп|ні|hayır|不|不是|いいえ|いや|아니요?|لا|नहीं)(?:[\s,.!。，、:—-]|$))/iu
+  /^\W*(?:(?:no|non|não|nie|не)(?:\s*[,.!:;—-]|\s*$|\s+(?:the|that|this|it|i|we|you|use|not|just|wait|please)\b)|(?:nope|stop|wait|hold on|undo|revert|cancel that|nein|halt|nee|нет|стоп|ні|hayır|不|不是|いいえ|いや|아니요?|لا|नहीं)(?:[\s,.!。，、:—-]|$))/u
 
 /** `/model`: typed for the agent's program, not for the agent. */
 function isBareCommand(text: string): boolean {
