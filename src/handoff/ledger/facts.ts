@@ -37,7 +37,7 @@ export interface Ledger {
   readonly git: GitFact | undefined
 }
 
-export interface Counts {
+interface Counts {
   readonly entries: number
   readonly userMessages: number
   readonly assistantMessages: number

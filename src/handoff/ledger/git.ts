@@ -30,7 +30,7 @@ export async function reconcileWithGit(ledger: Ledger, options: GitOptions = {})
 }
 
 /** Undefined: there is nothing that git could say. */
-export async function readGit(cwd: string, ledger: Ledger, options: GitOptions = {}): Promise<GitState | undefined> {
+async function readGit(cwd: string, ledger: Ledger, options: GitOptions = {}): Promise<GitState | undefined> {
   const deadline = AbortSignal.timeout(options.timeoutMs ?? 10_000)
   const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
   const scratch = await mkdtemp(join(tmpdir(), 'baton-index-'))

@@ -36,13 +36,13 @@ export type Node =
   /** if, while, until, case: whether and how often the parts run cannot be told. */
   | { readonly kind: 'maybe'; readonly body: List; redirects: Redirect[] }
 
-export interface Assign {
+interface Assign {
   readonly name: string
   readonly value: Word
 }
 
 /** `next` is the operator behind an item. */
-export interface Item {
+interface Item {
   readonly node: Node
   readonly next: '&&' | '||' | ';' | '&'
 }
