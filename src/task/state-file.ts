@@ -130,29 +130,6 @@ export class StateFiles {
   }
 }
 
-/** One field a line, and one item of a list a line. */
 export function renderState(state: TaskState): string {
-  const fields = Object.entries(state)
-    .filter(([, value]) => value !== undefined)
-    .map(([field, value]) => `  ${JSON.stringify(field)}: ${renderValue(value)}`)
-  return `{\n${fields.join(',\n')}\n}\n`
-}
-
-function renderValue(value: unknown): string {
-  if (Array.isArray(value) && value.length > 0) return `[\n${value.map(renderItem).join(',\n')}\n  ]`
-  return JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')
-}
-
-/** Items never change once they are part of a state, so their lines are kept. */
-const lines = new WeakMap<object, string>()
-
-function renderItem(item: unknown): string {
-  if (typeof item !== 'object' || item === null) return `    ${JSON.stringify(item)}`
-  let line = lines.get(item)
-  if (line === undefined) {
-    // No text of JSON holds a line break, so these are the ones between its parts.
-    line = `    ${JSON.stringify(item, null, 1).replaceAll(/\n */g, ' ')}`
-    lines.set(item, line)
-  }
-  return line
+  return `${JSON.stringify(state, null, 2)}\n`
 }

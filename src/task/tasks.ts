@@ -190,8 +190,9 @@ export class Tasks {
   /** Takes a task over: its state, checked, and what is no longer as it was handed over. */
   async receive(from: string | Pick<HandoffCommand, 'task_id'>): Promise<Received> {
     const task = typeof from === 'string' ? from : from.task_id
-    const state = checked(stateSchema, (await this.#head(task)).state, `The state of ${task}`)
-    const problem = await this.#files.ensure(state)
+    const head = await this.#head(task)
+    const state = checked(stateSchema, head.state, `The state of ${task}`)
+    const problem = await this.#files.ensure(head.state)
     return {
       state,
       summary: await this.summary(state),
