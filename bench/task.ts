@@ -4,9 +4,11 @@
 // What counts are the ratios within one run; the absolute figures belong to the machine.
 
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { BatonError } from '../src/errors.ts'
 import { openFileStore } from '../src/store/index.ts'
@@ -17,7 +19,9 @@ const quick = args.includes('--quick')
 const handoffs = quick ? 50 : 400
 const writers = 8
 const each = quick ? 20 : 200
+const kills = quick ? 5 : 60
 const task = 'TASK-001'
+const script = fileURLToPath(import.meta.url)
 
 if (args[0] === '--writer') await write(args[1]!, args[2]!, Number(args[3]))
 else await main()
@@ -41,6 +45,7 @@ async function main(): Promise<void> {
   bar('handoff() with 10,000 artifacts beside 10, median', large.median / small.median, 3)
   bar('handoff() with 10,000 artifacts beside 10, mean', large.mean / small.mean, 3)
   await contend(path.join(folder, 'contention'))
+  await kill(path.join(folder, 'kill'))
 }
 
 async function measure(folder: string, artifacts: number) {
@@ -87,11 +92,10 @@ async function contend(folder: string): Promise<void> {
   const tasks = await open(folder)
   await tasks.create({ task_id: task, task_title: 'Implement user login' })
   const start = performance.now()
-  const script = fileURLToPath(import.meta.url)
   const codes = await Promise.all(
     Array.from({ length: writers }, (_, n) => {
       const child = spawn(process.execPath, [script, '--writer', folder, `agent-${n}`, String(each)], {
-        stdio: 'inherit',
+        stdio: ['ignore', 'ignore', 'inherit'],
       })
       return new Promise((resolve) => child.once('close', resolve))
     }),
@@ -110,6 +114,38 @@ async function contend(folder: string): Promise<void> {
   bar('handoffs lost', writers * each - made + (isWhole ? 0 : 1), 0)
 }
 
+/** Writers are killed in the middle of their work, and the state file with them, again and again. */
+async function kill(folder: string): Promise<void> {
+  fs.mkdirSync(folder, { recursive: true })
+  const tasks = await open(folder)
+  await tasks.create({ task_id: task, task_title: 'Implement user login' })
+  const promised: string[] = []
+  for (let round = 0; round < kills; round++) {
+    const enough = 1 + (round % 17)
+    let seen = 0
+    const crowd = Array.from({ length: 4 }, (_, n) => {
+      const args = [script, '--writer', folder, `agent-${round}-${n}`, '1000']
+      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+      createInterface(child.stdout).on('line', (line) => {
+        promised.push(line)
+        if (++seen === enough) for (const each of crowd) each.kill('SIGKILL')
+      })
+      return child
+    })
+    await Promise.all(crowd.map((child) => once(child, 'close')))
+    if (round % 3 === 0) fs.rmSync(tasks.stateFile(task), { force: true })
+    if (round % 3 === 1) fs.writeFileSync(tasks.stateFile(task), '{"version":')
+  }
+  const state = await tasks.get(task)
+  const made = new Set(state.decisions_made.map(({ decision }) => decision))
+  const file = JSON.parse(fs.readFileSync(tasks.stateFile(task), 'utf8')) as { version: number }
+  await tasks.close()
+  const lost = promised.filter((line) => /^agent-\d+-\d step \d+$/.test(line) && !made.has(line)).length
+  console.log(`\n${kills} rounds of kill -9: ${promised.length} handoffs promised, version ${state.version}`)
+  const odd = Math.abs(made.size + 1 - state.version) + Math.abs(file.version - state.version)
+  bar('promised handoffs lost, or versions amiss', lost + odd, 0)
+}
+
 async function write(folder: string, agent: string, count: number): Promise<void> {
   const tasks = await open(folder)
   for (let i = 0; i < count;) {
@@ -121,6 +157,7 @@ async function write(folder: string, agent: string, count: number): Promise<void
         phase: 'planning',
         decisions: [{ decision: `${agent} step ${i}`, rationale: 'It is the next one' }],
       })
+      process.stdout.write(`${agent} step ${i}\n`)
       i++
     } catch (error) {
       if (!BatonError.is(error) || error.code !== 'conflict') throw error

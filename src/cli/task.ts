@@ -167,13 +167,21 @@ export async function show(options: Globals & { full?: boolean; version?: number
 }
 
 export async function approve(options: Globals & { by?: string; note?: string }, id: string): Promise<void> {
-  const by = options.by ?? os.userInfo().username
+  const by = options.by ?? userName()
   await withTasks(options, async (tasks, out) => {
     const approval = await tasks.approve(id, { by, ...(options.note === undefined ? {} : { note: options.note }) })
     if (out.json) return out.data({ task_id: id, ...approval })
     out.line(`${by} approved version ${approval.version} of ${id}:`)
     for (const issue of approval.issues) out.line(`  ${brief(issue, 200)}`)
   })
+}
+
+function userName(): string {
+  try {
+    return os.userInfo().username
+  } catch {
+    throw new InvalidError('Your user has no name on this system', { hint: 'Give yours with --by.' })
+  }
 }
 
 export async function history(options: Globals, id: string): Promise<void> {

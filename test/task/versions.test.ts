@@ -1,8 +1,11 @@
+import path from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { openFileStore, type Range } from '../../src/store/index.ts'
+import { Tasks } from '../../src/task/index.ts'
 import { apply, deltaBetween } from '../../src/task/delta.ts'
 import type { TaskState } from '../../src/task/schema.ts'
-import { login, project } from './project.ts'
+import { handoff, login, project } from './project.ts'
 
 const now = '2026-01-09T10:00:00.000Z'
 const artifact = fc.record({
@@ -78,4 +81,31 @@ test('every version reads back as it was saved, here and elsewhere [S10, S12]', 
     }),
     { numRuns: 25 },
   )
+})
+
+test('loading a task reads its last full state and what follows, not its whole tape [S12]', async () => {
+  const { tasks, folder } = await project()
+  await tasks.create(login)
+  for (let i = 0; i < 200; i++)
+    await tasks.handoff(handoff({ decisions: [{ decision: `Step ${i}`, rationale: 'Next' }] }))
+  const store = await openFileStore(path.join(folder, '.baton'))
+  onTestFinished(() => store.close())
+  let entries = 0
+  const counting = new Proxy(store, {
+    get(target, name) {
+      if (name !== 'read') {
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      }
+      return async function* (tape: string, range?: Range) {
+        for await (const entry of store.read(tape, range)) {
+          entries++
+          yield entry
+        }
+      }
+    },
+  })
+  const other = new Tasks({ store: counting, project: folder, stateFolder: path.join(folder, '.baton', 'state') })
+  expect((await other.get('TASK-001')).version).toBe(201)
+  expect(entries).toBeLessThan(60)
 })
