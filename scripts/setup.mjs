@@ -5,7 +5,7 @@
 //   setup.mjs --no-build  packages only
 //   setup.mjs --tests     packages, build, and the programs that the tests drive
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { buildFingerprint, clearStamp, installFingerprint, readStamp, root, writeStamp } from './stamps.mjs'
 
@@ -15,6 +15,7 @@ const TEST_PACKAGES = { tmux: 'tmux' }
 const flags = new Set(process.argv.slice(2))
 installPackages()
 if (flags.has('--tests')) installPrograms()
+if (flags.has('--tests')) installAgents()
 if (!flags.has('--no-build')) build()
 
 function installPackages() {
@@ -26,6 +27,20 @@ function installPackages() {
     : ['npm']
   run([...npm, 'install', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
   writeStamp('install', installFingerprint())
+}
+
+/** The real agents that tests drive: apart from the product's packages, by a lock of their own. */
+function installAgents() {
+  const [from, to] = [join(root, 'test/agents'), join(root, 'node_modules/.agents')]
+  const lock = readFileSync(join(from, 'package-lock.json'), 'utf8')
+  const installed = join(to, 'node_modules/.package-lock.json')
+  const stamp = join(to, '.installed')
+  if (existsSync(installed) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
+  say('installing the agents that the tests drive (npm ci, 1.2 GB, a minute)')
+  mkdirSync(to, { recursive: true })
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(from, name), join(to, name))
+  run(['npm', 'ci', '--prefix', to, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
+  writeFileSync(stamp, lock)
 }
 
 function build() {

@@ -23,7 +23,7 @@ export function* sessionEntries(file: SessionFile, { since, onFact }: EntriesOpt
       for (const fact of facts) {
         onFact?.(fact)
         const first = scribe.next
-        for (const [i, draft] of scribe.drafts(fact).entries()) {
+        for (const [i, draft] of [...scribe.drafts(fact)].entries()) {
           date = draft.date ?? date
           if (
             since === undefined ||

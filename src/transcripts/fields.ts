@@ -24,11 +24,18 @@ export function number(value: unknown): number | undefined {
 
 /** An ISO date of a string or of milliseconds; undefined for what is neither. */
 export function date(value: unknown): string | undefined {
-  if (typeof value === 'string') return isoDate.test(value) && !Number.isNaN(Date.parse(value)) ? value : undefined
+  if (typeof value === 'string') {
+    // A line's date is asked for several times in a row.
+    if (value === lastDate) return value
+    if (!isoDate.test(value) || Number.isNaN(Date.parse(value))) return undefined
+    lastDate = value
+    return value
+  }
   if (typeof value !== 'number' || !Number.isFinite(value) || Math.abs(value) > 8.64e15) return undefined
   return new Date(value).toISOString()
 }
 
+let lastDate: string | undefined
 const isoDate = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/
 
 /** Leaves out what is undefined. */

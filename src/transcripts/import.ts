@@ -7,10 +7,11 @@ import { isReserved, recordEdge } from '../tape/index.ts'
 import { edgeTo } from '../tape/lineage.ts'
 import type { AgentName, SessionFile } from './agent.ts'
 import { agentNamed } from './agents.ts'
-import type { LineDamage } from './fact.ts'
+import type { Fact, LineDamage } from './fact.ts'
+import { given } from './fields.ts'
 import { type Cursor, isSame, Reading, type Step } from './reading.ts'
 import { placeOf, rewind } from './rewind.ts'
-import { event, opening, openingAnchor, Scribe } from './scribe.ts'
+import { event, opening, openingAnchor, Scribe, type Standing } from './scribe.ts'
 import { lightBytes, slim } from './slim.ts'
 
 export interface ImportOptions {
@@ -42,6 +43,7 @@ export interface Mark {
   readonly session: string
   readonly path: string
   readonly cursor?: Cursor
+  readonly standing?: Standing
   /** Sessions that this tape followed before, each left for the next by `/clear`. */
   readonly moved?: readonly string[]
 }
@@ -113,8 +115,10 @@ async function create(job: Job): Promise<void> {
 
 async function* firstBatches(job: Job, reading: Reading): AsyncGenerator<Draft[]> {
   const { agent, id: session } = job.file
-  const first = opening({ owner: 'human', agent, session }, undefined)
-  const scribe = new Scribe(1)
+  const date = firstDate(job.file)
+  const first = opening({ owner: 'human', agent, session }, date)
+  const scribe = new Scribe(1, given({ date }))
+  const needsTape = (fact: Fact) => scribe.needsTape(fact)
   const batch = new Batch(scribe)
   batch.add([{ ...first, meta: { key: openingAnchor } }])
   scribe.learn(batch.drafts)
@@ -122,13 +126,17 @@ async function* firstBatches(job: Job, reading: Reading): AsyncGenerator<Draft[]
   yield batch.take(markDraft({ agent, session, path: job.file.path }))
   for (const step of reading.steps()) {
     // What was gathered since the last mark is read again from there, with the tape at hand.
-    if (step.facts.some((fact) => scribe.needsTape(fact))) return
-    for (const fact of step.facts) batch.add(await light(job, scribe.drafts(fact), step.bytes), step.bytes)
+    if (step.facts.some(needsTape)) return
+    for (const fact of step.facts) {
+      const drafts = scribe.drafts(fact)
+      // Waiting for each would take longer than what is waited for.
+      batch.add(step.bytes < lightBytes ? drafts : await light(job, drafts), step.bytes)
+    }
     note(job, step)
     while (batch.isOver) yield batch.part()
-    if (batch.isFull) yield batch.take(mark(job, reading))
+    if (batch.isFull) yield batch.take(mark(job, reading, scribe))
   }
-  yield batch.take(mark(job, reading))
+  yield batch.take(mark(job, reading, scribe))
 }
 
 /** Appends what is new behind the mark. True if the transcript is another one than it was. */
@@ -141,7 +149,7 @@ async function goOn(job: Job): Promise<boolean> {
   const cursor = before?.cursor
   const replaced = cursor !== undefined && !isSame(agent, file, cursor)
   const lastId = (await store.info(tape))?.lastId ?? 0
-  const scribe = new Scribe(lastId + 1)
+  const scribe = new Scribe(lastId + 1, before?.standing)
   const batch = new Batch(scribe)
   if (replaced) {
     batch.add([event('transcript/replaced', { path: file.path }, undefined), opening({ owner: 'human' }, undefined)])
@@ -167,16 +175,17 @@ async function goOn(job: Job): Promise<boolean> {
           batch.add(drafts)
         } else {
           if (scribe.needsTape(fact)) scribe.remember(fact.keptFrom!, await placeOf(look, fact.keptFrom!))
-          batch.add(await light(job, scribe.drafts(fact), step.bytes), step.bytes)
+          const drafts = scribe.drafts(fact)
+          batch.add(step.bytes < lightBytes ? drafts : await light(job, drafts), step.bytes)
         }
       }
       isNew ||= batch.drafts.length > 0
       note(job, step)
       while (batch.isOver) seen = await append(batch.part(), seen)
-      if (batch.isFull) seen = await append(batch.take(mark(job, reading, moved)), seen)
+      if (batch.isFull) seen = await append(batch.take(mark(job, reading, scribe, moved)), seen)
     }
     // A mark alone is worth an entry only if something was read that is not to be read again.
-    const end = mark(job, reading, moved)
+    const end = mark(job, reading, scribe, moved)
     if (isNew || moreWasRead(cursor, reading.cursor)) await append(batch.take(end), seen)
     return replaced
   } finally {
@@ -202,13 +211,30 @@ function refuse({ tape, file }: Job, mark: Mark | undefined): Refusal {
   })
 }
 
-function mark({ file }: Job, reading: Reading, moved?: readonly string[]): Draft {
+function mark({ file }: Job, { cursor }: Reading, { standing }: Scribe, moved?: readonly string[]): Draft {
   const { agent, id: session, path } = file
-  return markDraft({ agent, session, path, cursor: reading.cursor, ...(moved === undefined ? {} : { moved }) })
+  return markDraft({ agent, session, path, cursor, standing, ...given({ moved }) })
 }
 
-async function light(job: Job, drafts: Draft[], bytes: number): Promise<Draft[]> {
-  if (bytes < lightBytes) return drafts
+/** When the session began, as far as its first lines tell. */
+function firstDate(file: SessionFile): string | undefined {
+  const reading = new Reading(agentNamed(file.agent), file)
+  let looked = 0
+  try {
+    for (const { facts } of reading.steps()) {
+      for (const fact of facts) {
+        const date = fact.type === 'said' ? fact.draft.date : 'date' in fact ? fact.date : undefined
+        if (date !== undefined) return date
+      }
+      if (++looked === 50) return undefined
+    }
+    return undefined
+  } finally {
+    reading.close()
+  }
+}
+
+async function light(job: Job, drafts: readonly Draft[]): Promise<Draft[]> {
   return Promise.all(drafts.map((draft) => slim(job.store, draft)))
 }
 

@@ -46,7 +46,7 @@ export function meterOf(agent: AgentName, tally: Tally, models: Models): Meter {
     ...(window === undefined
       ? {}
       : { window, windowSource: own !== undefined ? 'user' : tally.window === undefined ? 'table' : 'agent' }),
-    ...(tokens === undefined || window === undefined ? {} : { percent: (100 * tokens) / window }),
+    ...(tokens === undefined || window === undefined ? {} : { percent: (tokens / window) * 100 }),
     ...(context?.date === undefined ? {} : { at: context.date }),
     ...(growth === undefined ? {} : { growth }),
     ...(growth === undefined || growth <= 0 || tokens === undefined || window === undefined

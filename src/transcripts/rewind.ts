@@ -15,7 +15,7 @@ export interface Look {
   readonly next: number
 }
 
-type Placed = Pick<Entry, 'id' | 'kind' | 'payload' | 'meta'> & { date?: string }
+type Placed = Pick<Entry, 'id' | 'kind' | 'payload' | 'meta'> & { date?: string; source?: unknown }
 
 export async function rewind(look: Look, fact: Rewound): Promise<Draft[]> {
   const { to, before, date } = fact
@@ -46,16 +46,15 @@ async function lastKept(look: Look, { to, before }: Rewound): Promise<number | u
   const first = to === undefined ? undefined : await placeOf(look, to)
   if (first === undefined) return undefined
   // A line may have become several entries; only the first of them names it.
-  for await (const entry of entriesFrom(look, first + 1)) if (entry.meta.source !== undefined) return entry.id - 1
+  for await (const entry of entriesFrom(look, first + 1)) if (entry.source !== undefined) return entry.id - 1
   return look.next - 1
 }
 
 /** Where the newest entries of a line begin. */
 export async function placeOf(look: Look, source: string): Promise<number | undefined> {
-  const at = look.pending.findLastIndex((draft) => draft.meta?.source === source)
+  const at = look.pending.findLastIndex((draft) => draft.source === source)
   if (at >= 0) return firstPending(look) + at
-  for await (const entry of look.store.read(look.tape, { reverse: true }))
-    if (entry.meta.source === source) return entry.id
+  for await (const entry of look.store.read(look.tape, { reverse: true })) if (entry.source === source) return entry.id
   return undefined
 }
 
@@ -83,6 +82,7 @@ async function copies(look: Look, first: number, last: number): Promise<Draft[]>
       kind,
       payload: entry.payload,
       meta: { origin, ...meta },
+      ...(entry.source === undefined ? {} : { source: entry.source }),
       ...(entry.date === undefined ? {} : { date: entry.date }),
     })
   }
@@ -100,6 +100,6 @@ function firstPending(look: Look): number {
 }
 
 function placed(look: Look, i: number): Placed {
-  const { kind, payload, meta = {}, date } = look.pending[i]!
-  return { id: firstPending(look) + i, kind, payload, meta, ...(date === undefined ? {} : { date }) }
+  const { kind, payload, meta = {}, date, source } = look.pending[i]!
+  return { id: firstPending(look) + i, kind, payload, meta, source, ...(date === undefined ? {} : { date }) }
 }

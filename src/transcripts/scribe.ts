@@ -3,22 +3,34 @@
 
 import type { Draft } from '../store/index.ts'
 import { usageKey } from '../tape/step.ts'
-import type { About, Compacted, Fact, Rewound, Used } from './fact.ts'
+import { given } from './fields.ts'
+import type { About, Compacted, Fact, Rewound, Said, Used } from './fact.ts'
 
 /** Where a context begins that no summary opens: it says nothing to a model. */
 export const openingAnchor = 'session/start'
 
+/** What holds until something else is said. Plain JSON. */
+export interface Standing {
+  /** The newest date: lines without one were written then. */
+  readonly date?: string
+  readonly cwd?: string
+  readonly branch?: string
+}
+
 export class Scribe {
   #next: number
   /** Where the lines of the current context begin on the tape. */
-  #places: Map<string, number>
-  #cwd: string | undefined
-  #branch: string | undefined
+  readonly #places = new Map<string, number>()
+  #standing: Standing
 
   /** `next`: the id that the next entry will get. */
-  constructor(next: number, places: ReadonlyMap<string, number> = new Map()) {
+  constructor(next: number, standing: Standing = {}) {
     this.#next = next
-    this.#places = new Map(places)
+    this.#standing = standing
+  }
+
+  get standing(): Standing {
+    return this.#standing
   }
 
   get next(): number {
@@ -37,31 +49,50 @@ export class Scribe {
   }
 
   /** The entries of a fact, in order; none for what only a summary of the session needs. */
-  drafts(fact: Fact): Draft[] {
+  drafts(fact: Fact): readonly Draft[] {
+    if (fact.type === 'said') return [this.#said(fact)]
+    if (fact.type === 'turn' || fact.type === 'quotas' || fact.type === 'limited') return none
     const drafts = fact.type === 'about' ? this.#about(fact) : draftsOf(fact, (source) => this.#places.get(source))
     if (fact.type === 'cleared' || fact.type === 'compacted') this.#forget(fact)
-    const source = fact.type === 'said' || fact.type === 'compacted' ? fact.source : undefined
-    if (source !== undefined && drafts.length > 0 && !this.#places.has(source)) {
-      this.#places.set(source, this.#next)
-      drafts[0] = { ...drafts[0]!, meta: { ...drafts[0]!.meta, source } }
+    if (fact.type === 'compacted' && fact.source !== undefined) {
+      this.#places.set(fact.source, this.#next)
+      drafts[0]!.source = fact.source
     }
+    for (const draft of drafts) this.#dated(draft)
     this.#next += drafts.length
     return drafts
   }
 
+  #dated(draft: Draft): Draft {
+    const { date } = this.#standing
+    if (draft.date === undefined) {
+      if (date !== undefined) draft.date = date
+    } else if (draft.date !== date) this.#standing = { ...this.#standing, date: draft.date }
+    return draft
+  }
+
+  /** The first entry of a line says which it was. */
+  #said({ draft, source }: Said): Draft {
+    const id = this.#next++
+    this.#dated(draft)
+    if (source === undefined || this.#places.has(source)) return draft
+    this.#places.set(source, id)
+    draft.source = source
+    return draft
+  }
+
   /** Where the work is done, whenever that changes. */
-  #about({ cwd, branch }: About): Draft[] {
-    if ((cwd ?? this.#cwd) === this.#cwd && (branch ?? this.#branch) === this.#branch) return []
-    this.#cwd = cwd ?? this.#cwd
-    this.#branch = branch ?? this.#branch
-    const data = { cwd: this.#cwd, ...(this.#branch === undefined ? {} : { branch: this.#branch }) }
-    return [event('session', data, undefined)]
+  #about({ cwd = this.#standing.cwd, branch = this.#standing.branch }: About): Draft[] {
+    if (cwd === this.#standing.cwd && branch === this.#standing.branch) return []
+    const place = given({ cwd, branch })
+    this.#standing = { ...this.#standing, ...place }
+    return [event('session', place, undefined)]
   }
 
   /** Counts entries that somebody else made, and learns where the lines they came from now are. */
   learn(drafts: readonly Draft[]): void {
     for (const draft of drafts) {
-      const source = draft.meta?.source
+      const { source } = draft
       if (typeof source === 'string') this.#places.set(source, this.#next)
       this.#next++
     }
@@ -80,10 +111,10 @@ export class Scribe {
   }
 }
 
+const none: readonly Draft[] = []
+
 function draftsOf(fact: Fact, placeOf: (source: string) => number | undefined): Draft[] {
   switch (fact.type) {
-    case 'said':
-      return [fact.draft]
     case 'compacted':
       return compaction(fact, fact.keptFrom === undefined ? undefined : placeOf(fact.keptFrom))
     case 'cleared':

@@ -24,16 +24,56 @@ interface Memory {
   titled?: boolean
   /** The file of a subagent, whose every line is a sidechain: here it is the conversation. */
   subagent?: boolean
+  /** Lines at the head of a file that hang on lines which are still to come. */
+  held: Fields[]
 }
 
 export function claudeParser(stored?: Fields): Parser {
-  const memory: Memory = { tip: [], talked: false, calls: {}, ...(stored as Partial<Memory> | undefined) }
+  const memory: Memory = { tip: [], talked: false, calls: {}, held: [], ...(stored as Partial<Memory> | undefined) }
   return {
-    facts: (line) => [...about(line, memory), ...factsIn(line, memory)],
+    facts: (line) => (memory.talked && memory.held.length === 0 ? factsOf(line, memory) : inOrder(line, memory)),
     get memory() {
       return memory as unknown as Fields
     },
   }
+}
+
+function factsOf(line: Fields, memory: Memory): Fact[] {
+  const place = about(line, memory)
+  const facts = factsIn(line, memory)
+  return place.length === 0 ? facts : [...place, ...facts]
+}
+
+/** How many lines are waited for: the first prompt and what is noted with it. */
+const mostHeld = 50
+
+/**
+ * Claude Code makes a session's file while its first turn is under way, and the replies may be written before the prompt
+ * that they hang on. They are held until that is there, or until it is clear that it will not come.
+ */
+function inOrder(line: Fields, memory: Memory): Fact[] {
+  const { held } = memory
+  const parent = text(line.parentUuid)
+  const isReply = line.type === 'assistant' || isResult(line)
+  const known = parent === undefined || memory.tip.includes(parent)
+  const follows = held.some((each) => each.uuid === parent)
+  if (isReply && held.length < mostHeld && (follows || (!memory.talked && !known))) {
+    held.push(line)
+    return []
+  }
+  // The conversation goes on behind what was held, or without it.
+  if (follows || isReply || held.length >= mostHeld) return [...release(memory), ...factsOf(line, memory)]
+  const facts = factsOf(line, memory)
+  const awaited = text(held[0]?.parentUuid)
+  return awaited !== undefined && memory.tip.includes(awaited) ? [...facts, ...release(memory)] : facts
+}
+
+function release(memory: Memory): Fact[] {
+  return memory.held.splice(0).flatMap((line) => factsOf(line, memory))
+}
+
+function isResult(line: Fields): boolean {
+  return line.type === 'user' && list(fields(line.message).content).some((part) => fields(part).type === 'tool_result')
 }
 
 function factsIn(line: Fields, memory: Memory): Fact[] {
@@ -53,8 +93,11 @@ function factsIn(line: Fields, memory: Memory): Fact[] {
   }
 }
 
+const nothing: readonly Fact[] = []
+
 /** Every line carries where it was written; only changes are facts. */
-function about(line: Fields, memory: Memory): Fact[] {
+function about(line: Fields, memory: Memory): readonly Fact[] {
+  if (line.sessionId === memory.session && line.cwd === memory.cwd && line.gitBranch === memory.branch) return nothing
   const session = text(line.sessionId)
   const cwd = text(line.cwd)
   const branch = text(line.gitBranch)
@@ -97,7 +140,7 @@ function user(line: Fields, memory: Memory): Fact[] {
   const facts: Fact[] = []
   if (results.length > 0) {
     facts.push(said('tool_result', { results }, line))
-    facts.push({ type: 'turn', to: 'working', ...given({ date: at }) })
+    facts.push(moved('working', at))
   }
   if (parts.length === 0) return seen(facts, line, memory)
   const words = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join('\n')
@@ -112,9 +155,9 @@ function user(line: Fields, memory: Memory): Fact[] {
   const whole = parts.length === 1 && parts[0]!.type === 'text' && results.length === 0
   const payload = { role: 'user', content: whole ? words : parts, ...(hidden ? { display: false } : {}) }
   facts.push(said('message', payload, line, hidden ? { isMeta: true } : undefined))
-  if (interrupted) facts.push({ type: 'turn', to: 'idle', ...given({ date: at }) })
+  if (interrupted) facts.push(moved('idle', at))
   if (prompt) {
-    facts.push({ type: 'turn', to: 'asked', ...given({ date: at }) })
+    facts.push(moved('asked', at))
     if (memory.titled !== true) {
       memory.titled = true
       facts.push({ type: 'about', title: words.slice(0, 200), titleRank: 0 })
@@ -145,14 +188,14 @@ function assistant(line: Fields, memory: Memory): Fact[] {
     facts.push(said('error', { kind, message: words, ...given({ details: status && { status } }) }, line))
     const limit = kind === 'rate_limit' ? limitIn(words, at) : undefined
     if (limit !== undefined) facts.push({ type: 'limited', message: words, ...limit, ...given({ date: at }) })
-    facts.push({ type: 'turn', to: 'idle', ...given({ date: at }) })
+    facts.push(moved('idle', at))
     return seen(facts, line, memory)
   }
   if (parts.length > 0) facts.push(said('message', { role: 'assistant', content: parts }, line))
   if (calls.length > 0) facts.push(said('tool_call', { calls }, line))
   if (!synthetic) facts.push(...usageOf(line, memory))
   const over = ['end_turn', 'stop_sequence', 'refusal'].includes(String(message.stop_reason)) || synthetic
-  facts.push({ type: 'turn', to: over ? 'idle' : 'working', ...given({ date: at }) })
+  facts.push(moved(over ? 'idle' : 'working', at))
   return seen(facts, line, memory)
 }
 
@@ -198,13 +241,13 @@ function system(line: Fields, memory: Memory): Fact[] {
     return [noted(line, memory)]
   }
   const facts: Fact[] = [noted(line, memory)]
-  if (line.subtype === 'turn_duration') facts.push({ type: 'turn', to: 'idle', ...given({ date: at }) })
+  if (line.subtype === 'turn_duration') facts.push(moved('idle', at))
   return facts
 }
 
 /** A subagent's line in the file of the session it works for: kept, but never in the session's context. */
 function sidechain(line: Fields, memory: Memory): Fact[] {
-  const own: Memory = { tip: [], talked: false, calls: memory.calls, titled: true }
+  const own: Memory = { tip: [], talked: false, calls: memory.calls, titled: true, held: [] }
   const agent = text(line.agentId)
   const inner = line.type === 'assistant' ? assistant(line, own) : line.type === 'user' ? user(line, own) : []
   const facts: Fact[] = []
@@ -238,6 +281,10 @@ function seen(facts: Fact[], line: Fields, memory: Memory): Fact[] {
   memory.talked = true
   memory.tip = uuid === undefined ? [] : [uuid]
   return facts
+}
+
+function moved(to: 'asked' | 'working' | 'idle', at: string | undefined): Fact {
+  return at === undefined ? { type: 'turn', to } : { type: 'turn', to, date: at }
 }
 
 /** A line that says nothing to the model, kept as it is. */

@@ -74,7 +74,7 @@ function user(parts: readonly Fields[], memory: Memory, id: string, at: string |
   const only = content.length === 1 && content[0]!.type === 'text' ? String(content[0]!.text) : content
   const shown = { role: 'user', content: only, ...(typed ? {} : { display: false }) }
   facts.unshift(said('message', shown, id, at, typed ? undefined : { isMeta: true }))
-  if (typed) facts.push({ type: 'turn', to: 'asked', ...given({ date: at }) })
+  facts.push({ type: 'turn', to: typed ? 'asked' : 'working', ...given({ date: at }) })
   const words = content.map((part) => (typeof part.text === 'string' ? part.text : '')).join('\n')
   if (typed) facts.push({ type: 'about', title: words.slice(0, 200), titleRank: 0 })
   return facts
