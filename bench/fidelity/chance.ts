@@ -26,7 +26,9 @@ export class Chance {
 
   /** So many words that no two texts are alike. */
   words(count: number): string {
-    return Array.from({ length: count }, () => this.pick(syllables) + this.pick(syllables) + this.pick(endings)).join(' ')
+    return Array.from({ length: count }, () => this.pick(syllables) + this.pick(syllables) + this.pick(endings)).join(
+      ' ',
+    )
   }
 }
 

@@ -114,11 +114,17 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
           : w.tool('Bash', args, `Exit code ${step.exit}\n${step.output.trimEnd()}`, { is_error: true })
       }
       case 'search':
-        return w.tool('Grep', { pattern: step.pattern, output_mode: 'files_with_matches' }, step.output || 'No files found')
+        return w.tool(
+          'Grep',
+          { pattern: step.pattern, output_mode: 'files_with_matches' },
+          step.output || 'No files found',
+        )
       case 'todos':
         return w.variant % 2 === 0 ? todoWrite(w, step.todos) : taskTools(w, step.todos)
       case 'ask': {
-        const args = { questions: [{ question: step.question, header: 'Choice', options: step.options.map((label) => ({ label })) }] }
+        const args = {
+          questions: [{ question: step.question, header: 'Choice', options: step.options.map((label) => ({ label })) }],
+        }
         const output = `User has answered your questions: "${step.question}"="${step.answer}". You can now continue with the user's answers in mind.`
         return w.tool('AskUserQuestion', args, output)
       }
@@ -128,15 +134,30 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
   codex(w, step) {
     const patch = (body: string, output: string) => {
       const text = `*** Begin Patch\n${body}\n*** End Patch`
-      if (w.variant % 2 === 0) w.tool('apply_patch', text, `{"output":${JSON.stringify(output)},"metadata":{"exit_code":0,"duration_seconds":0.0}}`)
+      if (w.variant % 2 === 0)
+        w.tool(
+          'apply_patch',
+          text,
+          `{"output":${JSON.stringify(output)},"metadata":{"exit_code":0,"duration_seconds":0.0}}`,
+        )
       else w.tool('shell', JSON.stringify({ command: ['apply_patch', text] }), codexShell(output, 0))
     }
-    const lines = (text: string, mark: string) => text.replace(/\n$/, '').split('\n').map((line) => mark + line).join('\n')
+    const lines = (text: string, mark: string) =>
+      text
+        .replace(/\n$/, '')
+        .split('\n')
+        .map((line) => mark + line)
+        .join('\n')
     const run = (command: string, output: string, exit: number) => {
       if (w.variant % 2 === 0) {
         const text = `Chunk ID: 8f3a1c\nWall time: 0.0510 seconds\nProcess exited with code ${exit}\nOriginal token count: ${Math.ceil(output.length / 4)}\nOutput:\n${output}`
         w.tool('exec_command', JSON.stringify({ cmd: command, workdir: w.folder }), text)
-      } else w.tool('shell', JSON.stringify({ command: ['bash', '-lc', command], workdir: w.folder }), codexShell(output, exit))
+      } else
+        w.tool(
+          'shell',
+          JSON.stringify({ command: ['bash', '-lc', command], workdir: w.folder }),
+          codexShell(output, exit),
+        )
     }
     switch (step.do) {
       case 'user':
@@ -147,13 +168,20 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
         return run(`sed -n '1,200p' ${step.path}`, step.content, 0)
       case 'write':
         return step.isNew
-          ? patch(`*** Add File: ${step.path}\n${lines(step.content, '+')}`, `Success. Updated the following files:\nA ${step.path}\n`)
+          ? patch(
+              `*** Add File: ${step.path}\n${lines(step.content, '+')}`,
+              `Success. Updated the following files:\nA ${step.path}\n`,
+            )
           : run(`cat > ${step.path} <<'EOF'\n${step.content}EOF`, '', 0)
       case 'edit': {
         const body = `*** Update File: ${step.path}\n@@\n${lines(step.before, '-')}\n${lines(step.after, '+')}`
         if (step.found) return patch(body, `Success. Updated the following files:\nM ${step.path}\n`)
         const text = `*** Begin Patch\n${body}\n*** End Patch`
-        return w.tool('apply_patch', text, `apply_patch verification failed: Failed to find expected lines in ${step.path}:\n${step.before}`)
+        return w.tool(
+          'apply_patch',
+          text,
+          `apply_patch verification failed: Failed to find expected lines in ${step.path}:\n${step.before}`,
+        )
       }
       case 'remove':
         return patch(`*** Delete File: ${step.path}`, `Success. Updated the following files:\nD ${step.path}\n`)
@@ -164,10 +192,27 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
       case 'search':
         return run(`rg -l ${step.pattern} src`, step.output, step.output === '' ? 1 : 0)
       case 'todos':
-        return w.tool('update_plan', JSON.stringify({ plan: step.todos.map(({ text, status }) => ({ step: text, status })) }), 'Plan updated')
+        return w.tool(
+          'update_plan',
+          JSON.stringify({ plan: step.todos.map(({ text, status }) => ({ step: text, status })) }),
+          'Plan updated',
+        )
       case 'ask': {
-        const args = { questions: [{ id: 'choice', header: 'Choice', question: step.question, options: step.options.map((label) => ({ label })) }] }
-        return w.tool('request_user_input', JSON.stringify(args), JSON.stringify({ answers: { choice: { answers: [step.answer] } } }))
+        const args = {
+          questions: [
+            {
+              id: 'choice',
+              header: 'Choice',
+              question: step.question,
+              options: step.options.map((label) => ({ label })),
+            },
+          ],
+        }
+        return w.tool(
+          'request_user_input',
+          JSON.stringify(args),
+          JSON.stringify({ answers: { choice: { answers: [step.answer] } } }),
+        )
       }
     }
   },
@@ -186,7 +231,11 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
       case 'read':
         return w.tool('read', { path: step.path }, text(step.content))
       case 'write':
-        return w.tool('write', { path: step.path, content: step.content }, text(`Successfully wrote ${step.content.length} bytes to ${step.path}`))
+        return w.tool(
+          'write',
+          { path: step.path, content: step.content },
+          text(`Successfully wrote ${step.content.length} bytes to ${step.path}`),
+        )
       case 'edit': {
         const change = { oldText: step.before, newText: step.after }
         const args = w.variant % 2 === 0 ? { path: step.path, ...change } : { path: step.path, edits: [change] }
@@ -222,7 +271,11 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
       case 'say':
         return w.says('assistant', step.text)
       case 'read':
-        return w.tool('read_file', w.variant % 2 === 0 ? { file_path: step.path } : { absolute_path: w.at(step.path) }, step.content)
+        return w.tool(
+          'read_file',
+          w.variant % 2 === 0 ? { file_path: step.path } : { absolute_path: w.at(step.path) },
+          step.content,
+        )
       case 'write': {
         const output = step.isNew
           ? `Successfully created and wrote to new file: ${w.at(step.path)}.`
@@ -230,8 +283,14 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
         return w.tool('write_file', { file_path: w.at(step.path), content: step.content }, output)
       }
       case 'edit': {
-        const args = { file_path: w.at(step.path), instruction: 'Change it', old_string: step.before, new_string: step.after }
-        if (step.found) return w.tool('replace', args, `Successfully modified file: ${w.at(step.path)} (1 replacements).`)
+        const args = {
+          file_path: w.at(step.path),
+          instruction: 'Change it',
+          old_string: step.before,
+          new_string: step.after,
+        }
+        if (step.found)
+          return w.tool('replace', args, `Successfully modified file: ${w.at(step.path)} (1 replacements).`)
         const error = `Failed to edit, 0 occurrences found for old_string in ${w.at(step.path)}. No edits made.`
         return w.tool('replace', args, error, { is_error: true })
       }
@@ -244,9 +303,22 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
       case 'search':
         return w.tool('search_file_content', { pattern: step.pattern }, step.output || 'No matches found')
       case 'todos':
-        return w.tool('write_todos', { todos: step.todos.map(({ text, status }) => ({ description: text, status })) }, 'Successfully updated the todo list.')
+        return w.tool(
+          'write_todos',
+          { todos: step.todos.map(({ text, status }) => ({ description: text, status })) },
+          'Successfully updated the todo list.',
+        )
       case 'ask': {
-        const args = { questions: [{ question: step.question, header: 'Choice', type: 'choice', options: step.options.map((label) => ({ label, description: label })) }] }
+        const args = {
+          questions: [
+            {
+              question: step.question,
+              header: 'Choice',
+              type: 'choice',
+              options: step.options.map((label) => ({ label, description: label })),
+            },
+          ],
+        }
         return w.tool('ask_user', args, JSON.stringify({ answers: { '0': step.answer } }))
       }
     }
@@ -254,7 +326,10 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
 
   opencode(w, step) {
     const run = (command: string, output: string, exit: number) =>
-      w.tool('bash', { command, description: 'Runs a command' }, output || '(no output)', { exit, ...(exit !== 0 && { is_error: true }) })
+      w.tool('bash', { command, description: 'Runs a command' }, output || '(no output)', {
+        exit,
+        ...(exit !== 0 && { is_error: true }),
+      })
     switch (step.do) {
       case 'user':
         return w.says('user', step.text)
@@ -262,19 +337,29 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
         return w.says('assistant', step.text)
       case 'read': {
         const lines = step.content.split('\n').map((line, at) => `${String(at + 1).padStart(5, '0')}| ${line}`)
-        return w.tool('read', { filePath: w.at(step.path) }, `<file>\n${lines.join('\n')}\n\n(End of file - total ${lines.length} lines)\n</file>`)
+        return w.tool(
+          'read',
+          { filePath: w.at(step.path) },
+          `<file>\n${lines.join('\n')}\n\n(End of file - total ${lines.length} lines)\n</file>`,
+        )
       }
       case 'write':
         return w.tool('write', { filePath: w.at(step.path), content: step.content }, 'Wrote file successfully.')
       case 'edit': {
         const args = { filePath: w.at(step.path), oldString: step.before, newString: step.after }
         if (step.found) return w.tool('edit', args, 'Edit applied successfully.')
-        return w.tool('edit', args, 'Error: Could not find oldString in the file. It must match exactly.', { is_error: true })
+        return w.tool('edit', args, 'Error: Could not find oldString in the file. It must match exactly.', {
+          is_error: true,
+        })
       }
       case 'remove':
         return w.variant % 2 === 0
           ? run(`rm ${step.path}`, '', 0)
-          : w.tool('apply_patch', { patchText: `*** Begin Patch\n*** Delete File: ${step.path}\n*** End Patch` }, `Success. Updated the following files:\nD ${step.path}`)
+          : w.tool(
+              'apply_patch',
+              { patchText: `*** Begin Patch\n*** Delete File: ${step.path}\n*** End Patch` },
+              `Success. Updated the following files:\nD ${step.path}`,
+            )
       case 'move':
         return run(`mkdir -p ${path.dirname(step.to)} && mv ${step.from} ${step.to}`, '', 0)
       case 'shell':
@@ -286,8 +371,20 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
         return w.tool('todowrite', { todos }, JSON.stringify(todos, null, 2))
       }
       case 'ask': {
-        const args = { questions: [{ question: step.question, header: 'Choice', options: step.options.map((label) => ({ label, description: label })) }] }
-        return w.tool('question', args, `User has answered your questions: "${step.question}"="${step.answer}". You can now continue with the user's answers in mind.`)
+        const args = {
+          questions: [
+            {
+              question: step.question,
+              header: 'Choice',
+              options: step.options.map((label) => ({ label, description: label })),
+            },
+          ],
+        }
+        return w.tool(
+          'question',
+          args,
+          `User has answered your questions: "${step.question}"="${step.answer}". You can now continue with the user's answers in mind.`,
+        )
       }
     }
   },
@@ -305,7 +402,12 @@ const speak: Record<Dialect, (writer: Writer, step: Step) => void> = {
       case 'edit':
         return step.found
           ? w.tool('fs.edit', { path: step.path, old: step.before, new: step.after }, { ok: true })
-          : w.tool('fs.edit', { path: step.path, old: step.before, new: step.after }, 'the text to replace was not found', { is_error: true })
+          : w.tool(
+              'fs.edit',
+              { path: step.path, old: step.before, new: step.after },
+              'the text to replace was not found',
+              { is_error: true },
+            )
       case 'remove':
         return w.tool('bash', { command: `rm ${step.path}` }, { stdout: '', stderr: '', exit_code: 0 })
       case 'move': {
@@ -331,7 +433,11 @@ function codexShell(output: string, exit: number): string {
 
 function todoWrite(w: Writer, todos: readonly Todo[]): void {
   const list = todos.map(({ text, status }) => ({ content: text, status, activeForm: text }))
-  w.tool('TodoWrite', { todos: list }, 'Todos have been modified successfully. Ensure that you continue to use the todo list.')
+  w.tool(
+    'TodoWrite',
+    { todos: list },
+    'Todos have been modified successfully. Ensure that you continue to use the todo list.',
+  )
 }
 
 /** Newer versions of Claude Code change their list item by item. */
@@ -340,9 +446,14 @@ function taskTools(w: Writer, todos: readonly Todo[]): void {
     const known = w.listed[at]
     const id = String(at + 1)
     if (known === undefined) {
-      w.tool('TaskCreate', { subject: text, description: text, activeForm: text }, `Task #${id} created successfully: ${text}`)
+      w.tool(
+        'TaskCreate',
+        { subject: text, description: text, activeForm: text },
+        `Task #${id} created successfully: ${text}`,
+      )
     }
-    if ((known?.status ?? 'pending') !== status) w.tool('TaskUpdate', { taskId: id, status }, `Updated task #${id} status`)
+    if ((known?.status ?? 'pending') !== status)
+      w.tool('TaskUpdate', { taskId: id, status }, `Updated task #${id} status`)
   }
   w.listed = [...todos]
 }
@@ -352,7 +463,8 @@ function piTodos(w: Writer, todos: readonly Todo[]): void {
   const text = (content: string) => [{ type: 'text', text: content }]
   for (const [at, todo] of todos.entries()) {
     const known = w.listed[at]
-    if (known === undefined) w.tool('todo', { action: 'add', text: todo.text }, text(`Added todo #${at + 1}: ${todo.text}`))
+    if (known === undefined)
+      w.tool('todo', { action: 'add', text: todo.text }, text(`Added todo #${at + 1}: ${todo.text}`))
     if (todo.status === 'completed' && known?.status !== 'completed') {
       w.tool('todo', { action: 'toggle', id: at + 1 }, text(`Todo #${at + 1} completed`))
     }

@@ -51,7 +51,9 @@ export function readMarkdown(markdown: string): Reading {
     const [, title, body] = /^#{2,3} ([^\n]*)\n?([\s\S]*)$/.exec(part) ?? []
     if (title !== undefined) sections.set(title.replace(/ (?:\(|\[|#).*$/, ''), body ?? '')
   }
-  const failures = (sections.get('Open Failures') ?? '').split('\n').filter((line) => line.startsWith('- ') && !/^- … and \d+ more/.test(line))
+  const failures = (sections.get('Open Failures') ?? '')
+    .split('\n')
+    .filter((line) => line.startsWith('- ') && !/^- … and \d+ more/.test(line))
   return {
     text: plain(markdown),
     sections,
@@ -72,8 +74,7 @@ function readFiles(line: string): [string, { action: string; from?: string }][] 
   const [, folder = '', names = rest] = /^([^\s",]*\/): (.+)$/.exec(rest) ?? []
   const unquoted = (word: string) => (word.startsWith('"') ? String(JSON.parse(word)) : undefined)
   return names.split(/, (?=\S)/).map((entry) => {
-    const [, former, name] =
-      /^(?:("(?:[^"\\]|\\.)*"|\S+) → )?("(?:[^"\\]|\\.)*"|\S+)/.exec(entry) ?? []
+    const [, former, name] = /^(?:("(?:[^"\\]|\\.)*"|\S+) → )?("(?:[^"\\]|\\.)*"|\S+)/.exec(entry) ?? []
     const path = unquoted(name ?? '') ?? folder + (name ?? '')
     const from = former === undefined ? undefined : (unquoted(former) ?? former)
     return [path, { action, ...(from !== undefined && { from }) }]
@@ -89,7 +90,8 @@ export function bareCommand(command: string): string {
 }
 
 export function tells(reading: Reading, fact: Fact, truth: Truth): boolean {
-  const holds = (needle: string) => ` ${reading.text} `.includes(` ${plain(needle)} `) || reading.text.includes(plain(needle))
+  const holds = (needle: string) =>
+    ` ${reading.text} `.includes(` ${plain(needle)} `) || reading.text.includes(plain(needle))
   if (reading.sections === undefined) return fact.needles.every(holds)
   switch (fact.kind) {
     case 'next': {
@@ -129,7 +131,10 @@ export function errorsIn(reading: Reading, truth: Truth): string[] {
   const section = (title: string) => reading.sections?.get(title) ?? ''
   const changed = new Map<string, Action[]>()
   for (const { path, action, from } of truth.changes) {
-    changed.set(path, action === 'renamed' ? ['renamed', 'created'] : action === 'created' ? ['created', 'renamed'] : [action])
+    changed.set(
+      path,
+      action === 'renamed' ? ['renamed', 'created'] : action === 'created' ? ['created', 'renamed'] : [action],
+    )
     if (from !== undefined) changed.set(from, ['deleted'])
   }
   for (const [path, { action }] of reading.files) {
@@ -139,8 +144,13 @@ export function errorsIn(reading: Reading, truth: Truth): string[] {
   }
   const open = new Set(truth.failures.map(bareCommand))
   for (const command of reading.failures) if (!open.has(command)) errors.push(`not an open failure: ${command}`)
-  const directing = ['Goal', 'Constraints & Preferences', 'Next Steps', 'Pending', 'In Progress'].map(section).join('\n')
-  const quoted = [...reading.sections?.values() ?? []].join('\n').split('\n').filter((line) => line.startsWith('> '))
+  const directing = ['Goal', 'Constraints & Preferences', 'Next Steps', 'Pending', 'In Progress']
+    .map(section)
+    .join('\n')
+  const quoted = [...(reading.sections?.values() ?? [])]
+    .join('\n')
+    .split('\n')
+    .filter((line) => line.startsWith('> '))
   const binding = plain(`${directing}\n${quoted.join('\n')}`)
   for (const decoy of truth.decoys) if (binding.includes(plain(decoy))) errors.push(`not the user's: ${decoy}`)
   for (const old of truth.superseded) {

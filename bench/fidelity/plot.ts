@@ -107,12 +107,12 @@ class Cast {
     return [...said, long]
   }
 
-  reversal({ first, old, kept, then, now }: Reversal): [() => void, () => void] {
+  reversal({ first, old, kept, later, now }: Reversal): [() => void, () => void] {
     const { session } = this
     return [
       () => session.user(first),
       () => {
-        session.user(then)
+        session.user(later)
         session.meant.superseded.push(old)
         if (kept !== undefined) session.meant.constraints.push(kept)
         if (now !== undefined) session.meant.constraints.push(now)
@@ -159,9 +159,13 @@ class Cast {
       () => session.shell(`git rm -qf ${file}`),
       () => session.shell(`./scripts/generate.sh ${name} ${2 + chance.below(4)}`),
       () => session.shell(`grep -rl ${this.wordOf(file)} src | xargs sed -i 's/${this.wordOf(file)}/${name}/g'`),
-      () => session.shell(`cd ${area} && sed -i 's/${this.wordOf(file)}/${name}/' ${file.slice(area.length + 1)} && cd -`),
+      () =>
+        session.shell(`cd ${area} && sed -i 's/${this.wordOf(file)}/${name}/' ${file.slice(area.length + 1)} && cd -`),
       () => session.shell(`cp ${file} ${area}/${name}.ts && sed -i 's/export const/export let/' ${area}/${name}.ts`),
-      () => session.shell(`mkdir -p docs/${name} && printf '# ${name}\\n\\n${chance.words(30)}\\n' | tee docs/${name}/index.md`),
+      () =>
+        session.shell(
+          `mkdir -p docs/${name} && printf '# ${name}\\n\\n${chance.words(30)}\\n' | tee docs/${name}/index.md`,
+        ),
       () => session.shell(`perl -pi -e 's/${this.wordOf(file)}/${name}/' ${file}`),
       () => this.commit(file),
       () => session.shell("sed -i 's/OldBrand/NewBrand/g' 'docs/Übersicht der Module.md' \"docs/release notes.md\""),
@@ -268,7 +272,10 @@ class Cast {
     else {
       // The agent takes it onto its list, and begins.
       const doing: Todo = { text: `Show totals in the ${chance.words(1)} report`, status: 'in_progress' }
-      this.todoList = [...this.todoList.map((todo): Todo => (todo.status === 'in_progress' ? { ...todo, status: 'pending' } : todo)), doing]
+      this.todoList = [
+        ...this.todoList.map((todo): Todo => (todo.status === 'in_progress' ? { ...todo, status: 'pending' } : todo)),
+        doing,
+      ]
       session.todos(this.todoList)
       session.meant.next = doing.text
     }
@@ -286,7 +293,10 @@ class Cast {
     const { session, chance } = this
     const lines = session.content(file).split('\n')
     const at = 1 + chance.below(lines.length - 2)
-    const after = Array.from({ length: 1 + chance.below(4) }, (_, n) => `export const extra${this.made}_${n} = '${chance.words(3)}'`)
+    const after = Array.from(
+      { length: 1 + chance.below(4) },
+      (_, n) => `export const extra${this.made}_${n} = '${chance.words(3)}'`,
+    )
     session.edit(file, lines[at]!, `${lines[at]}\n${after.join('\n')}`)
   }
 
@@ -327,7 +337,9 @@ class Cast {
   private untouched(): string {
     for (;;) {
       const file = this.source()
-      const { exit } = this.session.world.run(`git diff --quiet HEAD -- ${file} && git ls-files --error-unmatch ${file}`)
+      const { exit } = this.session.world.run(
+        `git diff --quiet HEAD -- ${file} && git ls-files --error-unmatch ${file}`,
+      )
       if (exit === 0) return file
     }
   }
@@ -348,7 +360,13 @@ class Cast {
 }
 
 const places = 'helper view store guard queue panel format parser mapper client'.split(' ')
-const looks = ['ls src', 'git status --short | head -5', 'git log --oneline -3', 'ls docs tests', 'git diff --stat | tail -3']
+const looks = [
+  'ls src',
+  'git status --short | head -5',
+  'git log --oneline -3',
+  'ls docs tests',
+  'git diff --stat | tail -3',
+]
 
 const todoTexts: readonly string[] = [
   'Port the orders area to the billing engine',

@@ -22,7 +22,8 @@ export function lastMessages(entries: readonly Entry[], budget: number, count: C
 const order: readonly Kind[] = ['request', 'next', 'constraint', 'failure', 'todo', 'file', 'decision']
 
 /** What any document of this kind must have, whatever it tells. */
-const head = '# Session handoff\nCreated: 2026-01-01T12:00:00.000Z | Context Usage: unknown | Project: shop | Tape: main'
+const head = `# Session handoff (verified unless marked claimed)
+Created: 2026-01-01T12:00:00.000Z | Context Usage: unknown | Project: shop | Tape: main | Look up: baton show main#1..999`
 const frame: readonly (readonly [title: string, kind?: Kind])[] = [
   ['## Goal', 'request'],
   ['## Constraints & Preferences', 'constraint'],
@@ -41,7 +42,13 @@ const frame: readonly (readonly [title: string, kind?: Kind])[] = [
  * As many facts as fit, by priority: the bare words, a line each, files of a folder on one line. With `framed`, by the rules
  * of a document: under the headings that it must have, the user's words marked as such, and what was left out counted.
  */
-export function oracle(truth: Truth, facts: readonly Fact[], budget: number, count: CountTokens, framed = true): string {
+export function oracle(
+  truth: Truth,
+  facts: readonly Fact[],
+  budget: number,
+  count: CountTokens,
+  framed = true,
+): string {
   const ordered = order.flatMap((kind) => facts.filter((fact) => fact.kind === kind))
   const kept: Fact[] = []
   let best = written([], facts, truth, framed)
@@ -63,7 +70,7 @@ function written(kept: readonly Fact[], facts: readonly Fact[], truth: Truth, fr
   const lines = framed ? [head] : []
   for (const [title, kind] of frame) {
     const own = kept.filter((fact) => fact.kind === kind)
-    const mark = framed && (kind === 'request' || kind === 'constraint') ? '> ' : ''
+    const mark = framed && (kind === 'request' || kind === 'constraint') ? '> User: ' : ''
     if (own.length > 0 || framed) lines.push(title)
     if (kind === 'file') lines.push(...fileLines(own.map(({ change }) => change!)))
     else if (kind === 'failure') lines.push(...own.map(({ needles }) => `- ${bareCommand(needles[0]!)}`))

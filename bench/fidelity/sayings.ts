@@ -1,6 +1,6 @@
 // What the people and the agents of the fixtures say. Constraints as users write them, not as a classifier would like them.
 
-export const constraints: readonly string[] = [
+const cued: readonly string[] = [
   'Never touch the files under vendor/, they are synced from upstream.',
   'Bitte keine neuen Abhängigkeiten hinzufügen.',
   '不要修改 migrations 里已有的文件。',
@@ -21,6 +21,37 @@ export const constraints: readonly string[] = [
   'Error messages stay in plain English without jargon.',
 ]
 
+/**
+ * Rules in plain words, without a `never` or an `only`: most of what people lay down reads like this. Nothing in the product
+ * may be tuned to these sentences; they are here to tell whether it understands others.
+ */
+const plainspoken: readonly string[] = [
+  'Please hold off on refactoring anything in the payments folder.',
+  'Stick to two-space indentation.',
+  'Nobody but me merges to main.',
+  'We target Postgres 14, nothing newer.',
+  'Ask me before you install anything.',
+  'Tests come first, code second.',
+  'Our users are on slow phones, so bundle size matters more than elegance.',
+  'Public names follow the glossary in docs/glossary.md.',
+  'Halte dich an die bestehende Ordnerstruktur.',
+  'Frag mich, bevor du etwas löschst.',
+  'Utilise le vouvoiement dans les textes.',
+  'Demande-moi avant de pousser sur la branche principale.',
+  'Respeta el formato de fechas ISO.',
+  'Pregúntame antes de tocar la base de datos.',
+  'Respeite o padrão de nomes atual.',
+  'Usa solo le API già esistenti.',
+  '先问我再提交代码。',
+  '变量名用英文。',
+  '変数名は英語で統一する。',
+  '커밋하기 전에 나에게 물어봐.',
+  'Спроси меня перед деплоем.',
+  'Пиши комментарии на английском.',
+]
+
+export const constraints: readonly string[] = [...cued, ...plainspoken]
+
 /** One sentence of a long message binds; the rest is a story. */
 export const longConstraint = {
   binding: 'Whatever else happens, rounding of prices must stay half-even.',
@@ -33,8 +64,8 @@ export interface Reversal {
   readonly first: string
   readonly old: string
   readonly kept?: string
-  readonly then: string
-  /** The part of `then` that binds from now on. */
+  readonly later: string
+  /** The part of `later` that binds from now on. */
   readonly now?: string
 }
 
@@ -42,25 +73,25 @@ export const reversals: readonly Reversal[] = [
   {
     first: 'Always use npm for installing packages.',
     old: 'Always use npm for installing packages.',
-    then: 'Actually, use pnpm instead of npm from now on.',
+    later: 'Actually, use pnpm instead of npm from now on.',
     now: 'use pnpm instead of npm from now on',
   },
   {
     first: "Keep the old /v1 endpoints working. Don't add any caching.",
     old: "Don't add any caching.",
     kept: 'Keep the old /v1 endpoints working.',
-    then: 'You may add caching now, the profile shows that we need it.',
+    later: 'You may add caching now, the profile shows that we need it.',
   },
   {
     first: 'Verwende für neue Tests immer Jest.',
     old: 'Verwende für neue Tests immer Jest.',
-    then: 'Nimm für neue Tests doch lieber Vitest statt Jest.',
+    later: 'Nimm für neue Tests doch lieber Vitest statt Jest.',
     now: 'Nimm für neue Tests doch lieber Vitest statt Jest.',
   },
   {
     first: '日志必须写到 Redis。',
     old: '日志必须写到 Redis。',
-    then: '算了，日志改用 SQLite，不要用 Redis。',
+    later: '算了，日志改用 SQLite，不要用 Redis。',
     now: '日志改用 SQLite',
   },
 ]

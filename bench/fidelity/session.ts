@@ -11,7 +11,13 @@ export type Step =
   | { readonly do: 'user' | 'say'; readonly text: string }
   | { readonly do: 'read'; readonly path: string; readonly content: string }
   | { readonly do: 'write'; readonly path: string; readonly content: string; readonly isNew: boolean }
-  | { readonly do: 'edit'; readonly path: string; readonly before: string; readonly after: string; readonly found: boolean }
+  | {
+      readonly do: 'edit'
+      readonly path: string
+      readonly before: string
+      readonly after: string
+      readonly found: boolean
+    }
   | { readonly do: 'remove'; readonly path: string; readonly content: string }
   | { readonly do: 'move'; readonly from: string; readonly to: string }
   | { readonly do: 'shell'; readonly command: string; readonly output: string; readonly exit: number }
@@ -114,7 +120,11 @@ export class Session {
   edit(name: string, before: string, after: string): void {
     const old = this.content(name)
     const found = old.includes(before)
-    if (found) fs.writeFileSync(this.at(name), old.replace(before, () => after))
+    if (found)
+      fs.writeFileSync(
+        this.at(name),
+        old.replace(before, () => after),
+      )
     this.steps.push({ do: 'edit', path: name, before, after, found })
   }
 
@@ -176,7 +186,10 @@ export class Session {
         ({ check, at }) =>
           !this.checks
             .slice(at + 1)
-            .some((later) => later.ok && later.runner === check.runner && [...check.scope].every((one) => later.scope.has(one))),
+            .some(
+              (later) =>
+                later.ok && later.runner === check.runner && [...check.scope].every((one) => later.scope.has(one)),
+            ),
       )
       .map(({ check }) => check.command)
   }
@@ -201,7 +214,11 @@ function changesSince(folder: string, base: string): Change[] {
     if (letter === 'R') {
       changes.push({ action: 'renamed', from: fields[at + 1]!, path: fields[at + 2]! })
       at++
-    } else changes.push({ action: letter === 'A' ? 'created' : letter === 'D' ? 'deleted' : 'edited', path: fields[at + 1]! })
+    } else
+      changes.push({
+        action: letter === 'A' ? 'created' : letter === 'D' ? 'deleted' : 'edited',
+        path: fields[at + 1]!,
+      })
   }
   return changes
 }

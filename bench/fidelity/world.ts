@@ -21,7 +21,7 @@ const nouns =
 
 export function sourceText(chance: Chance, name: string): string {
   const lines = Array.from(
-    { length: 15 + chance.below(90) },
+    { length: 12 + chance.below(40) },
     (_, at) => `export const ${name}${at} = '${chance.words(2 + chance.below(6))}'`,
   )
   return `// ${name}: ${chance.words(6)}\n${lines.join('\n')}\n`
