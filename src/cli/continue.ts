@@ -8,6 +8,7 @@ import { NotFoundError } from '../errors.ts'
 import { projectDocument } from '../handoff/projection.ts'
 import { saveDocument } from '../handoff/saved.ts'
 import { writeDocument } from '../handoff/writer.ts'
+import { shellWord } from '../store/shell-word.ts'
 import { recordEdge } from '../tape/lineage.ts'
 import { Tape } from '../tape/index.ts'
 import { type AgentName, newestSession, type Session, type SessionFile } from '../transcripts/index.ts'
@@ -42,7 +43,7 @@ export async function continueIn(ref: string | undefined, options: ContinueOptio
     await recordEdge(store, { parent: name, child, how: 'continue', anchor: `#${saved.id}` })
     if (out.json) out.data({ tape: name, document, child, program: start.program, args: start.args, cwd })
     else if (options.print === true)
-      out.line(`cd ${quoted(cwd)} && ${[start.program, ...start.args].map(quoted).join(' ')}`)
+      out.line(`cd ${shellWord(cwd)} && ${[start.program, ...start.args].map(shellWord).join(' ')}`)
     else out.note(`${name} goes on in ${options.in} with ${document}`)
     return { ...start, cwd, document }
   })
@@ -77,9 +78,4 @@ function run({ program, args, cwd, document }: Start & { cwd: string; document: 
   }
   if (error !== undefined) throw error
   process.exitCode = status ?? (signal === null ? 1 : 130)
-}
-
-/** A word for a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -2,6 +2,7 @@
 // with the command that shows it.
 
 import { LimitError } from '../errors.ts'
+import { shellWord } from '../store/shell-word.ts'
 import type { Message, Step } from './pairing.ts'
 import { outputText, type Piece, pieceText } from './pieces.ts'
 import { type CountTokens, wholeCharacter } from './tokens.ts'
@@ -59,7 +60,7 @@ function withNote(
 }
 
 function note(tape: string, from: number, to: number): string {
-  return `[Entries ${from} to ${to} are left out here to save space: baton show '${tape}#${from}..${to}']`
+  return `[Entries ${from} to ${to} are left out here to save space: baton show ${shellWord(`${tape}#${from}..${to}`)}]`
 }
 
 /** The first message from there on that begins a turn; failing that, the first that may stand after the note. */

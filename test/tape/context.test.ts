@@ -241,7 +241,7 @@ test('a bound on tokens drops the oldest turns whole, keeps the state, and says 
     const { omitted } = await tape.context({ maxTokens })
     expect(count(JSON.stringify(openai.map((each) => each.content ?? '')))).toBeLessThanOrEqual(maxTokens)
     expect(String(openai[0]!.content)).toContain('"goal"')
-    expect(String(openai[1]!.content)).toContain(`baton show 'main#3..${omitted!.to}'`)
+    expect(String(openai[1]!.content)).toContain(`baton show main#3..${omitted!.to}`)
     expect(openai[2]).toMatchObject({ role: 'user', content: expect.stringContaining('question') as string })
     expect(openai.at(-1)).toMatchObject({ content: 'answer 39' })
   }

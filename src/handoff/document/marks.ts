@@ -69,8 +69,3 @@ export function guardStart(line: string, special: RegExp): string {
 export function unguardStart(line: string): string {
   return line.startsWith('\\') ? line.slice(1) : line
 }
-
-/** A word for a shell. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./#-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
-}

@@ -3,7 +3,8 @@
 import type { HandoffDocument, Header, Item, Omitted, Section } from './document.ts'
 import { fileLines, isFileItem } from './file-lines.ts'
 import { type Hoisted, itemLines } from './item-line.ts'
-import { refMark, shellWord } from './marks.ts'
+import { shellWord } from '../../store/shell-word.ts'
+import { refMark } from './marks.ts'
 import { ruleOf } from './sections.ts'
 
 export function renderMarkdown(document: HandoffDocument): string {
