@@ -2,14 +2,13 @@
 
 import { Command, CommanderError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { json, wholeNumber, words } from './arguments.ts'
+import { wholeNumber } from './arguments.ts'
 import { report } from './failure.ts'
 import { addHandoff } from './handoff-commands.ts'
 import { endQuietlyWithoutReader, type Globals } from './output.ts'
 import { addSessions } from './session-commands.ts'
+import { addTape } from './tape-commands.ts'
 import { addTask } from './task-commands.ts'
-
-type Tapes = typeof import('./tape.ts')
 
 export async function run(argv: readonly string[]): Promise<number> {
   endQuietlyWithoutReader()
@@ -78,65 +77,4 @@ function addWorkspace(program: Command): void {
     .action(async (tape: string | undefined, _options, command: Command) =>
       (await import('./lineage.ts')).lineage(tape, command.optsWithGlobals()),
     )
-}
-
-function addTape(program: Command): void {
-  const tape = program.command('tape').description('plumbing: tapes as they are stored')
-  const add = (usage: string, description: string, action: keyof Tapes) =>
-    tape
-      .command(usage)
-      .description(description)
-      .action(async (...given: unknown[]) => {
-        const command = given.pop() as Command
-        given.pop()
-        const commands = (await import('./tape.ts')) as Record<
-          keyof Tapes,
-          (globals: never, ...words: unknown[]) => Promise<void>
-        >
-        await commands[action](command.optsWithGlobals(), ...given)
-      })
-  add('ls', 'the tapes of the workspace', 'ls')
-  add('append <name>', 'append entries, JSON lines from stdin or --file', 'append')
-    .option('--file <file>', 'read them from a file')
-    .option('--atomic', 'all of them in one batch, or none')
-    .option('--expect <id>', 'only if that is the last entry (N), or the last with a key (KEY=N); implies --atomic')
-  add('read <name>', 'print entries', 'read')
-    .option('--after <id>', 'only later ones', wholeNumber)
-    .option('--before <id>', 'only earlier ones', wholeNumber)
-    .option('--kinds <kinds>', 'only these kinds, separated by commas', words)
-    .option('--limit <n>', 'at most so many', wholeNumber)
-    .option('--reverse', 'newest first')
-  add('handoff <name> <anchor>', 'start a new phase: an anchor with a state', 'handoff')
-    .option('--state <json>', 'the state', json)
-    .option('--summary <text>', 'what was done, into the state')
-    .option('--next-steps <text>', 'what comes next, into the state')
-    .option('--keep-from <id>', 'the first entry that stays in the context', wholeNumber)
-  add('anchors <name>', 'the anchors of a tape', 'anchors').option('--limit <n>', 'the newest so many', wholeNumber)
-  add('context <name>', 'what a model is given', 'context')
-    .option('--anchor <name>', 'start at that anchor')
-    .option('--full', 'ignore anchors')
-    .option('--max-tokens <n>', 'leave out the oldest turns to fit', wholeNumber)
-    .addOption(new Option('--format <format>', 'whose messages').choices(['openai', 'anthropic', 'ai-sdk', 'text']))
-  add('search <name> <text>', 'find entries by text, newest first', 'search')
-    .option('--kinds <kinds>', 'only these kinds, separated by commas', words)
-    .option('--from <date>', 'not before that day or time')
-    .option('--to <date>', 'up to that day or time')
-    .option('--limit <n>', 'at most so many', wholeNumber)
-  add('info <name>', 'how long a tape is and how full its context', 'info')
-  add('fork <name> <new>', 'a new tape that goes on from here', 'fork')
-    .option('--from <anchor>', 'copy from that anchor on')
-    .option('--next-steps <text>', 'what the fork is to do')
-    .option('--context-summary <text>', 'what it should know')
-    .option('--on-complete <word>', 'tell the parent when it is done')
-  add('merge <child>', "append a fork's new entries to its parent", 'merge').option(
-    '--into <tape>',
-    'another tape than its parent',
-  )
-  add('reset <name>', 'archive the entries and start afresh', 'reset')
-  add('purge <name>', 'delete the archives of a tape for good', 'purge')
-  add('tail <name>', 'print entries as they come', 'tail').option('--after <id>', 'from that entry on', wholeNumber)
-  add('verify [name]', 'check every byte of a tape, or of all', 'verify')
-  add('repair <name>', 'set damage aside so that the tape can go on', 'repair')
-  add('export <name>', 'print a tape so that it can be imported elsewhere', 'exportOne')
-  add('import <name>', 'make a tape of exported lines', 'importOne').option('--file <file>', 'read them from a file')
 }

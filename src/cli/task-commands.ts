@@ -1,26 +1,13 @@
-// The words of `baton task …`. What they do is in task.ts, which is loaded when one of them runs.
+// The words of `baton task …`. What they do is in task.ts.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { wholeNumber } from './arguments.ts'
+import { lazily } from './lazy-command.ts'
 import type { DecisionOption } from './task.ts'
-
-type Commands = typeof import('./task.ts')
 
 export function addTask(program: Command): void {
   const task = program.command('task').description('pass work from agent to agent: typed, versioned, gated')
-  const add = (usage: string, description: string, action: keyof Commands) =>
-    task
-      .command(usage)
-      .description(description)
-      .action(async (...given: unknown[]) => {
-        const command = given.pop() as Command
-        given.pop()
-        const commands = (await import('./task.ts')) as unknown as Record<
-          keyof Commands,
-          (globals: never, ...words: unknown[]) => Promise<void>
-        >
-        await commands[action](command.optsWithGlobals(), ...given)
-      })
+  const add = lazily(task, () => import('./task.ts'))
   add('new <id>', 'make a task', 'create')
     .option('--title <text>', 'what it is about')
     .option('--spec <file>', 'its specification: inputs, outputs, dependencies, success_criteria, as JSON')
