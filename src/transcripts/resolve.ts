@@ -29,7 +29,10 @@ export function resolveSession(ref: string, options: ResolveOptions = {}): Sessi
   const id = agent !== undefined && named?.[1] === agent ? named[2]! : ref
   const all = listSessions({ ...options, agent, subagents: true })
   const exact = all.filter((session) => session.id === id)
-  const found = exact.length > 0 ? exact : all.filter((session) => session.id.startsWith(id))
+  const begins = all.filter((session) => session.id.startsWith(id))
+  // Who gives a beginning means a session rather than one of its subagents.
+  const own = begins.filter((session) => session.parent === undefined)
+  const found = exact.length > 0 ? exact : own.length > 0 ? own : begins
   if (found.length === 1) return sessionFile(found[0]!)
   if (found.length > 1) {
     const names = found.slice(0, 5).map((session) => `${session.agent}:${session.id}`)
