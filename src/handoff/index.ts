@@ -8,5 +8,11 @@ export { ledger } from './ledger/ledger.ts'
 export { type Progress } from './narrative.ts'
 export { writeHandoff, type WriteHandoffOptions } from './same-tape.ts'
 export { type SavedDocument, savedDocuments } from './saved.ts'
-export { handoffSession, resumeHandoff, type SessionHandoff, type SessionHandoffOptions } from './session.ts'
+export {
+  handoffSession,
+  openSession,
+  resumeHandoff,
+  type SessionHandoff,
+  type SessionHandoffOptions,
+} from './session.ts'
 export { writeDocument, type WriteOptions, type Written } from './writer.ts'

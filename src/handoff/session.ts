@@ -4,7 +4,7 @@
 import { BatonError, CancelledError, ConflictError } from '../errors.ts'
 import type { Draft, Store } from '../store/index.ts'
 import { edgeTo, recordEdge } from '../tape/lineage.ts'
-import type { RecordedMessage, Tape } from '../tape/index.ts'
+import { type OpenOptions, openTape, type RecordedMessage, Tape } from '../tape/index.ts'
 import { sessionStart } from '../tape/context.ts'
 import { formatUri } from '../tape/uri.ts'
 import { wrapDocument } from './safety/wrap.ts'
@@ -149,6 +149,13 @@ async function close(store: Store, tape: string, intent: Intent): Promise<void> 
     { kind: 'event', payload: { name: 'handoff', data: { name: anchor, state } } },
     { kind: 'event', payload: { name: intentKey, data: intent }, meta: { key: intentKey, context: false } },
   ])
+}
+
+/** Opens a session where its work goes on: on that tape, or on the one it was handed over to. */
+export async function openSession(name: string, options: OpenOptions = {}): Promise<Tape> {
+  const tape = await openTape(name, options)
+  const active = await resumeHandoff(tape.store, name)
+  return active === name ? tape : new Tape(tape.store, active, () => tape.close())
 }
 
 /**

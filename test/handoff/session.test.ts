@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { expect, onTestFinished, test } from 'vitest'
-import { handoffSession, resumeHandoff } from '../../src/handoff/session.ts'
+import { handoffSession, openSession, resumeHandoff } from '../../src/handoff/session.ts'
 import { writeHandoff } from '../../src/handoff/same-tape.ts'
 import type { Store } from '../../src/store/index.ts'
 import { openTape, readEdges, Tape } from '../../src/tape/index.ts'
@@ -83,6 +83,7 @@ test('a handoff starts a new session whose only history is the document, and clo
   expect(await readEdges(tape.store)).toMatchObject([{ parent: 'main', child: 'main-2', how: 'handoff' }])
   expect((await tape.anchors()).at(-1)).toMatchObject({ name: 'handoff/main-2', state: { continued_in: 'main-2' } })
   expect(await resumeHandoff(tape.store, 'main')).toBe('main-2')
+  expect((await openSession('main', { store: tape.store })).name).toBe('main-2')
   expect(await fresh.get('todos')).toEqual([
     { text: 'Write the parser', status: 'in_progress' },
     { text: 'Write tests', status: 'pending' },
