@@ -11,7 +11,7 @@ export interface Contradiction {
   readonly message: string
 }
 
-/** What was, as against what is wanted. */
+/** What was, as against what is wanted: a next step may name a file that is yet to be. */
 const past: ReadonlySet<SectionKey> = new Set([
   'done',
   'doing',
@@ -32,7 +32,7 @@ export function contradictions(document: HandoffDocument, ledger: Ledger): Map<I
       const problem =
         (past.has(key) ? successDenied(item.text, ledger) : undefined) ??
         (key === 'done' || item.checked === true ? todoOpen(item.text, open) : undefined) ??
-        fileUnseen(item, sight)
+        (past.has(key) || key === 'files' ? fileUnseen(item, sight) : undefined)
       if (problem !== undefined) found.set(item, { section: key, ...problem })
     }
   }

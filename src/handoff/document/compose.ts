@@ -1,14 +1,15 @@
 // From a ledger to a document, without a model. Every section is filled, in the order in which it matters; nothing is left
 // out here, that is the budget's. A narrative adds what a model says, as claims; on facts the ledger has the last word.
 
-import { classify } from '../ledger/instructions.ts'
+import { sentences } from '../ledger/cues.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../ledger/facts.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from './document.ts'
 import { contains } from './likeness.ts'
 import { mergeNarrative } from './merge.ts'
-import { brief, code, nextSteps, unresolved } from './next-step.ts'
-import { normalDocument, oneLine } from './normal.ts'
+import { brief, code, isBlank, nextSteps, unresolved } from './next-step.ts'
+import { normalDocument } from './normal.ts'
 import { ruleOf } from './sections.ts'
+import { shorten, shortenStart } from './shorten.ts'
 
 export interface ComposeOptions extends Omit<Header, 'range'> {
   /** `session` unless said otherwise. */
@@ -92,8 +93,8 @@ class Facts {
 
   requests(): Item[] {
     const { goal, lastRequest, inherited } = this.ledger
-    const items = goal === undefined ? [] : [this.quote(goal)]
-    if (lastRequest !== undefined && lastRequest.id !== goal?.id) items.push(this.quote(lastRequest))
+    const items = isBlank(goal) ? [] : [this.quote(goal)]
+    if (!isBlank(lastRequest) && lastRequest.id !== goal?.id) items.push(this.quote(lastRequest))
     if (items.length > 0) return items
     if (this.goal !== undefined) return [this.item(`The next session is for: ${this.goal}`)]
     if (inherited !== undefined) return [this.item(`Go on from ${inherited.name}`, [inherited.id])]
@@ -190,7 +191,7 @@ class Facts {
       const empty = ['', '{}', 'null'].includes(state)
       items.push({
         ...this.item(`Handed over before: ${brief(inherited.name)}`, [inherited.id]),
-        ...(!empty && { data: state }),
+        ...(!empty && { data: shorten(state, longest) }),
       })
     }
     for (const { task, id, resultId, status } of subagents) {
@@ -205,7 +206,13 @@ class Facts {
   lastWords(): Item[] {
     const { lastWords } = this.ledger
     if (lastWords === undefined) return []
-    return [{ ...this.item('The assistant said last:', [lastWords.id]), status: 'claimed', data: lastWords.text }]
+    return [
+      {
+        ...this.item('The assistant said last:', [lastWords.id]),
+        status: 'claimed',
+        data: shorten(lastWords.text, longest),
+      },
+    ]
   }
 
   commands(): Item[] {
@@ -235,7 +242,7 @@ class Facts {
   /** The call that failed and what it said in a line; how it ended, below. */
   private failure({ what, message, tail, exit, times, lastId }: Failure): Item {
     const status = [...(exit === undefined ? [] : [`exit ${exit}`]), ...(times > 1 ? [`${times}×`] : [])].join(', ')
-    const end = tail === undefined || oneLine(tail) === oneLine(message) ? {} : { data: tail }
+    const end = tail === undefined || brief(tail) === brief(message) ? {} : { data: shortenStart(tail, longest) }
     return { ...this.item(`${code(what)}${status === '' ? '' : ` ${status}`}: ${code(message)}`, [lastId]), ...end }
   }
 
@@ -263,9 +270,16 @@ class Facts {
 
   private item(text: string, ids: readonly number[] = []): Item {
     const { tape } = this
-    return { text, status: 'verified', refs: tape === undefined ? [] : ids.map((id) => `${tape}#${id}`) }
+    return {
+      text: shorten(text, longest),
+      status: 'verified',
+      refs: tape === undefined ? [] : ids.map((id) => `${tape}#${id}`),
+    }
   }
 }
+
+/** No detail of a document comes near this, so what is longer need not be carried along. */
+const longest = 20_000
 
 const order = ['edited', 'created', 'renamed', 'deleted', 'read']
 
@@ -281,22 +295,25 @@ function tally({ passed, skipped }: { passed?: number; skipped?: number }): stri
 }
 
 /** Past this, a message is a paste: what binds stands near its ends. */
-const searched = 20_000
+const searched = 10_000
 
-/** The sentences of a long message that bind, word for word. */
-function excerpt({ text }: Instruction): string {
-  if (text.length <= wholeQuote) return text
+/** Of a long message the sentences that bind, word for word, and of any without those that were taken back. */
+function excerpt({ text, amended = [] }: Instruction): string {
+  if (text.length <= wholeQuote && amended.length === 0) return text
   const near = text.length <= 2 * searched ? text : `${text.slice(0, searched)}\n${text.slice(-searched)}`
-  const sentences = near.split(/(?<=[.!?])\s+|(?<=[。！？])|\n+/).filter((sentence) => sentence.trim() !== '')
-  const binding = sentences.flatMap((sentence, at) => (classify(sentence) === 'instruct' ? [] : [at]))
-  if (binding.length === 0) return text
-  let kept = ''
-  let last = -1
-  for (const at of binding) {
-    kept += at > last + 1 ? (kept === '' ? '[…] ' : ' […] ') : ' '
-    kept += sentences[at]!.trim()
-    last = at
+  const parts = near.split(/(?<=[.!?;])\s+|(?<=[。！？；])|\n+/u).filter((part) => part.trim() !== '')
+  const takenBack = new Set(amended.map((one) => one.text.trim()))
+  const standing = parts.map((part) => !takenBack.has(part.trim()))
+  const binding = parts.map((part, at) => standing[at]! && binds(part))
+  const kept = text.length > wholeQuote && binding.includes(true) ? binding : standing
+  let quote = ''
+  for (const [at, part] of parts.entries()) {
+    if (kept[at]) quote += `${quote === '' || quote.endsWith('…] ') ? '' : ' '}${part.trim()}`
+    else if (!quote.endsWith('[…] ')) quote += `${quote === '' ? '' : ' '}[…] `
   }
-  if (last < sentences.length - 1) kept += ' […]'
-  return kept.length < text.length * 0.8 ? kept.trim() : text
+  return quote.length < text.length * 0.8 || takenBack.size > 0 ? quote.trim() : text
+}
+
+function binds(part: string): boolean {
+  return sentences(part.slice(0, 1_000)).some(({ binding, negative, takesBack }) => binding || negative || takesBack)
 }

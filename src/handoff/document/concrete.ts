@@ -6,8 +6,12 @@ const empty = /^(?:none|n\/?a|not applicable|nothing|keine?|aucune?|ninguno|な�
 const vague =
   /^(?:please\s+)?(?:(?:continue|keep(?: on)?|resume|proceed|carry on|go on|move on|finish|complete|do|start|pick up)\b)?(?:\s*(?:working|work|going|on|with|to|from|the|this|that|these|it|its|task|tasks|project|session|handoff|development|implementation|implementing|coding|previous|current|remaining|rest|of|where|we|i|you|left|off|next|step|steps|as|planned|before|todo|todos|list|items?|everything|things?|stuff|and|then|more))*$/i
 
+/** Longer texts say something. */
+const longest = 300
+
 function bare(text: string): string {
   return text
+    .slice(0, longest)
     .replace(/^[\s\-*•[\]()>]+|[\s.!*_`()]+$/g, '')
     .replace(/\s+/g, ' ')
     .trim()

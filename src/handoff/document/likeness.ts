@@ -7,12 +7,10 @@ export function plain(text: string): string {
     .trim()
 }
 
+/** By their stems: "updated" is "update". */
 function wordsOf(text: string): Set<string> {
-  return new Set(
-    plain(text.slice(0, 2_000))
-      .split(' ')
-      .filter((word) => word !== ''),
-  )
+  const words = plain(text.slice(0, 2_000)).split(' ')
+  return new Set(words.filter((word) => word !== '').map((word) => word.replace(/(?<=\w{3})(?:ing|ed|es|e|s)$/, '')))
 }
 
 /** Shared words in proportion to all, from 0 to 1. */

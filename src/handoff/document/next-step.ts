@@ -1,7 +1,7 @@
 // What to do next, told from the facts alone: what was being done, what is broken, what was asked for.
 
 import { codeSpan } from '../safety/fence.ts'
-import type { Failure, Ledger } from '../ledger/facts.ts'
+import type { Failure, Ledger, Quote } from '../ledger/facts.ts'
 import { isConcrete } from './concrete.ts'
 import type { Item } from './document.ts'
 import { oneLine } from './normal.ts'
@@ -22,7 +22,8 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   const running = background.at(-1)
   const listed = Math.max(0, ...todos.map((todo) => todo.id))
   // A request that came after the list was written is not on it.
-  const request = lastRequest !== undefined && isConcrete(lastRequest.text) ? lastRequest : ledger.goal
+  const given = lastRequest !== undefined && isConcrete(lastRequest.text) ? lastRequest : ledger.goal
+  const request = isBlank(given) ? undefined : given
   const requested = request && { text: `Act on the user's request: ${brief(request.text, 120)}`, ids: [request.id] }
   const steps: (Step | undefined)[] = [
     goal === undefined ? undefined : { text: `Work towards: ${brief(goal)}`, ids: [] },
@@ -39,6 +40,11 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   if (requested === undefined) return [{ text: 'Ask the user what to do: the tape holds no request', ids: [] }]
   // Whether it was carried out, only whoever reads the tape can tell.
   return [{ ...requested, text: `Check that the user's request is carried out: ${brief(request!.text, 120)}` }]
+}
+
+/** Nothing that a reader would see. */
+export function isBlank(quote: Quote | undefined): quote is undefined {
+  return quote === undefined || brief(quote.text) === ''
 }
 
 export function unresolved(ledger: Ledger): Failure[] {

@@ -12,14 +12,19 @@ const halves = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\
 
 /** Without escape sequences, control characters and trailing blanks; lines end in `\n`. */
 export function clean(text: string): string {
-  return text
+  const shown = text
     .replace(/\r\n?|[\u2028\u2029\u0085]/g, '\n')
     .replace(escapes, '')
     .replace(controls, '')
     .replace(halves, '\ufffd')
+  return withoutTrailing(shown).replace(/^\n+/, '').trimEnd()
+}
+
+/** Line by line: an expression would take quadratic time for long runs of blanks. */
+function withoutTrailing(text: string): string {
+  if (!/[^\S\n]\n/.test(text)) return text
+  return text
     .split('\n')
     .map((line) => line.trimEnd())
     .join('\n')
-    .replace(/^\n+/, '')
-    .trimEnd()
 }

@@ -95,7 +95,7 @@ describe('the budget', () => {
         expect(count(result.markdown)).toBeLessThanOrEqual(budget)
         expect(parseDocument(result.markdown)).toEqual(result.document)
       }),
-      { numRuns: 300 },
+      { numRuns: 300, endOnFailure: true },
     )
   })
 
@@ -111,7 +111,7 @@ describe('the budget', () => {
           validate(result.document).filter((problem) => problem.kind === 'missing' || problem.kind === 'empty'),
         ).toEqual([])
       }),
-      { numRuns: 150 },
+      { numRuns: 150, endOnFailure: true },
     )
   })
 
