@@ -14,21 +14,21 @@ export function writeTranscript(file: string, bytes: number, session: string = r
   fs.mkdirSync(path.dirname(file), { recursive: true })
   const fd = fs.openSync(file, 'w')
   let parent: string | null = null
-  let written = 0
+  const so = { far: 0 }
   let lines = 0
   let context = 8_000
   let time = Date.parse('2026-10-01T09:00:00Z')
   const put = (line: Record<string, unknown>) => {
     const uuid = randomUUID()
     const text = `${JSON.stringify({ parentUuid: parent, isSidechain: false, userType: 'external', cwd: '/home/dev/shop', sessionId: session, version: '2.1.197', gitBranch: 'main', ...line, uuid, timestamp: new Date((time += 1_500)).toISOString() })}\n`
-    written += fs.writeSync(fd, text)
+    so.far += fs.writeSync(fd, text)
     lines++
     parent = uuid
     return uuid
   }
-  for (let turn = 0; written < bytes; turn++) {
+  for (let turn = 0; so.far < bytes; turn++) {
     put({ type: 'user', message: { role: 'user', content: `Please look at part ${turn}. ${prose.repeat(2)}` } })
-    for (let step = 0; step < 6 && written < bytes; step++) {
+    for (let step = 0; step < 6 && so.far < bytes; step++) {
       const id = `msg_${turn}_${step}`
       const call = `toolu_${turn}_${step}`
       context += 900

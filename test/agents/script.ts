@@ -29,8 +29,7 @@ export function story(tools: Tools, full: number): (request: ModelRequest) => Re
     replies++
     const usage = { input: 2_000 + 700 * replies, output: 30 + replies, cached: 1_000 }
     if (last?.role === 'tool') return say('Done: the notes are written, their check fails.', { usage })
-    if (/^subtask/.test(asked) || /subtask/.test(words.slice(-200)))
-      return { toolCalls: [tools.shell('echo from the subagent')], usage }
+    if (words.slice(-200).includes('subtask')) return { toolCalls: [tools.shell('echo from the subagent')], usage }
     if (/\bwrite\b/.test(asked)) {
       const calls = [tools.write('notes.txt', 'first note\n'), tools.shell('cat notes.txt; exit 3')]
       return { reasoning: 'A file and a check.', text: 'I write the notes and check them.', toolCalls: calls, usage }

@@ -29,8 +29,8 @@ export function homeWith(...agents: AgentName[]): Home {
 
 /** The sessions of an agent in a home, the oldest first, without those of subagents. */
 export function sessionsIn({ env }: Home, agent: AgentName): SessionFile[] {
-  const { folders, find } = agentNamed(agent)
-  const all = folders(env).flatMap((folder) => find(folder))
+  const known = agentNamed(agent)
+  const all = known.folders(env).flatMap((folder) => known.find(folder))
   return all.filter(({ parent }) => parent === undefined).sort((a, b) => (firstDate(a) < firstDate(b) ? -1 : 1))
 }
 

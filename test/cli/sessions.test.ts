@@ -1,0 +1,160 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { homeWith, sessionsIn } from '../transcripts/home.ts'
+import { baton, records } from './cli.ts'
+import { startBaton } from './live.ts'
+
+const everyone = ['claude', 'codex', 'pi', 'gemini', 'opencode'] as const
+
+describe('baton alone', () => {
+  test('shows the newest sessions and what can be done with them [C2]', async () => {
+    const { home } = homeWith(...everyone)
+    const { code, out } = await baton(home, [])
+    expect(code).toBe(0)
+    const [head, ...rows] = out.split('\n')
+    expect(head).toMatch(/^SESSION +AGENT +PROJECT +.*TITLE +STATE +CONTEXT/)
+    expect(rows.filter((row) => /^\S+ +(claude|codex|pi|gemini|opencode) /.test(row))).toHaveLength(7)
+    expect(out).toMatch(/codex .*▰▰+▱+ +\d+%/)
+    expect(out).toContain('baton handoff')
+  })
+
+  test('with no sessions says where it looked and what to do [C2]', async () => {
+    const { home } = homeWith()
+    const { code, out } = await baton(home, [])
+    expect(code).toBe(0)
+    expect(out).toContain('No agent sessions on this machine yet')
+    expect(out).toMatch(/Claude Code +~\/\.claude\/projects/)
+  })
+
+  test('refuses a word that is no command [C2]', async () => {
+    const { home } = homeWith()
+    expect(await baton(home, ['frobnicate'])).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('no command'),
+    })
+  })
+})
+
+describe('baton ls', () => {
+  test('prints a record a session for programs, of one agent or of this folder [C2]', async () => {
+    const { home } = homeWith(...everyone)
+    const all = records(await baton(home, ['ls', '--json']))
+    expect(all).toHaveLength(7)
+    for (const session of all) {
+      expect(session).toMatchObject({
+        agent: expect.any(String),
+        id: expect.any(String),
+        meter: { quotas: [] },
+        state: {},
+      })
+    }
+    expect(records(await baton(home, ['ls', '--json', '--agent', 'pi']))).toHaveLength(1)
+    expect(records(await baton(home, ['ls', '--json', '--here']))).toEqual([])
+    expect((await baton(home, ['ls', '--here'])).out).toContain('No sessions in this folder')
+    expect((await baton(home, ['ls', '--agent', 'emacs'])).code).toBe(2)
+  })
+
+  test('names a session that cannot be read, and why [C2]', async () => {
+    const home = homeWith('codex')
+    const [file] = sessionsIn(home, 'codex')
+    fs.writeFileSync(`${file!.path}.zst`, 'not packed at all')
+    fs.rmSync(file!.path)
+    const [session] = records(await baton(home.home, ['ls', '--json']))
+    expect(session?.unread).toContain('packed')
+  })
+
+  test('--watch tells of changes as they come [C2]', async () => {
+    const home = homeWith('pi')
+    const [file] = sessionsIn(home, 'pi')
+    const watching = startBaton(home.home, ['ls', '--watch', '--json'])
+    await watching.line((line) => line.includes(file!.id))
+    const message = { role: 'user', content: 'and now?', timestamp: Date.now() }
+    fs.appendFileSync(
+      file!.path,
+      `${JSON.stringify({ type: 'message', id: 'f', parentId: null, timestamp: new Date().toISOString(), message })}\n`,
+    )
+    const changed = JSON.parse(await watching.line((line) => line.includes('"working"'))) as { turns: number }
+    expect(changed.turns).toBe(6)
+    expect(await watching.stop()).toBe(130)
+  })
+})
+
+describe('baton import', () => {
+  test('makes a tape, and again brings only what is new [C2, T13]', async () => {
+    const home = homeWith('claude')
+    const [file] = sessionsIn(home, 'claude')
+    const first = await baton(home.home, ['import', file!.id.slice(0, 8)])
+    expect(first).toMatchObject({ code: 0, err: '' })
+    expect(first.out).toMatch(new RegExp(`^claude:${file!.id}: \\d+ entries`))
+    expect((await baton(home.home, ['import', file!.id])).out).toContain('nothing new')
+    const context = await baton(home.home, ['tape', 'context', `claude:${file!.id}`, '--format', 'text'])
+    expect(context.out).toContain('We wrote notes.txt and ran its check')
+    expect((await baton(home.home, ['lineage'])).out).toContain(`claude:${file!.id}  import`)
+  })
+
+  test('takes a path, another tape, and reports damaged lines with their place [C2]', async () => {
+    const home = homeWith('pi')
+    const [file] = sessionsIn(home, 'pi')
+    const copy = path.join(home.home, 'talk.jsonl')
+    fs.writeFileSync(copy, `${fs.readFileSync(file!.path, 'utf8')}{"type":\n`)
+    const { code, out, err } = await baton(home.home, ['import', 'talk.jsonl', '--tape', 'mine', '--json'])
+    expect({ code, out: JSON.parse(out) as unknown }).toMatchObject({ code: 0, out: { tape: 'mine', agent: 'pi' } })
+    expect(err).toMatch(/damaged: .*talk\.jsonl, line 18, byte \d+ \(9 bytes\)/)
+  })
+
+  test('says what is wrong with a name that fits none or several, and asks only on a terminal [C2]', async () => {
+    const { home } = homeWith('claude')
+    expect(await baton(home, ['import', 'zzz'])).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('no session "zzz"'),
+    })
+    expect(await baton(home, ['import', ''])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('fits 2 sessions'),
+    })
+    expect(await baton(home, ['import'])).toMatchObject({ code: 2, err: expect.stringContaining('Which session?') })
+  })
+})
+
+describe('baton follow', () => {
+  test('shows what comes, and ends at once when interrupted [C2]', async () => {
+    const home = homeWith('pi')
+    const [file] = sessionsIn(home, 'pi')
+    const following = startBaton(home.home, ['follow', file!.id])
+    await following.line((line) => line.includes('following'))
+    const message = { role: 'user', content: 'and now for something new', timestamp: Date.now() }
+    fs.appendFileSync(
+      file!.path,
+      `${JSON.stringify({ type: 'message', id: 'ffff', timestamp: new Date().toISOString(), message })}\n`,
+    )
+    expect(await following.line((line) => line.includes('something new'))).toContain('message')
+    expect(await following.stop()).toBe(130)
+  })
+})
+
+describe('baton log', () => {
+  test('tells of turns, files, failures and spend [C2]', async () => {
+    const home = homeWith(...everyone)
+    for (const agent of everyone) {
+      const [file] = sessionsIn(home, agent)
+      const { code, out, err } = await baton(home.home, ['log', agent === 'opencode' ? 'opencode:ses_' : file!.path])
+      expect({ agent, code, err }).toEqual({ agent, code: 0, err: '' })
+      expect(out).toContain('please write the notes')
+      expect(out).toContain('notes.txt')
+      expect(out).toMatch(/\d turns {2}· {2}\d tool calls/)
+    }
+  })
+
+  test('--since leaves out what came before, and --json has it all [C2]', async () => {
+    const home = homeWith('claude')
+    const [file] = sessionsIn(home, 'claude')
+    const [whole] = records(await baton(home.home, ['log', file!.id, '--json']))
+    expect(whole).toMatchObject({ agent: 'claude', handoffs: 1, spend: { source: 'prices' }, facts: { counts: {} } })
+    const turns = whole!.turns as { at: string; text: string }[]
+    const [part] = records(await baton(home.home, ['log', file!.id, '--json', '--since', turns.at(-1)!.at]))
+    expect((part!.turns as unknown[]).length).toBe(1)
+    expect((await baton(home.home, ['log', file!.id, '--since', 'soon'])).code).toBe(2)
+  })
+})
