@@ -27,7 +27,7 @@ export interface Generation {
 }
 
 /** The model answered, but not with text. */
-export class NoTextError extends StorageError {
+class NoTextError extends StorageError {
   constructor() {
     super('the model returned no text')
   }
@@ -124,7 +124,7 @@ export async function withinWindow<T>(window: number, work: (window: number) => 
 }
 
 /** How providers say that the context is too long. */
-export function isTooLong(error: unknown): boolean {
+function isTooLong(error: unknown): boolean {
   const { message = '', responseBody = '' } = (error ?? {}) as { message?: unknown; responseBody?: unknown }
   const text = `${String(message)} ${String(responseBody)}`
   return /context.?(length|window|size)|prompt is too long|too many tokens|token limit|maximum.{0,20}tokens|input is too long|request too large/i.test(

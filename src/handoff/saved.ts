@@ -7,7 +7,7 @@ import { readBlob } from '../tape/blob.ts'
 import type { Profile } from './document/document.ts'
 
 /** The key of the newest document on a tape. */
-export const documentKey = 'handoff_document'
+const documentKey = 'handoff_document'
 
 export interface SavedDocument {
   readonly tape: string

@@ -34,7 +34,7 @@ export type SessionHandoff =
   | { readonly status: 'empty'; readonly message: string }
   | { readonly status: 'failed'; readonly message: string; readonly error: unknown }
 
-export const texts = {
+const texts = {
   done: 'New session started with handoff context',
   cancelled: 'Handoff cancelled',
   empty: 'Nothing to hand off (no messages yet)',

@@ -7,7 +7,7 @@ import type { MessagePayload, Part, ToolResult } from './payload.ts'
 import { wholeCharacter } from './tokens.ts'
 
 /** Text and data from this size on leave the line. */
-export const spillBytes = 32 * 1024
+const spillBytes = 32 * 1024
 const headChars = 1_200
 const tailChars = 300
 

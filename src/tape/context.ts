@@ -127,7 +127,7 @@ async function withMedia(store: Store, entry: Entry): Promise<Entry> {
 }
 
 /** The messages of a slice, pure. The opening anchor is not among the entries it is rendered from. */
-export function assemble(
+function assemble(
   entries: readonly Entry[],
   anchor: AnchorRef | undefined,
   tape: string,

@@ -74,7 +74,7 @@ function isState(message: Message | undefined): boolean {
   return piece?.type === 'text' && piece.text.startsWith('<handoff anchor=')
 }
 
-export function costOf(message: Message, count: CountTokens): number {
+function costOf(message: Message, count: CountTokens): number {
   let cost = frame
   for (const piece of message.pieces) cost += piece.type === 'media' ? mediaTokens : count(pieceText(piece))
   if (message.role === 'user') return cost

@@ -59,7 +59,7 @@ export function startWith(agent: AgentName, document: string, cwd: string, sessi
 }
 
 /** Rule files of the project that the agent would not read by itself. */
-export function unreadRules(agent: AgentName, cwd: string): string[] {
+function unreadRules(agent: AgentName, cwd: string): string[] {
   const { rules } = launches[agent]
   return ruleFiles.filter((file) => !rules.includes(file) && fs.existsSync(path.join(cwd, file)))
 }

@@ -93,9 +93,7 @@ export async function requestsOf(
   const openai = createOpenAI({ apiKey: 'none', fetch: capture('openai') }).chat('gpt-4o')
   const anthropic = createAnthropic({ apiKey: 'none', fetch: capture('anthropic') })('claude-sonnet-4-5')
   for (const model of [openai, anthropic]) {
-    await generateText({ model, messages, maxRetries: 0, allowSystemInMessages: false } as Parameters<
-      typeof generateText
-    >[0]).then(
+    await generateText({ model, messages, maxRetries: 0 }).then(
       () => demand(false, 'the request was not captured'),
       (error: Error) => demand(error.message.includes('captured'), error.message),
     )

@@ -10,7 +10,7 @@ export interface AnthropicMessage {
 
 type Source = { type: 'base64'; media_type: string; data: string } | { type: 'url'; url: string }
 
-export type AnthropicBlock =
+type AnthropicBlock =
   | { type: 'text'; text: string }
   | { type: 'thinking'; thinking: string; signature: string }
   | { type: 'redacted_thinking'; data: string }

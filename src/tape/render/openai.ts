@@ -8,7 +8,7 @@ export type OpenAiMessage =
   | { role: 'assistant'; content: string | null; tool_calls?: OpenAiCall[] }
   | { role: 'tool'; tool_call_id: string; content: string }
 
-export type OpenAiPart =
+type OpenAiPart =
   | { type: 'text'; text: string }
   | { type: 'image_url'; image_url: { url: string } }
   | { type: 'file'; file: { filename: string; file_data: string } }
