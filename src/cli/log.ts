@@ -151,9 +151,9 @@ function print(out: Output, { facts, turns, commits, handoffs, span, spent, sinc
   out.line()
   const { toolCalls, toolErrors } = facts.counts
   const parts = [
-    `${count(span.turns)} turns`,
+    `${count(span.turns)} turn${span.turns === 1 ? '' : 's'}`,
     `${count(toolCalls)} tool calls${toolErrors > 0 ? `, ${count(toolErrors)} failed` : ''}`,
-    handoffs > 0 ? `${count(handoffs)} compactions or clears` : '',
+    handoffs > 0 ? `compacted or cleared ${handoffs === 1 ? 'once' : `${count(handoffs)} times`}` : '',
     spent.cost === undefined
       ? 'cost unknown'
       : `spent ${costText(spent)}${spent.cost.prices === undefined ? '' : ` at prices of ${spent.cost.prices}`}`,

@@ -19,7 +19,7 @@ interface Column {
   readonly rank: number
 }
 
-const titleWidth = 24
+const titleWidth = 16
 
 export function sessionRows(sessions: readonly Session[], out: Output, shape: Shape): string[] {
   const ids = shortIds(sessions.map((session) => session.id))
@@ -27,9 +27,9 @@ export function sessionRows(sessions: readonly Session[], out: Output, shape: Sh
   const all: Column[] = [
     { title: 'SESSION', cell: (session) => ids.get(session.id)!, rank: 9 },
     { title: 'AGENT', cell: (session) => session.agent, rank: 7 },
-    { title: 'PROJECT', cell: (session) => brief(projects.get(session.cwd ?? '') ?? '', 20), rank: 6 },
+    { title: 'PROJECT', cell: (session) => brief(projects.get(session.cwd ?? '') ?? '', 20), rank: 5 },
     { title: 'BRANCH', cell: (session) => brief(branchOf(session), 16), rank: 1 },
-    { title: 'TITLE', cell: (session) => brief(session.unread ?? session.title ?? '', 200), rank: 5 },
+    { title: 'TITLE', cell: (session) => session.unread ?? session.title ?? '', rank: 8 },
     {
       title: 'STATE',
       cell: (session) => stateText(session.state, shape.now),
@@ -40,52 +40,69 @@ export function sessionRows(sessions: readonly Session[], out: Output, shape: Sh
     { title: 'LEFT', cell: ({ meter }) => turnsText(meter), rank: 0, right: true },
     { title: 'QUOTA', cell: ({ meter }) => quotaText(meter), rank: 2 },
     { title: 'COST', cell: ({ meter }) => costText(meter), rank: 3, right: true },
-    { title: 'AGE', cell: (session) => age(session.updated, shape.now), rank: 4, right: true },
+    { title: 'AGE', cell: (session) => age(session.updated, shape.now), rank: 6, right: true },
   ]
-  const filled = all.filter(({ title, cell }) => title === 'TITLE' || sessions.some((session) => cell(session) !== ''))
-  return layOut(fitted(filled, sessions, shape.columns), sessions, out, shape.columns)
+  const filled = all
+    .map((column): Filled => {
+      const cells = sessions.map(column.cell)
+      const widest = cells.reduce((most, cell) => Math.max(most, widthOf(cell)), column.title.length)
+      return { ...column, cells, width: column.title === 'TITLE' ? titleWidth : widest }
+    })
+    .filter(({ title, cells }) => title === 'TITLE' || cells.some((cell) => cell !== ''))
+  return layOut(fitted(filled, shape.columns), sessions, out, shape.columns)
+}
+
+interface Filled extends Column {
+  readonly cells: readonly string[]
+  readonly width: number
 }
 
 /** Drops columns until the title has room. */
-function fitted(columns: readonly Column[], sessions: readonly Session[], room: number): readonly Column[] {
-  const needed = columns.reduce((sum, column) => sum + widthOf(column, sessions) + 2, 0)
+function fitted(columns: readonly Filled[], room: number): readonly Filled[] {
+  const needed = columns.reduce((sum, { width }) => sum + width + 2, -2)
   if (needed <= room || columns.length <= 3) return columns
   const least = columns.reduce((low, column) => (column.rank < low.rank ? column : low))
   return fitted(
     columns.filter((column) => column !== least),
-    sessions,
     room,
   )
 }
 
-function widthOf(column: Column, sessions: readonly Session[]): number {
-  if (column.title === 'TITLE') return titleWidth
-  return sessions.reduce((most, session) => Math.max(most, width(column.cell(session))), column.title.length)
-}
-
-function layOut(columns: readonly Column[], sessions: readonly Session[], out: Output, room: number): string[] {
-  const widths = columns.map((column) => widthOf(column, sessions))
-  const taken = widths.reduce((sum, each) => sum + each + 2, -2)
-  const title = columns.findIndex((column) => column.title === 'TITLE')
-  if (title >= 0) widths[title] = Math.max(10, widths[title]! + Math.min(room - taken, 60))
+function layOut(columns: readonly Filled[], sessions: readonly Session[], out: Output, room: number): string[] {
+  const taken = columns.reduce((sum, { width }) => sum + width + 2, -2)
+  const spare = Math.max(0, Math.min(room - taken, 60))
+  const widths = columns.map(({ title, width }) => (title === 'TITLE' ? width + spare : width))
   const pad = (text: string, i: number) => {
-    // Only what is too long: it would take the padding out of a gauge.
-    const short = width(text) > widths[i]! ? brief(text, widths[i]!) : text
-    const space = ' '.repeat(Math.max(0, widths[i]! - width(short)))
-    return columns[i]!.right === true ? space + short : short + space
+    const room = widths[i]!
+    const short = cut(text, room)
+    const columnsLeft = room - widthOf(short)
+    if (columnsLeft <= 0) return short
+    return columns[i]!.right === true ? ' '.repeat(columnsLeft) + short : short + ' '.repeat(columnsLeft)
   }
   const head = columns.map((column, i) => pad(column.title, i)).join('  ')
-  const rows = sessions.map((session) =>
+  const rows = sessions.map((session, row) =>
     columns
-      .map((column, i) => {
-        const style = column.style?.(session)
-        const cell = pad(column.cell(session), i)
-        return style === undefined ? cell : out.style(style, cell)
+      .map(({ cells, style }, i) => {
+        const cell = pad(cells[row]!, i)
+        const named = style?.(session)
+        return named === undefined ? cell : out.style(named, cell)
       })
       .join('  ')
       .trimEnd(),
   )
   return [out.style('dim', head.trimEnd()), ...rows]
+}
+
+/** Most cells are plain letters, which need no look at each of them. */
+const plain = /^[ -~▰▱…]*$/
+
+function widthOf(text: string): number {
+  return plain.test(text) ? text.length : width(text)
+}
+
+function cut(text: string, columns: number): string {
+  if (!plain.test(text)) return width(text) > columns ? brief(text, columns) : text
+  return text.length > columns ? `${text.slice(0, columns - 1)}…` : text
 }
 
 /** The beginnings that tell the sessions apart. */

@@ -31,12 +31,12 @@ export async function home(globals: Globals): Promise<void> {
   if (more > 0) out.note(out.style('dim', `${more} more: baton ls`))
   const [first] = sessions
   const id = shortIds(sessions.map((session) => session.id)).get(first!.id)!
-  out.note(out.style('dim', `What happened:  baton log ${id}`))
-  out.note(out.style('dim', `Hand it over:   baton handoff ${id}`))
+  out.note(out.style('dim', `What happened:           baton log ${id}`))
+  out.note(out.style('dim', `Hand it over:            baton handoff ${id}`))
   out.note(
     out.style(
       'dim',
-      `Go on in another agent: baton continue ${id} --in ${first!.agent === 'codex' ? 'claude' : 'codex'}`,
+      `Go on in another agent:  baton continue ${id} --in ${first!.agent === 'codex' ? 'claude' : 'codex'}`,
     ),
   )
 }
@@ -82,16 +82,18 @@ function width(): number {
 }
 
 function welcome(out: Output): void {
-  out.line('No agent sessions on this machine yet. Baton looks where these agents keep theirs:')
+  out.line('No agent sessions on this machine yet.')
+  out.line('Baton looks where these agents keep theirs, and never writes there:')
   out.line()
   for (const agent of agents) {
     out.line(`  ${agent.label.padEnd(12)} ${agent.folders(process.env).map(tilde).join(', ')}`)
   }
   out.line()
-  out.line('Work with one of them in a project, then run "baton" again: it shows each session, how full its context')
-  out.line('is, and what it can be handed over to. Nothing has to be set up, and Baton never writes to those folders.')
+  out.line('Work with one of them in a project, then run "baton" again: it shows each')
+  out.line('session, how full its context is, and how to hand it over.')
   out.line()
-  out.line(out.style('dim', 'A transcript from elsewhere: baton import FILE.   All commands: baton --help'))
+  out.line(out.style('dim', 'A transcript from elsewhere: baton import FILE'))
+  out.line(out.style('dim', 'All commands: baton --help'))
 }
 
 function tilde(file: string): string {

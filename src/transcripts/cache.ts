@@ -4,7 +4,6 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import writeFileAtomic from 'write-file-atomic'
 import { fields, isFields } from './fields.ts'
 import type { Cursor } from './reading.ts'
 import type { Tally } from './tally.ts'
@@ -20,7 +19,7 @@ export interface Known {
 }
 
 /** Changes when what a tally holds changes. */
-const version = 1
+const version = 2
 
 export class Cache {
   readonly #folder: string
@@ -74,8 +73,11 @@ export class Cache {
   }
 
   #write(name: string, values: ReadonlyMap<string, unknown>): void {
-    const text = JSON.stringify({ version, values: Object.fromEntries(values) })
-    writeFileAtomic.sync(path.join(this.#folder, name), text, { mode: 0o600, fsync: false })
+    const file = path.join(this.#folder, name)
+    // Beside it first, so that no reader sees half of it; without a sync, since it may be lost.
+    const next = `${file}.${process.pid}`
+    fs.writeFileSync(next, JSON.stringify({ version, values: Object.fromEntries(values) }), { mode: 0o600 })
+    fs.renameSync(next, file)
   }
 }
 

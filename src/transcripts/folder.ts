@@ -21,7 +21,7 @@ export function filesBelow(folder: string, depth: number, fits: (name: string) =
 
   function walk(at: string, left: number): void {
     for (const entry of entriesOf(at)) {
-      let place: string | undefined = path.join(at, entry.name)
+      let place: string | undefined = at + path.sep + entry.name
       let isFolder = entry.isDirectory()
       let isFile = entry.isFile()
       if (entry.isSymbolicLink()) {

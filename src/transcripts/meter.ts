@@ -39,30 +39,44 @@ export function meterOf(agent: AgentName, tally: Tally, models: Models): Meter {
   const tokens = context === undefined ? undefined : context.tokens + trailing
   const own = models[tally.model ?? '']?.window
   const window = own ?? tally.window ?? windowOf(tally.model, models, tokens ?? 0)
-  const growth = growthOf(tally.ends)
-  const cost = costOf(tally, models)
-  return {
-    ...(tokens === undefined ? {} : { tokens, source: trailing > 0 ? 'estimate' : context!.source }),
-    ...(window === undefined
-      ? {}
-      : { window, windowSource: own !== undefined ? 'user' : tally.window === undefined ? 'table' : 'agent' }),
-    ...(tokens === undefined || window === undefined ? {} : { percent: (tokens / window) * 100 }),
-    ...(context?.date === undefined ? {} : { at: context.date }),
-    ...(growth === undefined ? {} : { growth }),
-    ...(growth === undefined || growth <= 0 || tokens === undefined || window === undefined
-      ? {}
-      : { turnsLeft: Math.max(0, Math.floor((window - tokens) / growth)) }),
-    quotas: quotas?.quotas ?? [],
-    ...(quotas?.date === undefined ? {} : { quotasAt: quotas.date }),
-    ...(cost === undefined ? {} : { cost }),
+  // Filled step by step: lists make thousands of these at a time.
+  const meter: { -readonly [K in keyof Meter]: Meter[K] } = { quotas: quotas?.quotas ?? none }
+  if (tokens !== undefined) {
+    meter.tokens = tokens
+    meter.source = trailing > 0 ? 'estimate' : context!.source
   }
+  if (window !== undefined) {
+    meter.window = window
+    meter.windowSource = own !== undefined ? 'user' : tally.window === undefined ? 'table' : 'agent'
+    if (tokens !== undefined) meter.percent = (tokens / window) * 100
+  }
+  if (context?.date !== undefined) meter.at = context.date
+  const growth = growthOf(tally.ends)
+  if (growth !== undefined) {
+    meter.growth = growth
+    if (growth > 0 && tokens !== undefined && window !== undefined) {
+      meter.turnsLeft = Math.max(0, Math.floor((window - tokens) / growth))
+    }
+  }
+  if (quotas?.date !== undefined) meter.quotasAt = quotas.date
+  const cost = costOf(tally, models)
+  if (cost !== undefined) meter.cost = cost
+  return meter
 }
+
+const none: readonly Quota[] = []
 
 /** The mean of what turns added; a turn that ended smaller than the one before says nothing about growth. */
 function growthOf(ends: readonly number[]): number | undefined {
-  const steps = ends.slice(1).map((end, i) => end - ends[i]!)
-  const grown = steps.filter((step) => step >= 0)
-  return grown.length === 0 ? undefined : Math.round(grown.reduce((sum, step) => sum + step, 0) / grown.length)
+  let sum = 0
+  let turns = 0
+  for (let i = 1; i < ends.length; i++) {
+    const step = ends[i]! - ends[i - 1]!
+    if (step < 0) continue
+    sum += step
+    turns++
+  }
+  return turns === 0 ? undefined : Math.round(sum / turns)
 }
 
 function costOf(tally: Tally, models: Models): Cost | undefined {
@@ -70,7 +84,8 @@ function costOf(tally: Tally, models: Models): Cost | undefined {
   let usd = tally.cost ?? 0
   let priced = tally.cost !== undefined
   let byPrices = false
-  for (const [model, tokens] of Object.entries(tally.spent)) {
+  for (const model in tally.spent) {
+    const tokens = tally.spent[model]!
     if (tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite === 0) continue
     const price = priceOf(model, models)
     if (price === undefined) {

@@ -57,10 +57,22 @@ export function windowOf(model: string | undefined, models: Models, seen: number
   if (model === undefined) return undefined
   const own = models[model]?.window
   if (own !== undefined) return own
-  const known = windows.find(([pattern]) => pattern.test(model))?.[1]
+  const known = windowIn(model)
   return known !== undefined && seen > known && known < wide ? wide : known
 }
 
 export function priceOf(model: string, models: Models): Price | undefined {
-  return models[model]?.price ?? prices.find(([pattern]) => pattern.test(model))?.[1]
+  return models[model]?.price ?? priceIn(model)
+}
+
+const windowIn = remembered((model) => windows.find(([pattern]) => pattern.test(model))?.[1])
+const priceIn = remembered((model) => prices.find(([pattern]) => pattern.test(model))?.[1])
+
+/** Thousands of sessions name a handful of models. */
+function remembered<T>(find: (model: string) => T): (model: string) => T {
+  const known = new Map<string, T>()
+  return (model) => {
+    if (!known.has(model)) known.set(model, find(model))
+    return known.get(model)!
+  }
 }

@@ -216,26 +216,31 @@ function hinted(agent: Agent, file: SessionFile, tally: Tally): Tally {
 function sessionOf(file: SessionFile, found: Known, models: Models, now: number, live: Live | undefined): Session {
   const { tally, partial, unread } = found
   const { cwd, branch, title, model, clearedFrom, first, last, turns, compactions, damaged } = tally
-  const updated =
-    last !== undefined && Date.parse(last) > 0 ? new Date(last).toISOString() : new Date(file.changed).toISOString()
-  const parent = file.parent ?? tally.parent
   const meter = meterOf(file.agent, tally, models)
-  const optional = { cwd, branch, title, model, parent, clearedFrom, started: first, unread }
-  return {
+  const session: { -readonly [K in keyof Session]: Session[K] } = {
     agent: file.agent,
     id: file.agent === 'gemini' ? (tally.session ?? file.id) : file.id,
     path: file.path,
     bytes: file.bytes,
-    ...(Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) as Partial<Session>),
-    updated,
+    updated: last?.endsWith('Z') === true ? last : new Date(last ?? file.changed).toISOString(),
     turns,
     compactions,
     state: stateOf(tally, file.changed, now, live),
     meter: partial === true ? withoutCost(meter) : meter,
     damaged,
-    ...(partial === true ? { partial } : {}),
-    ...(tally.cleared === true && clearedFrom === undefined ? { clearedFrom: '' } : {}),
   }
+  const parent = file.parent ?? tally.parent
+  if (cwd !== undefined) session.cwd = cwd
+  if (branch !== undefined) session.branch = branch
+  if (title !== undefined) session.title = title
+  if (model !== undefined) session.model = model
+  if (parent !== undefined) session.parent = parent
+  if (first !== undefined) session.started = first
+  if (unread !== undefined) session.unread = unread
+  if (partial === true) session.partial = partial
+  // Which one it was is told by folder and time, where the file does not say it.
+  if (clearedFrom !== undefined || tally.cleared === true) session.clearedFrom = clearedFrom ?? ''
+  return session
 }
 
 function withoutCost({ cost: _cost, ...meter }: Meter): Meter {
@@ -244,7 +249,7 @@ function withoutCost({ cost: _cost, ...meter }: Meter): Meter {
 
 /** `/clear` names no predecessor: it is the session of the same folder that fell silent right before. */
 function withPredecessors(sessions: readonly Session[]): Session[] {
-  return sessions.map((session) => {
+  const linked = sessions.map((session): Session => {
     if (session.clearedFrom !== '') return session
     const { clearedFrom: _unknown, ...rest } = session
     const { started } = session
@@ -255,4 +260,9 @@ function withPredecessors(sessions: readonly Session[]): Session[] {
     )
     return before === undefined ? rest : { ...rest, clearedFrom: before.id }
   })
+  // One that went on under another id waits for nobody.
+  const left = new Set(linked.flatMap(({ clearedFrom }) => (clearedFrom === undefined ? [] : [clearedFrom])))
+  return left.size === 0
+    ? linked
+    : linked.map((session) => (left.has(session.id) ? { ...session, state: { state: 'ended' } } : session))
 }

@@ -66,7 +66,8 @@ export function count(tally: Tally, fact: Fact): void {
         titleRank >= (tally.titleRank ?? -1) &&
         !(titleRank === 0 && tally.title !== undefined)
       ) {
-        tally.title = title
+        // A line of it: it is shown, kept and compared in lists of thousands.
+        tally.title = title.slice(0, 400).replaceAll(/\s+/g, ' ').trim().slice(0, 120)
         tally.titleRank = titleRank
       }
       return

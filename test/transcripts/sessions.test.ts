@@ -64,6 +64,7 @@ test('the session after /clear names the one before it [C2]', () => {
   const listed = listSessions({ env: home.env })
   expect(listed.find(({ id }) => id === after!.id)?.clearedFrom).toBe(before!.id)
   expect(listed.find(({ id }) => id === before!.id)).not.toHaveProperty('clearedFrom')
+  expect(listed.find(({ id }) => id === before!.id)?.state).toEqual({ state: 'ended' })
 })
 
 test('only those of a folder and below [C2]', () => {
@@ -96,7 +97,7 @@ describe('the index', () => {
   test('a damaged or foreign cache costs time, nothing else [C2]', () => {
     const { env, home } = homeWith('pi')
     const first = listSessions({ env })
-    for (const content of ['{"version":1,"val', '{"version":99,"values":{}}', '']) {
+    for (const content of ['{"version":2,"val', '{"version":99,"values":{}}', '']) {
       fs.writeFileSync(path.join(home, '.cache/baton/sessions.json'), content)
       expect(listSessions({ env })).toEqual(first)
     }
