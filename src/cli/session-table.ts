@@ -140,7 +140,7 @@ function branchOf({ branch }: Session): string {
 
 const stateStyles = { working: 'green', waiting: 'yellow', limited: 'red', ended: 'dim' } as const
 
-export function stateText(state: State, now: number): string {
+function stateText(state: State, now: number): string {
   if (state.state === 'waiting') return 'waiting for you'
   if (state.state !== 'limited') return state.state
   return state.until === undefined ? 'limited' : `limited until ${clock(state.until, now)}`

@@ -27,7 +27,7 @@ export interface Record {
   readonly place: string
 }
 
-export interface Hints {
+interface Hints {
   /** The folder that it was made in. */
   readonly cwd?: string
   /** Of the models that the agent is set up with, by name. */

@@ -44,7 +44,7 @@ export interface Compacted {
 }
 
 /** The agent began again with an empty context. */
-export interface Cleared {
+interface Cleared {
   readonly type: 'cleared'
   readonly date?: string
 }
@@ -85,27 +85,27 @@ export interface Quota {
   readonly resetsAt?: string
 }
 
-export interface Quotas {
+interface Quotas {
   readonly type: 'quotas'
   readonly quotas: readonly Quota[]
   readonly date?: string
 }
 
 /** `asked`: a person gave work. `working`: the agent does it. `idle`: the turn is over. */
-export interface TurnMoved {
+interface TurnMoved {
   readonly type: 'turn'
   readonly to: 'asked' | 'working' | 'idle'
   readonly date?: string
 }
 
-export interface Limited {
+interface Limited {
   readonly type: 'limited'
   readonly until?: string
   readonly message: string
   readonly date?: string
 }
 
-export interface Damaged {
+interface Damaged {
   readonly type: 'damaged'
   readonly damage: LineDamage
 }

@@ -49,7 +49,7 @@ function entriesOf(folder: string): fs.Dirent[] {
 }
 
 /** Where a path leads, if that lies inside the folder. */
-export function inside(root: string, place: string): string | undefined {
+function inside(root: string, place: string): string | undefined {
   const real = realPath(place)
   return real !== undefined && real.startsWith(root + path.sep) ? real : undefined
 }

@@ -95,7 +95,7 @@ function findAll(env: NodeJS.ProcessEnv): SessionFile[] {
   return agents.flatMap((agent) => agent.folders(env).flatMap((folder) => agent.find(folder)))
 }
 
-export function keyOf(file: SessionFile): string {
+function keyOf(file: SessionFile): string {
   return file.agent === 'opencode' ? `${file.path}#${file.id}` : file.path
 }
 

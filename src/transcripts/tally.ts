@@ -5,7 +5,7 @@ import type { Draft } from '../store/index.ts'
 import type { MessagePayload, ToolResult } from '../tape/index.ts'
 import type { Fact, Quota, Used } from './fact.ts'
 
-export interface Tokens {
+interface Tokens {
   input: number
   output: number
   cacheRead: number

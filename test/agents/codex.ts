@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { installed, type RealAgent } from './stage.ts'
 
-export const codexWindow = 20_000
+const codexWindow = 20_000
 
 export const codex: RealAgent = {
   name: 'codex',

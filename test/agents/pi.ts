@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { installed, type RealAgent, type Stage } from './stage.ts'
 
-export const piWindow = 40_000
+const piWindow = 40_000
 
 export const pi: RealAgent = {
   name: 'pi',

@@ -66,7 +66,14 @@ test(
     const folder = temporaryFolder()
     await runAlone(play, ['pi', folder, 'please write the notes'], seconds)
     const home = path.join(folder, 'home')
-    const mount = ['-rm', 'sh', '-c', 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"', home]
+    const [unshare, ...mount] = [
+      'unshare',
+      '-rm',
+      'sh',
+      '-c',
+      'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"',
+      home,
+    ] as const
     const env = {
       PATH: process.env.PATH,
       HOME: home,
@@ -74,14 +81,14 @@ test(
       XDG_DATA_HOME: path.join(folder, 'data'),
       PI_CODING_AGENT_DIR: path.join(home, '.pi/agent'),
     }
-    if (spawnSync('unshare', [...mount, 'true']).status !== 0) {
+    if (spawnSync(unshare, [...mount, 'true']).status !== 0) {
       process.stderr.write('this kernel mounts nothing for us: only the snapshots tell that nothing is written\n')
       return
     }
     const cli = path.join(import.meta.dirname, '../../dist/cli/main.js')
     const run = (...args: string[]) =>
-      spawnSync('unshare', [...mount, process.execPath, cli, ...args], { cwd: folder, env, encoding: 'utf8' })
-    expect(spawnSync('unshare', [...mount, 'touch', path.join(home, 'x')]).status).not.toBe(0)
+      spawnSync(unshare, [...mount, process.execPath, cli, ...args], { cwd: folder, env, encoding: 'utf8' })
+    expect(spawnSync(unshare, [...mount, 'touch', path.join(home, 'x')]).status).not.toBe(0)
     const [listed] = run('ls', '--json').stdout.trim().split('\n')
     const { id } = JSON.parse(listed!) as { id: string }
     expect(run('import', id).stdout).toContain(`pi:${id}`)

@@ -10,7 +10,7 @@ export interface Tools {
   readonly delegate?: (task: string) => { name: string; arguments: Record<string, unknown> }
 }
 
-export const summary = 'We wrote notes.txt and ran its check, which fails with exit status 3. Next: fix the check.'
+const summary = 'We wrote notes.txt and ran its check, which fails with exit status 3. Next: fix the check.'
 
 /**
  * `write`: words, a file and a failing command at once. `delegate`: a subagent that runs a command. `fill`: a reply after

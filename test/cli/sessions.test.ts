@@ -143,7 +143,7 @@ describe('baton log', () => {
       expect({ agent, code, err }).toEqual({ agent, code: 0, err: '' })
       expect(out).toContain('please write the notes')
       expect(out).toContain('notes.txt')
-      expect(out).toMatch(/\d turns {2}· {2}\d tool calls/)
+      expect(out).toMatch(/\d turns? {2}· {2}\d tool calls/)
     }
   })
 

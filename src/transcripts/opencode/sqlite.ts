@@ -5,7 +5,7 @@
 import fs from 'node:fs'
 import { StorageError } from '../../errors.ts'
 
-export type Value = null | number | bigint | string | Buffer
+type Value = null | number | bigint | string | Buffer
 export type Row = Record<string, Value>
 
 interface Table {
