@@ -1,6 +1,6 @@
 // Takes secrets out of a text and says what kind each was. The rules are secretlint's, and our own for what they leave
-// out. secretlint takes quadratic time in its findings and can overflow on odd input, so it is given one window at a
-// time; where it fails, the window goes rather than the secret.
+// out. secretlint's can overflow on odd input, so they are given one window at a time; where they fail, the window
+// goes rather than the secret.
 
 import { clean } from './clean.ts'
 import { findSecrets, type Found } from './secrets.ts'
@@ -130,42 +130,65 @@ function withRepeats(text: string, found: readonly Found[]): Found[] {
 
 let loaded: Promise<FindRules> | undefined
 
-/** Loads secretlint when the first text is redacted. */
+/** Loads the rules when the first text is redacted. */
 function ruleSet(): Promise<FindRules> {
   loaded ??= load()
   return loaded
 }
 
+/** As much of a rule of secretlint as we use. */
+interface Rule {
+  readonly meta: { readonly id: string; readonly type: 'scanner' | 'filter' }
+  create(context: RuleContext, options: object): { file?(source: RuleSource): void | Promise<void> }
+}
+
+interface RuleContext {
+  readonly sharedOptions: object
+  createTranslator(): typeof translate
+  report(found: { readonly message: Message; readonly range: readonly [number, number] }): void
+  ignore(): void
+}
+
+interface Message {
+  readonly messageId: string
+  readonly data: Record<string, unknown>
+}
+
+interface RuleSource {
+  readonly content: string
+  readonly filePath: string
+  readonly ext: string
+  readonly contentType: 'text'
+  readonly hasBOM: boolean
+}
+
+/** Without secretlint's core: that keeps a profile of every run in the process, which takes quadratic time to look at. */
 async function load(): Promise<FindRules> {
-  const [{ lintSource }, preset] = await Promise.all([
-    import('@secretlint/core'),
-    import('@secretlint/secretlint-rule-preset-recommend'),
-  ])
-  const config: Parameters<typeof lintSource>[0]['options']['config'] = {
-    rules: [
-      {
-        id: '@secretlint/secretlint-rule-preset-recommend',
-        rule: preset.creator,
-        // A comment in the text must not switch the search off.
-        rules: [{ id: '@secretlint/secretlint-rule-filter-comments', disabled: true }],
-      },
-    ],
-  }
+  const preset = await import('@secretlint/secretlint-rule-preset-recommend')
+  // Filters let a comment in the text switch the search off.
+  const rules = (preset.rules as unknown as readonly Rule[]).filter((rule) => rule.meta.type === 'scanner')
   return async (content) => {
-    const { messages } = await lintSource({
-      source: { filePath: 'text.md', content, ext: '.md', contentType: 'text' },
-      options: { config, locale: 'en', noPhysicFilePath: true },
-    })
-    return messages.flatMap((message) => {
-      if (message.type !== 'message') return []
-      return locate(
-        content,
-        message.range,
-        Object.values(message.data ?? {}),
-        kindOf(message.ruleId, message.messageId),
+    const found: Found[] = []
+    const source: RuleSource = { content, filePath: 'text.md', ext: '.md', contentType: 'text', hasBOM: false }
+    for (const rule of rules) {
+      const handler = rule.create(
+        {
+          sharedOptions: {},
+          createTranslator: () => translate,
+          report: ({ message: { messageId, data }, range }) =>
+            found.push(...locate(content, range, Object.values(data), kindOf(rule.meta.id, messageId))),
+          ignore: () => undefined,
+        },
+        {},
       )
-    })
+      await handler.file?.(source)
+    }
+    return found
   }
+}
+
+function translate(messageId: string, data: Record<string, unknown> = {}): Message {
+  return { messageId, data }
 }
 
 /** Some rules report the place of the assignment rather than of its value. */
