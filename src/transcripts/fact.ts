@@ -16,7 +16,7 @@ export interface About {
   /** How good the title is: what a person or the agent chose outranks the first prompt. */
   readonly titleRank?: number
   readonly window?: number
-  /** The session it is a subagent of, or was forked from. */
+  /** The session it is a subagent of. */
   readonly parent?: string
   readonly kind?: 'subagent'
   /** The session that `/clear` left for this one, where it is named. */

@@ -11,6 +11,7 @@ import zlib from 'node:zlib'
 import { type ModelRequest, type ModelServer, startModelServer } from '../support/model-server/index.ts'
 import { claude, statusFile } from './claude.ts'
 import { codex } from './codex.ts'
+import { startNamespaceProxy } from './namespace-proxy.ts'
 import { opencode } from './opencode.ts'
 import { pi, piRpc } from './pi.ts'
 import { story, type Tools } from './script.ts'
@@ -195,17 +196,31 @@ async function recordCodex(): Promise<void> {
   const tools: Tools = {
     write: (file, content) => ({
       name: 'exec_command',
-      arguments: { cmd: `printf %s ${JSON.stringify(content)} > ${file}` },
+      arguments: { cmd: `printf '${content.replaceAll('\n', '\\n')}' > ${file}` },
     }),
     shell: (command) => ({ name: 'exec_command', arguments: { cmd: command } }),
+    delegate: (task) => ({ name: 'spawn_agent', arguments: { message: task } }),
+    wait(result) {
+      const id = /"agent_id":"([^"]+)"/.exec(result)?.[1]
+      return id === undefined ? undefined : { name: 'wait_agent', arguments: { targets: [id], timeout_ms: 20_000 } }
+    },
   }
   const { stage, server } = await open(codex, tools, 17_000)
+  const proxy = await startNamespaceProxy(server.url)
+  codex.prepare({ ...stage, url: proxy.url })
   let session: string | undefined
-  for (const prompt of ['please write the notes', 'now fill the context', 'go on', 'and once more']) {
+  for (const prompt of [
+    'please write the notes',
+    'now delegate the greeting',
+    'now fill the context',
+    'go on',
+    'and once more',
+  ]) {
     const { out, err, code } = await runTurn(codex, stage, prompt, { session })
     if (code !== 0) throw new Error(`codex failed: ${err}`)
     session ??= (JSON.parse(out.split('\n')[0]!) as { thread_id: string }).thread_id
   }
+  proxy.close()
   await server.close()
   keep('codex', stage, ['.codex/sessions'])
   writeAsked('codex', lastAsked(server))

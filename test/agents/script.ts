@@ -8,6 +8,8 @@ export interface Tools {
   readonly shell: (command: string) => { name: string; arguments: Record<string, unknown> }
   /** Gives a task to a subagent; those without one go on by themselves. */
   readonly delegate?: (task: string) => { name: string; arguments: Record<string, unknown> }
+  /** Waits for the subagent that a result tells of, where delegating does not. */
+  readonly wait?: (result: string) => { name: string; arguments: Record<string, unknown> } | undefined
 }
 
 const summary = 'We wrote notes.txt and ran its check, which fails with exit status 3. Next: fix the check.'
@@ -28,6 +30,8 @@ export function story(tools: Tools, full: number): (request: ModelRequest) => Re
     if (request.tools.length === 0) return say('Notes and their check', { usage: { input: 60, output: 5 } })
     replies++
     const usage = { input: 2_000 + 700 * replies, output: 30 + replies, cached: 1_000 }
+    const awaited = tools.wait?.(last?.toolResults.map((result) => result.text).join('\n') ?? '')
+    if (awaited !== undefined) return { toolCalls: [awaited], usage }
     if (last?.role === 'tool') return say('Done: the notes are written, their check fails.', { usage })
     if (words.slice(-200).includes('subtask')) return { toolCalls: [tools.shell('echo from the subagent')], usage }
     if (/\bwrite\b/.test(asked)) {

@@ -72,7 +72,7 @@ describe.each(['claude', 'codex', 'pi', 'opencode'] as const)('%s', (agent) => {
       const context = await contextOf(store, each.tape)
       expect(context.some(({ content }) => content?.includes('subtask') === true)).toBe(true)
     }
-    expect(subagents).toHaveLength(agent === 'claude' || agent === 'opencode' ? 1 : 0)
+    expect(subagents).toHaveLength(agent === 'pi' ? 0 : 1)
   })
 })
 
@@ -95,7 +95,7 @@ function givenWords(messages: readonly Asked[]): string[] {
 test('tools keep the names and arguments that their agent gave them [C2]', async () => {
   const names: Record<AgentName, string[]> = {
     claude: ['Write', 'Bash', 'Agent'],
-    codex: ['exec_command', 'exec_command'],
+    codex: ['exec_command', 'exec_command', 'spawn_agent', 'wait_agent'],
     pi: ['write', 'bash'],
     gemini: ['write_file', 'run_shell_command'],
     opencode: ['write', 'bash', 'task'],

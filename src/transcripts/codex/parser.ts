@@ -51,8 +51,8 @@ function meta(payload: Fields, memory: Memory): Fact[] {
   if (memory.session !== undefined) return []
   if (session !== undefined) memory.session = session
   const spawn = fields(fields(fields(payload.source).subagent).thread_spawn)
-  const parent = text(payload.parent_thread_id) ?? text(spawn.parent_thread_id) ?? text(payload.forked_from_id)
   const subagent = isFields(fields(payload.source).subagent) || text(payload.thread_source) === 'subagent'
+  const parent = subagent ? (text(payload.parent_thread_id) ?? text(spawn.parent_thread_id)) : undefined
   const facts: Fact[] = [
     {
       type: 'about',

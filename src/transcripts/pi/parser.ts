@@ -38,9 +38,8 @@ function factsIn(line: Fields, memory: Memory): Fact[] {
 
 function header(line: Fields): Fact[] {
   const { type: _type, ...data } = line
-  const parent = text(line.parentSession)
   return [
-    { type: 'about', ...given({ session: text(line.id), cwd: text(line.cwd), model: text(line.modelId), parent }) },
+    { type: 'about', ...given({ session: text(line.id), cwd: text(line.cwd), model: text(line.modelId) }) },
     said('event', { name: 'pi/session', data }, line),
   ]
 }
