@@ -27,8 +27,8 @@ export function sessionRows(sessions: readonly Session[], out: Output, shape: Sh
   const all: Column[] = [
     { title: 'SESSION', cell: (session) => ids.get(session.id)!, rank: 9 },
     { title: 'AGENT', cell: (session) => session.agent, rank: 7 },
-    { title: 'PROJECT', cell: (session) => brief(projects.get(session.cwd ?? '') ?? '', 20), rank: 5 },
-    { title: 'BRANCH', cell: (session) => brief(branchOf(session), 16), rank: 1 },
+    { title: 'PROJECT', cell: (session) => cut(projects.get(session.cwd ?? '') ?? '', 20), rank: 5 },
+    { title: 'BRANCH', cell: (session) => cut(branchOf(session), 16), rank: 1 },
     { title: 'TITLE', cell: (session) => session.unread ?? session.title ?? '', rank: 8 },
     {
       title: 'STATE',
@@ -159,9 +159,17 @@ const cells = 8
 export function gauge({ tokens, percent }: Meter): string {
   if (tokens === undefined) return '?'
   if (percent === undefined) return thousands(tokens)
+  const shown = Math.round(percent)
+  const known = gauges.get(shown)
+  if (known !== undefined) return known
   const full = Math.min(cells, Math.round((percent / 100) * cells))
-  return `${'▰'.repeat(full)}${'▱'.repeat(cells - full)} ${`${Math.round(percent)}%`.padStart(4)}`
+  const drawn = `${'▰'.repeat(full)}${'▱'.repeat(cells - full)} ${`${shown}%`.padStart(4)}`
+  gauges.set(shown, drawn)
+  return drawn
 }
+
+/** As drawn before, by percent: a list of thousands draws the same few. */
+const gauges = new Map<number, string>()
 
 function gaugeStyle({ percent }: Meter): 'dim' | 'green' | 'yellow' | 'red' {
   if (percent === undefined) return 'dim'

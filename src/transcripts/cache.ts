@@ -4,69 +4,98 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { fields, isFields } from './fields.ts'
+import { fields, given, isFields } from './fields.ts'
+import type { Meter } from './meter.ts'
 import type { Cursor } from './reading.ts'
 import type { Tally } from './tally.ts'
 
-export interface Known {
+/** What a list needs of a session. */
+export interface Glance {
   readonly bytes: number
   readonly changed: number
-  readonly tally: Tally
+  readonly about: About
+  /** Reckoned with the tables alone. */
+  readonly meter: Meter
   /** Only its ends were read: what is summed up over all of it is not known. */
   readonly partial?: boolean
   /** Why it could not be read. */
   readonly unread?: string
 }
 
-/** Changes when what a tally holds changes. */
-const version = 2
+export type About = Pick<
+  Tally,
+  | 'session'
+  | 'cwd'
+  | 'branch'
+  | 'model'
+  | 'title'
+  | 'parent'
+  | 'kind'
+  | 'clearedFrom'
+  | 'cleared'
+  | 'first'
+  | 'last'
+  | 'turns'
+  | 'turn'
+  | 'limit'
+  | 'quotas'
+  | 'compactions'
+  | 'damaged'
+>
+
+/** What reading on needs: kept apart, since most of the time nobody asks for it. */
+export interface Depth {
+  readonly tally: Tally
+  readonly cursor?: Cursor
+}
+
+/** Changes when what is kept changes. */
+const version = 3
 
 export class Cache {
   readonly #folder: string
-  readonly #known: Map<string, Known>
-  #cursors: Map<string, Cursor> | undefined
+  readonly #glances: Map<string, Glance>
+  #depths: Map<string, Depth> | undefined
   #changed = false
 
   constructor(env: NodeJS.ProcessEnv) {
     this.#folder = path.join(env.XDG_CACHE_HOME || path.join(env.HOME || os.homedir(), '.cache'), 'baton')
-    this.#known = read<Known>(path.join(this.#folder, 'sessions.json'))
+    this.#glances = read<Glance>(path.join(this.#folder, 'sessions.json'))
   }
 
-  get(key: string): Known | undefined {
-    return this.#known.get(key)
+  get(key: string): Glance | undefined {
+    return this.#glances.get(key)
   }
 
-  /** Where the last reading of a file ended. Kept apart: most of the time nobody asks. */
-  cursor(key: string): Cursor | undefined {
-    return this.#allCursors().get(key)
+  depth(key: string): Depth | undefined {
+    return this.#allDepths().get(key)
   }
 
-  set(key: string, known: Known, cursor: Cursor | undefined): void {
+  set(key: string, glance: Glance, depth: Depth): void {
     this.#changed = true
-    this.#known.set(key, known)
-    if (cursor === undefined) this.#allCursors().delete(key)
-    else this.#allCursors().set(key, cursor)
+    this.#glances.set(key, glance)
+    this.#allDepths().set(key, depth)
   }
 
-  #allCursors(): Map<string, Cursor> {
-    this.#cursors ??= read<Cursor>(path.join(this.#folder, 'cursors.json'))
-    return this.#cursors
+  #allDepths(): Map<string, Depth> {
+    this.#depths ??= read<Depth>(path.join(this.#folder, 'tallies.json'))
+    return this.#depths
   }
 
   /** Writes what is new, and forgets what is no longer there. */
   save(present: ReadonlySet<string>): void {
-    for (const key of this.#known.keys()) {
+    for (const key of this.#glances.keys()) {
       if (present.has(key)) continue
       this.#changed = true
-      this.#known.delete(key)
-      this.#allCursors().delete(key)
+      this.#glances.delete(key)
+      this.#allDepths().delete(key)
     }
     if (!this.#changed) return
     try {
       fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-      // The cursors first: a list without them is read anew, cursors without their list are never used.
-      this.#write('cursors.json', this.#allCursors())
-      this.#write('sessions.json', this.#known)
+      // The depths first: a list without them is read anew, depths without their list are never used.
+      this.#write('tallies.json', this.#allDepths())
+      this.#write('sessions.json', this.#glances)
     } catch {
       // A cache that cannot be written costs time, nothing else.
     }
@@ -79,6 +108,28 @@ export class Cache {
     fs.writeFileSync(next, JSON.stringify({ version, values: Object.fromEntries(values) }), { mode: 0o600 })
     fs.renameSync(next, file)
   }
+}
+
+/** The part of a tally that a list needs. */
+export function aboutOf(tally: Tally): About {
+  const { session, cwd, branch, model, title, parent, kind, clearedFrom, cleared, first, last, limit, quotas } = tally
+  const { turns, compactions, damaged, turn } = tally
+  const optional = {
+    session,
+    cwd,
+    branch,
+    model,
+    title,
+    parent,
+    kind,
+    clearedFrom,
+    cleared,
+    first,
+    last,
+    limit,
+    quotas,
+  }
+  return { turns, compactions, damaged, ...given({ ...optional, turn: turn && { to: turn.to } }) }
 }
 
 function read<T>(file: string): Map<string, T> {

@@ -3,11 +3,11 @@
 import path from 'node:path'
 import { type Agent, type AgentName, type SessionFile } from './agent.ts'
 import { agentNamed, agents } from './agents.ts'
-import { Cache, type Known } from './cache.ts'
+import { aboutOf, Cache, type Depth, type Glance } from './cache.ts'
 import { liveSessions } from './claude/live.ts'
 import { type Meter, meterOf } from './meter.ts'
 import type { Models } from './models.ts'
-import { type Cursor, isSame, Reading } from './reading.ts'
+import { isSame, Reading } from './reading.ts'
 import { type Live, type State, stateOf } from './state.ts'
 import { count, emptyTally, type Tally } from './tally.ts'
 
@@ -55,9 +55,15 @@ export interface ListOptions {
 
 export function listSessions(options: ListOptions = {}): Session[] {
   const { env = process.env, now = Date.now(), subagents = false, models = {} } = options
+  const hasOwn = Object.keys(models).length > 0
   const cache = new Cache(env)
   const files = findAll(env)
   const known = look(files, cache, now, options.onProgress)
+  const meterFor = (file: SessionFile, glance: Glance): Meter => {
+    // Only what the user says about models has to be reckoned again.
+    const tally = hasOwn ? cache.depth(keyOf(file))?.tally : undefined
+    return tally === undefined ? glance.meter : meterOf(file.agent, tally, models)
+  }
   cache.save(new Set(known.keys()))
   const live = new Map<string, Live>()
   const tracked = new Set<string>()
@@ -71,11 +77,11 @@ export function listSessions(options: ListOptions = {}): Session[] {
   for (const file of files) {
     if (options.agent !== undefined && file.agent !== options.agent) continue
     const found = known.get(keyOf(file))!
-    const isSubagent = file.parent !== undefined || found.tally.kind === 'subagent'
+    const isSubagent = file.parent !== undefined || found.about.kind === 'subagent'
     if (isSubagent && !subagents) continue
     if (options.empty !== true && !isSubagent && isEmpty(found)) continue
     const alive = file.agent === 'claude' && tracked.size > 0 ? (live.get(file.id) ?? 'gone') : undefined
-    sessions.push(sessionOf(file, found, models, now, isSubagent ? undefined : alive))
+    sessions.push(sessionOf(file, found, meterFor(file, found), now, isSubagent ? undefined : alive))
   }
   const { below } = options
   const here = below === undefined ? sessions : sessions.filter(({ cwd }) => cwd !== undefined && isBelow(cwd, below))
@@ -83,8 +89,8 @@ export function listSessions(options: ListOptions = {}): Session[] {
 }
 
 /** A file without a word said in it is a program that was started and closed again. */
-function isEmpty({ tally, partial, unread }: Known): boolean {
-  return tally.turns === 0 && tally.context === undefined && unread === undefined && partial !== true
+function isEmpty({ about, meter, partial, unread }: Glance): boolean {
+  return about.turns === 0 && meter.tokens === undefined && unread === undefined && partial !== true
 }
 
 function isBelow(folder: string, root: string): boolean {
@@ -104,8 +110,8 @@ function look(
   cache: Cache,
   now: number,
   onProgress: ListOptions['onProgress'],
-): Map<string, Known> {
-  const known = new Map<string, Known>()
+): Map<string, Glance> {
+  const known = new Map<string, Glance>()
   const changed: SessionFile[] = []
   for (const file of files) {
     const key = keyOf(file)
@@ -119,13 +125,18 @@ function look(
   changed.forEach((file, done) => {
     if (done % 64 === 0) onProgress?.(done, changed.length)
     const key = keyOf(file)
-    const [found, cursor] = outlines.has(key) ? outline(file, outlines.get(key)!) : read(file, cache, now)
-    cache.set(key, found, cursor)
-    known.set(key, found)
+    const found = outlines.has(key) ? outline(file, outlines.get(key)!) : read(file, cache, now)
+    const { tally, cursor, ...rest } = found
+    const meter = meterOf(file.agent, tally, {})
+    const glance = { bytes: file.bytes, changed: file.changed, about: aboutOf(tally), meter, ...rest }
+    cache.set(key, glance, { tally, ...(cursor === undefined ? {} : { cursor }) })
+    known.set(key, glance)
   })
   if (changed.length > 0) onProgress?.(changed.length, changed.length)
   return known
 }
+
+type Found = Depth & Pick<Glance, 'partial' | 'unread'>
 
 type Outlines = Map<string, readonly Readonly<Record<string, unknown>>[]>
 
@@ -143,12 +154,11 @@ function outlinesOf(files: readonly SessionFile[]): Outlines {
   return outlines
 }
 
-function outline(file: SessionFile, lines: readonly Readonly<Record<string, unknown>>[]): [Known, undefined] {
+function outline(file: SessionFile, lines: readonly Readonly<Record<string, unknown>>[]): Found {
   const parser = agentNamed(file.agent).parser()
   const tally = emptyTally()
   for (const line of lines) for (const fact of parser.facts(line)) count(tally, fact)
-  const known = hinted(agentNamed(file.agent), file, tally)
-  return [{ bytes: file.bytes, changed: file.changed, tally: known }, undefined]
+  return { tally: hinted(agentNamed(file.agent), file, tally) }
 }
 
 /** Larger files that nobody has written for a day are only looked at from both ends. */
@@ -157,28 +167,28 @@ const headBytes = 64 << 10
 const tailBytes = 512 << 10
 const day = 86_400_000
 
-function read(file: SessionFile, cache: Cache, now: number): [Known, Cursor | undefined] {
+function read(file: SessionFile, cache: Cache, now: number): Found {
   const { bytes, changed } = file
   const agent = agentNamed(file.agent)
   const key = keyOf(file)
   try {
     if (bytes > wholeBytes && now - changed > day && file.path.endsWith('.jsonl')) {
-      return [{ bytes, changed, tally: ends(agent, file), partial: true }, undefined]
+      return { tally: ends(agent, file), partial: true }
     }
-    const before = cache.get(key)
-    const cursor = before === undefined ? undefined : cache.cursor(key)
+    const before = cache.get(key) === undefined ? undefined : cache.depth(key)
+    const cursor = before?.cursor
     const goesOn = cursor !== undefined && isSame(agent, file, cursor)
     const tally = goesOn ? before!.tally : emptyTally()
     const reading = new Reading(agent, file, goesOn ? cursor : undefined)
     try {
       for (const { facts } of reading.steps()) for (const fact of facts) count(tally, fact)
-      return [{ bytes, changed, tally: hinted(agent, file, tally) }, reading.cursor]
+      return { tally: hinted(agent, file, tally), cursor: reading.cursor }
     } finally {
       reading.close()
     }
   } catch (error) {
     const unread = error instanceof Error ? error.message : String(error)
-    return [{ bytes, changed, tally: emptyTally(), unread }, undefined]
+    return { tally: emptyTally(), unread }
   }
 }
 
@@ -213,23 +223,22 @@ function hinted(agent: Agent, file: SessionFile, tally: Tally): Tally {
   return { ...tally, ...(cwd === undefined ? {} : { cwd }), ...(window === undefined ? {} : { window }) }
 }
 
-function sessionOf(file: SessionFile, found: Known, models: Models, now: number, live: Live | undefined): Session {
-  const { tally, partial, unread } = found
-  const { cwd, branch, title, model, clearedFrom, first, last, turns, compactions, damaged } = tally
-  const meter = meterOf(file.agent, tally, models)
+function sessionOf(file: SessionFile, found: Glance, meter: Meter, now: number, live: Live | undefined): Session {
+  const { about, partial, unread } = found
+  const { cwd, branch, title, model, clearedFrom, first, last, turns, compactions, damaged } = about
   const session: { -readonly [K in keyof Session]: Session[K] } = {
     agent: file.agent,
-    id: file.agent === 'gemini' ? (tally.session ?? file.id) : file.id,
+    id: file.agent === 'gemini' ? (about.session ?? file.id) : file.id,
     path: file.path,
     bytes: file.bytes,
     updated: last?.endsWith('Z') === true ? last : new Date(last ?? file.changed).toISOString(),
     turns,
     compactions,
-    state: stateOf(tally, file.changed, now, live),
+    state: stateOf(about, file.changed, now, live),
     meter: partial === true ? withoutCost(meter) : meter,
     damaged,
   }
-  const parent = file.parent ?? tally.parent
+  const parent = file.parent ?? about.parent
   if (cwd !== undefined) session.cwd = cwd
   if (branch !== undefined) session.branch = branch
   if (title !== undefined) session.title = title
@@ -239,7 +248,7 @@ function sessionOf(file: SessionFile, found: Known, models: Models, now: number,
   if (unread !== undefined) session.unread = unread
   if (partial === true) session.partial = partial
   // Which one it was is told by folder and time, where the file does not say it.
-  if (clearedFrom !== undefined || tally.cleared === true) session.clearedFrom = clearedFrom ?? ''
+  if (clearedFrom !== undefined || about.cleared === true) session.clearedFrom = clearedFrom ?? ''
   return session
 }
 

@@ -15,7 +15,10 @@ const silentTurn = 15 * 60_000
 /** Nobody waits at a prompt for longer. */
 const silentPrompt = 12 * 3_600_000
 
-export function stateOf(tally: Tally, changed: number, now: number, live?: Live): State {
+/** What the state is told by. */
+type Signs = Pick<Tally, 'turn' | 'limit' | 'quotas' | 'last'>
+
+export function stateOf(tally: Signs, changed: number, now: number, live?: Live): State {
   const limit = limitOf(tally, now)
   if (limit !== undefined) return limit
   if (live === 'gone') return { state: 'ended' }
@@ -28,7 +31,7 @@ export function stateOf(tally: Tally, changed: number, now: number, live?: Live)
 }
 
 /** Held until a time that is still to come. */
-function limitOf(tally: Tally, now: number): State | undefined {
+function limitOf(tally: Signs, now: number): State | undefined {
   const full = tally.quotas?.quotas.filter((quota) => quota.usedPercent >= 100) ?? []
   const resets = full.flatMap(({ resetsAt }) => (resetsAt === undefined ? [] : [resetsAt])).sort()
   const until = tally.limit?.until ?? resets.at(-1)
