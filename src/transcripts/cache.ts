@@ -4,7 +4,8 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { fields, given, isFields } from './fields.ts'
+import { given, isFields, list } from './fields.ts'
+import { glanceOf, type Row, rowOf } from './glance-row.ts'
 import type { Meter } from './meter.ts'
 import type { Cursor } from './reading.ts'
 import type { Tally } from './tally.ts'
@@ -50,21 +51,23 @@ export interface Depth {
 }
 
 /** Changes when what is kept changes. */
-const version = 3
+const version = 4
 
 export class Cache {
   readonly #folder: string
-  readonly #glances: Map<string, Glance>
+  /** As stored: a glance is made when it is asked for. */
+  readonly #rows: Map<string, Row>
   #depths: Map<string, Depth> | undefined
   #changed = false
 
   constructor(env: NodeJS.ProcessEnv) {
     this.#folder = path.join(env.XDG_CACHE_HOME || path.join(env.HOME || os.homedir(), '.cache'), 'baton')
-    this.#glances = read<Glance>(path.join(this.#folder, 'sessions.json'))
+    this.#rows = read<Row>(path.join(this.#folder, 'sessions.json'))
   }
 
   get(key: string): Glance | undefined {
-    return this.#glances.get(key)
+    const row = this.#rows.get(key)
+    return row === undefined ? undefined : glanceOf(row)
   }
 
   depth(key: string): Depth | undefined {
@@ -73,7 +76,7 @@ export class Cache {
 
   set(key: string, glance: Glance, depth: Depth): void {
     this.#changed = true
-    this.#glances.set(key, glance)
+    this.#rows.set(key, rowOf(glance))
     this.#allDepths().set(key, depth)
   }
 
@@ -84,10 +87,10 @@ export class Cache {
 
   /** Writes what is new, and forgets what is no longer there. */
   save(present: ReadonlySet<string>): void {
-    for (const key of this.#glances.keys()) {
+    for (const key of this.#rows.keys()) {
       if (present.has(key)) continue
       this.#changed = true
-      this.#glances.delete(key)
+      this.#rows.delete(key)
       this.#allDepths().delete(key)
     }
     if (!this.#changed) return
@@ -95,7 +98,7 @@ export class Cache {
       fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
       // The depths first: a list without them is read anew, depths without their list are never used.
       this.#write('tallies.json', this.#allDepths())
-      this.#write('sessions.json', this.#glances)
+      this.#write('sessions.json', this.#rows)
     } catch {
       // A cache that cannot be written costs time, nothing else.
     }
@@ -105,7 +108,7 @@ export class Cache {
     const file = path.join(this.#folder, name)
     // Beside it first, so that no reader sees half of it; without a sync, since it may be lost.
     const next = `${file}.${process.pid}`
-    fs.writeFileSync(next, JSON.stringify({ version, values: Object.fromEntries(values) }), { mode: 0o600 })
+    fs.writeFileSync(next, JSON.stringify({ version, values: [...values] }), { mode: 0o600 })
     fs.renameSync(next, file)
   }
 }
@@ -136,7 +139,7 @@ function read<T>(file: string): Map<string, T> {
   try {
     const stored: unknown = JSON.parse(fs.readFileSync(file, 'utf8'))
     if (!isFields(stored) || stored.version !== version) return new Map()
-    return new Map(Object.entries(fields(stored.values)) as [string, T][])
+    return new Map(list(stored.values) as [string, T][])
   } catch {
     return new Map() // not there yet, or damaged: everything is looked at anew
   }

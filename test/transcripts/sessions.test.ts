@@ -97,7 +97,7 @@ describe('the index', () => {
   test('a damaged or foreign cache costs time, nothing else [C2]', () => {
     const { env, home } = homeWith('pi')
     const first = listSessions({ env })
-    for (const content of ['{"version":3,"val', '{"version":99,"values":{}}', '']) {
+    for (const content of ['{"version":4,"val', '{"version":99,"values":{}}', '']) {
       fs.writeFileSync(path.join(home, '.cache/baton/sessions.json'), content)
       expect(listSessions({ env })).toEqual(first)
     }
