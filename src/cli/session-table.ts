@@ -74,22 +74,25 @@ function layOut(columns: readonly Filled[], sessions: readonly Session[], out: O
   const widths = columns.map(({ title, width }) => (title === 'TITLE' ? width + spare : width))
   const pad = (text: string, i: number) => {
     const room = widths[i]!
+    const right = columns[i]!.right === true
+    if (plain.test(text)) {
+      if (text.length > room) return `${text.slice(0, room - 1)}…`
+      return right ? text.padStart(room) : text.padEnd(room)
+    }
     const short = cut(text, room)
-    const columnsLeft = room - widthOf(short)
-    if (columnsLeft <= 0) return short
-    return columns[i]!.right === true ? ' '.repeat(columnsLeft) + short : short + ' '.repeat(columnsLeft)
+    const space = ' '.repeat(Math.max(0, room - width(short)))
+    return right ? space + short : short + space
   }
   const head = columns.map((column, i) => pad(column.title, i)).join('  ')
-  const rows = sessions.map((session, row) =>
-    columns
-      .map(({ cells, style }, i) => {
-        const cell = pad(cells[row]!, i)
-        const named = style?.(session)
-        return named === undefined ? cell : out.style(named, cell)
-      })
-      .join('  ')
-      .trimEnd(),
-  )
+  const rows = sessions.map((session, row) => {
+    let text = ''
+    columns.forEach(({ cells, style }, i) => {
+      const cell = pad(cells[row]!, i)
+      const named = style?.(session)
+      text += (i === 0 ? '' : '  ') + (named === undefined ? cell : out.style(named, cell))
+    })
+    return text.trimEnd()
+  })
   return [out.style('dim', head.trimEnd()), ...rows]
 }
 
