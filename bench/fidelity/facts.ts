@@ -73,12 +73,42 @@ function readFiles(line: string): [string, { action: string; from?: string }][] 
   if (action === undefined || rest === undefined) return []
   const [, folder = '', names = rest] = /^([^\s",]*\/): (.+)$/.exec(rest) ?? []
   const unquoted = (word: string) => (word.startsWith('"') ? String(JSON.parse(word)) : undefined)
-  return names.split(/, (?=\S)/).map((entry) => {
+  return names.split(/, (?=\S)/).flatMap((entry) => {
     const [, former, name] = /^(?:("(?:[^"\\]|\\.)*"|\S+) → )?("(?:[^"\\]|\\.)*"|\S+)/.exec(entry) ?? []
-    const path = unquoted(name ?? '') ?? folder + (name ?? '')
+    const whole = unquoted(name ?? '')
+    const paths = whole === undefined ? expanded(folder + (name ?? '')) : [whole]
     const from = former === undefined ? undefined : (unquoted(former) ?? former)
-    return [path, { action, ...(from !== undefined && { from }) }]
+    return paths.map((path): [string, { action: string; from?: string }] => [
+      path,
+      { action, ...(from !== undefined && { from }) },
+    ])
   })
+}
+
+/** As a shell expands `src/{a,b/{c,d}}.ts`. */
+function expanded(word: string): string[] {
+  let at = 0
+  const list = (): string[] => {
+    const found: string[] = []
+    do found.push(...sequence())
+    while (word[at++] === ',')
+    return found
+  }
+  const sequence = (): string[] => {
+    let prefixes = ['']
+    while (at < word.length && word[at] !== ',' && word[at] !== '}') {
+      if (word[at] === '{') {
+        at++
+        const inside = list()
+        prefixes = prefixes.flatMap((prefix) => inside.map((each) => prefix + each))
+      } else {
+        const letter = word[at++]!
+        prefixes = prefixes.map((prefix) => prefix + letter)
+      }
+    }
+    return prefixes
+  }
+  return sequence()
 }
 
 /** The command without what surrounds it. */

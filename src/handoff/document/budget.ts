@@ -5,11 +5,11 @@
 import { LimitError } from '../../errors.ts'
 import type { CountTokens } from '../../tape/tokens.ts'
 import { isNone } from './concrete.ts'
-import type { HandoffDocument, Item, Profile, Section, SectionKey } from './document.ts'
+import type { FileNote, HandoffDocument, Item, Profile, Section, SectionKey } from './document.ts'
 import { plain } from './likeness.ts'
-import { renderMarkdown, showCommand } from './render.ts'
+import { lookUp, renderMarkdown, showCommand } from './render.ts'
 import { profiles } from './sections.ts'
-import { shorten, shortenStart } from './shorten.ts'
+import { clipEnd, shorten, shortenStart } from './shorten.ts'
 
 export const defaultBudget = 2_000
 
@@ -24,24 +24,28 @@ interface Detail {
   readonly quote: number
   readonly text: number
   readonly data: number
-  /** Of files. */
+  /** Lines of files. */
   readonly counts: boolean
-  readonly refs: boolean
+  readonly refs: 'all' | 'words' | 'none'
+  /** Of a failure only the command. */
+  readonly terse?: true
 }
 
 const details: readonly Detail[] = [
-  { quote: 2_000, text: 800, data: 1_200, counts: true, refs: true },
-  { quote: 1_000, text: 400, data: 500, counts: true, refs: true },
-  { quote: 500, text: 300, data: 200, counts: true, refs: true },
-  { quote: 300, text: 240, data: 120, counts: false, refs: true },
-  { quote: 240, text: 200, data: 0, counts: false, refs: false },
-  { quote: 160, text: 160, data: 0, counts: false, refs: false },
+  { quote: 2_000, text: 800, data: 1_200, counts: true, refs: 'all' },
+  { quote: 1_000, text: 400, data: 500, counts: true, refs: 'all' },
+  { quote: 500, text: 300, data: 200, counts: true, refs: 'all' },
+  { quote: 300, text: 240, data: 0, counts: false, refs: 'all' },
+  { quote: 240, text: 200, data: 0, counts: false, refs: 'words' },
+  { quote: 240, text: 160, data: 0, counts: false, refs: 'none' },
+  { quote: 160, text: 80, data: 0, counts: false, refs: 'none' },
+  { quote: 160, text: 80, data: 0, counts: false, refs: 'none', terse: true },
 ]
 /** When nothing else helps: tokens of a text, whatever its script. */
 const leastTokens = 12
 
 /** Facts up to this rank are worth more than a longer quote. */
-const essential = 5
+const essential = 6.5
 
 interface Candidate {
   readonly key: SectionKey
@@ -55,10 +59,10 @@ interface Candidate {
 
 /** Throws a LimitError that names the least budget when not even the goal and the next step fit. */
 export function fit(document: HandoffDocument, budget: number, count: CountTokens): Fitted {
-  const candidates = ranked(document)
+  const candidates = ranked(document, budget, count)
   const needed = candidates.filter((candidate) => candidate.rank <= essential)
-  const measureAt = (detailed: HandoffDocument) => (kept: readonly Candidate[]) => {
-    const chosen = choose(detailed, kept)
+  const measureAt = (detailed: HandoffDocument, terse?: true) => (kept: readonly Candidate[]) => {
+    const chosen = terse ? byPath(choose(detailed, kept, terse)) : choose(detailed, kept)
     const markdown = renderMarkdown(chosen)
     // So long a text is not worth counting: a token is rarely longer than five characters.
     const tokens = markdown.length > budget * 10 ? Infinity : count(markdown)
@@ -68,7 +72,7 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
     const last = level === details.length - 1
     // An item is no less than a token.
     if (!last && needed.length > budget) continue
-    const measure = measureAt(atDetail(document, detail))
+    const measure = measureAt(atDetail(document, detail), detail.terse)
     if (!last && measure(needed).tokens > budget) continue
     const fitted = fill(candidates, budget, measure, count)
     if (fitted !== undefined) return fitted
@@ -156,16 +160,22 @@ function squeeze(
 }
 
 /** Goal and last request, next step, constraints, failures, what is open, files changed, decisions, the rest. */
-function ranked(document: HandoffDocument): Candidate[] {
+function ranked(document: HandoffDocument, budget: number, count: CountTokens): Candidate[] {
   const wanted = new Set(
     plain(document.header.goal ?? '')
       .split(' ')
       .filter((word) => word.length > 3),
   )
   const folders = lastTouched(document)
+  const within = constraintsWithin(document, 120 + budget / 10, count)
   const candidates = document.sections.flatMap(({ key, items }) =>
     items.map((item, at): Candidate => {
-      const rank = items.length === 1 && isNone(item.text) ? -1 : rankOf(document.profile, key, item, at)
+      const rank =
+        items.length === 1 && isNone(item.text)
+          ? -1
+          : key === 'constraints' && at >= within
+            ? 5.2
+            : rankOf(document.profile, key, item, at)
       // Files of a folder stay together, where they share a line; the folder touched last comes first.
       const order = item.file === undefined ? at : -folders.get(folderOf(item))!
       return { key, item, rank, at, order: isWanted(item, wanted) ? order - 1e12 : order }
@@ -175,6 +185,13 @@ function ranked(document: HandoffDocument): Candidate[] {
   return candidates.sort(
     (a, b) => a.rank - b.rank || a.order - b.order || position.get(a.key)! - position.get(b.key)! || a.at - b.at,
   )
+}
+
+/** How many constraints a share of the budget holds: with many, the rest comes behind the files. */
+function constraintsWithin({ sections }: HandoffDocument, share: number, count: CountTokens): number {
+  const items = sections.find((section) => section.key === 'constraints')?.items ?? []
+  let left = share
+  return items.findIndex((item) => (left -= count(item.text.slice(0, 240)) + 4) < 0) >>> 0
 }
 
 function lastTouched({ sections }: HandoffDocument): Map<string, number> {
@@ -227,7 +244,7 @@ function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): numb
   }
 }
 
-function choose(document: HandoffDocument, kept: readonly Candidate[]): HandoffDocument {
+function choose(document: HandoffDocument, kept: readonly Candidate[], terse?: true): HandoffDocument {
   const keep = new Map<SectionKey, Set<number>>()
   for (const { key, at } of kept) {
     const places = keep.get(key)
@@ -239,9 +256,22 @@ function choose(document: HandoffDocument, kept: readonly Candidate[]): HandoffD
     const items = section.items.filter((_, at) => places?.has(at))
     const count = section.items.length - items.length + (section.omitted?.count ?? 0)
     if (count === 0) return section
-    const command = section.omitted?.command ?? commandFor(document, section.key)
+    // Elsewhere than for files, the look-up command of the header has to do: it is not said again.
+    const own = section.omitted?.command ?? commandFor(document, section.key)
+    const command = terse && section.key !== 'files' ? lookUp(document.header) : own
     return { ...section, items, omitted: { count, ...(command !== undefined && { command }) } }
   })
+  return { ...document, sections }
+}
+
+/** Files in the order in which they share most of their paths. */
+function byPath(document: HandoffDocument): HandoffDocument {
+  const key = ({ text, file }: Item) => `${file?.action ?? ''} ${/\.\w+$/.exec(text)?.[0] ?? ''} ${text}`
+  const sections = document.sections.map((section) =>
+    section.key === 'files'
+      ? { ...section, items: section.items.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)) }
+      : section,
+  )
   return { ...document, sections }
 }
 
@@ -262,13 +292,21 @@ function commandFor({ header: { tape, range } }: HandoffDocument, key: SectionKe
 }
 
 function atDetail(document: HandoffDocument, detail: Detail): HandoffDocument {
-  return mapItems(document, detail.text, (item) => {
+  return mapItems(document, detail.text, (item, key) => {
     if (item.file !== undefined) return fileAtDetail(item, detail)
     const { data, why, ruledOut, ...rest } = item
-    const text = shorten(item.text, item.by === 'user' ? detail.quote : detail.text)
+    const text =
+      detail.terse && key === 'failures'
+        ? commandOnly(item.text)
+        : item.by === 'user'
+          ? shorten(item.text, detail.quote)
+          : detail.text < 160
+            ? clipEnd(item.text, detail.text)
+            : shorten(item.text, detail.text)
     return {
       ...rest,
-      text: data !== undefined && detail.data === 0 ? `${text} […]` : text,
+      ...(detail.refs === 'none' && { refs: [] }),
+      text: data !== undefined && detail.data === 0 && !detail.terse ? `${text} […]` : text,
       ...(data !== undefined && detail.data > 0 && { data: shortenStart(data, detail.data).trim() }),
       ...(why !== undefined && { why: shorten(why, detail.text) }),
       ...(ruledOut !== undefined && { ruledOut: shorten(ruledOut, detail.text) }),
@@ -276,10 +314,24 @@ function atDetail(document: HandoffDocument, detail: Detail): HandoffDocument {
   })
 }
 
+/** Without references, nobody looks for an entry that only git could stand in for. */
+function withoutGit({ git: _git, ...file }: FileNote): FileNote {
+  return file
+}
+
+/** `npm test` exit 1, without what it said. */
+function commandOnly(text: string): string {
+  return /^(`+)[^`][\s\S]*?\1(?!`)[^:`]*/.exec(text)?.[0].trim() ?? clipEnd(text, 80)
+}
+
 function fileAtDetail(item: Item, detail: Detail): Item {
   const { added, removed, ...bare } = item.file!
   const counts = { ...(added !== undefined && { added }), ...(removed !== undefined && { removed }) }
-  return { ...item, file: detail.counts ? { ...bare, ...counts } : bare, ...(!detail.refs && { refs: [] }) }
+  return {
+    ...item,
+    file: detail.counts ? { ...bare, ...counts } : detail.refs === 'none' ? withoutGit(bare) : bare,
+    ...(detail.refs !== 'all' && { refs: [] }),
+  }
 }
 
 function atLeast(document: HandoffDocument, count: CountTokens): HandoffDocument {
@@ -309,11 +361,18 @@ function clipTokens(text: string, count: CountTokens): string {
   return clipped
 }
 
-function mapItems(document: HandoffDocument, headerLimit: number, change: (item: Item) => Item): HandoffDocument {
+function mapItems(
+  document: HandoffDocument,
+  headerLimit: number,
+  change: (item: Item, key: SectionKey) => Item,
+): HandoffDocument {
   const { goal } = document.header
   return {
     ...document,
     header: { ...document.header, ...(goal !== undefined && { goal: shorten(goal, headerLimit) }) },
-    sections: document.sections.map((section) => ({ ...section, items: section.items.map(change) })),
+    sections: document.sections.map((section) => ({
+      ...section,
+      items: section.items.map((item) => change(item, section.key)),
+    })),
   }
 }

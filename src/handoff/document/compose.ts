@@ -105,7 +105,7 @@ class Facts {
     const { goal, lastRequest } = this.ledger
     const binding = this.ledger.instructions.filter((one) => one.kind !== 'instruct' && one.supersededBy === undefined)
     const quoted = new Set([goal, lastRequest].flatMap((one) => (one && one.text.length <= wholeQuote ? [one.id] : [])))
-    const items = binding
+    const items = [...binding.filter((one) => !isAboutFile(one)), ...binding.filter(isAboutFile).reverse()]
       .filter((one) => !quoted.has(one.id))
       .map((one) => this.quote({ id: one.id, text: excerpt(one) }))
     if (items.length > 0 || binding.length === 0) return items
@@ -316,4 +316,9 @@ function excerpt({ text, amended = [] }: Instruction): string {
 
 function binds(part: string): boolean {
   return sentences(part.slice(0, 1_000)).some(({ binding, negative, takesBack }) => binding || negative || takesBack)
+}
+
+/** Of one file: a wish for a single piece of work, more often than a rule for all of it. */
+function isAboutFile({ text }: Instruction): boolean {
+  return /[\w-]\/[\w./-]*\.\w{1,5}\b/.test(text)
 }

@@ -1,5 +1,7 @@
-// Files as lines: neighbours of one action and folder share a line, `edited src/tape/: fork.ts +12 -3 #40, uri.ts`.
+// Files as lines: neighbours of one action and folder share a line, `edited src/tape/: fork.ts +12 -3 #40, uri.ts`. Where
+// there is nothing to say of them but their names, they share braces, `edited src/{tape/{fork,uri},cli/main}.ts`.
 
+import { fromBraces, toBraces } from './brace-tree.ts'
 import type { FileNote, Item, Status } from './document.ts'
 import { ownPlace, readRef, refMark, takeRefs, takeStatus } from './marks.ts'
 
@@ -13,8 +15,8 @@ interface Group {
   readonly action: FileNote['action']
   readonly status: Status
   /** Ends in `/`, or is empty. */
-  folder: string
-  readonly items: FileItem[]
+  readonly folder: string
+  readonly items: readonly FileItem[]
 }
 
 const plainPath = /^[\p{L}\p{N}_.@/~([$%][\p{L}\p{N}_.@/~+=%$()[\]-]*$/u
@@ -27,11 +29,19 @@ function isPlain(path: string): boolean {
 export function fileLines(items: readonly FileItem[], tape: string | undefined, statusHoisted: boolean): string {
   return grouped(items)
     .map(({ action, status, folder, items }) => {
-      const prefix = folder === '' ? '' : `${folder}: `
-      const entries = items.map((item) => entry(item, folder, tape)).join(', ')
+      const isBare = items.length > 1 && items.every(isBareName)
+      const prefix = folder === '' || isBare ? '' : `${folder}: `
+      const entries = isBare
+        ? toBraces(items.map((item) => item.text))
+        : items.map((item) => entry(item, folder, tape)).join(', ')
       return `- ${action} ${prefix}${entries}${status === 'claimed' && !statusHoisted ? ' (claimed)' : ''}`
     })
     .join('\n')
+}
+
+/** Nothing is said of it but its name, which needs no quotes. */
+function isBareName({ text, refs, file: { action: _action, ...more } }: FileItem): boolean {
+  return refs.length === 0 && Object.values(more).every((value) => value === undefined) && isPlain(text)
 }
 
 function entry({ text, refs, file }: FileItem, folder: string, tape: string | undefined): string {
@@ -51,25 +61,52 @@ function pathWord(path: string, folder: string): string {
   return isPlain(path) ? path.slice(folder.length) : JSON.stringify(path)
 }
 
-/** Joins neighbours while that is shorter than a line of their own. */
+/** Tokens that a line of its own takes, beyond its folder. */
+const lineCost = 4
+/** No line names more, so that a grouping of many files is found in time that grows with their number. */
+const longestLine = 40
+
+/** Neighbours of one action share lines where that takes fewer tokens in all. */
 function grouped(items: readonly FileItem[]): Group[] {
   const groups: Group[] = []
-  for (const item of items) {
-    const folder = folderOf(item)
-    const last = groups.at(-1)
-    if (last === undefined || last.action !== item.file.action || last.status !== item.status) {
-      groups.push({ action: item.file.action, status: item.status, folder, items: [item] })
-      continue
-    }
-    const common = commonFolder(last.folder, folder)
-    const longer = words(last.folder) - words(common)
-    const joining = longer * last.items.length + words(folder) - words(common)
-    if (joining <= words(folder) + 3) {
-      last.folder = common
-      last.items.push(item)
-    } else groups.push({ action: item.file.action, status: item.status, folder, items: [item] })
+  for (let at = 0; at < items.length;) {
+    const { file, status } = items[at]!
+    let end = at + 1
+    const isBare = isBareName(items[at]!)
+    const joins = (item: FileItem) =>
+      item.file.action === file.action && item.status === status && isBareName(item) === isBare
+    while (end < items.length && joins(items[end]!)) end++
+    const run = items.slice(at, end)
+    groups.push(...(isBare ? [{ action: file.action, status, folder: '', items: run }] : lines(run)))
+    at = end
   }
-  return groups.map((group) => (group.items.length > 1 ? group : { ...group, folder: '' }))
+  return groups
+}
+
+/** The cheapest way to cut a run of files into lines, found from its end. */
+function lines(run: readonly FileItem[]): Group[] {
+  const folders = run.map(folderOf)
+  const costs = folders.map(words)
+  const best: { cost: number; next: number; folder: string }[] = []
+  best[run.length] = { cost: 0, next: run.length, folder: '' }
+  for (let from = run.length - 1; from >= 0; from--) {
+    let common = folders[from]!
+    let sum = 0
+    for (let to = from + 1; to <= run.length && to - from <= longestLine; to++) {
+      common = commonFolder(common, folders[to - 1]!)
+      sum += costs[to - 1]!
+      const shared = to - from > 1 ? words(common) : 0
+      const cost = lineCost + sum - shared * (to - from - 1) + best[to]!.cost
+      if (cost < (best[from]?.cost ?? Number.POSITIVE_INFINITY)) best[from] = { cost, next: to, folder: common }
+    }
+  }
+  const groups: Group[] = []
+  for (let at = 0; at < run.length; at = best[at]!.next) {
+    const { next, folder } = best[at]!
+    const { file, status } = run[at]!
+    groups.push({ action: file.action, status, folder: next - at > 1 ? folder : '', items: run.slice(at, next) })
+  }
+  return groups
 }
 
 function folderOf({ text }: FileItem): string {
@@ -91,7 +128,8 @@ const quoted = String.raw`"(?:[^"\\]|\\.)*"`
 const plain = String.raw`[\p{L}\p{N}_.@/~([$%][\p{L}\p{N}_.@/~+=%$()[\]-]*`
 const path = `(?:${quoted}|${plain})`
 const refList = String.raw`\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]`
-const entryPattern = String.raw`(?:(${path}) → )?(${path})(?: \+(\d+))?(?: -(\d+))?( git)?( \?)?(?: (#\d+(?:\.\.\d*)?|${refList}))?`
+const braced = String.raw`[\p{L}\p{N}_.@/~([$%{][\p{L}\p{N}_.@/~+=%$()[\]{},-]*[{},][\p{L}\p{N}_.@/~+=%$()[\]{},-]*[^\s,]`
+const entryPattern = String.raw`(?:(${path}) → )?(${braced}|${path})(?: \+(\d+))?(?: -(\d+))?( git)?( \?)?(?: (#\d+(?:\.\.\d*)?|${refList}))?`
 const linePattern = /^(created|edited|renamed|deleted|read) (.+)$/su
 const oneEntry = new RegExp(`${entryPattern}(?:, |$)`, 'uy')
 const folderPattern = new RegExp(`^(${plain}/|/): `, 'u')
@@ -111,8 +149,10 @@ export function readFileLine(line: string, tape: string | undefined, fallback: S
     if (found === null) return undefined
     const [, from, name, added, removed, git, uncertain, ref] = found
     const refs = ref === undefined ? [] : ref.startsWith('#') ? [readRef(ref, tape)] : takeRefs(` ${ref}`, tape).refs
-    items.push({
-      text: name!.startsWith('"') ? unquote(name!) : folder + name!,
+    const names = name!.startsWith('"') ? [unquote(name!)] : fromBraces(folder + name!)
+    if (names === undefined) return undefined
+    const described = (text: string): FileItem => ({
+      text,
       status,
       refs,
       file: {
@@ -124,6 +164,7 @@ export function readFileLine(line: string, tape: string | undefined, fallback: S
         ...(uncertain !== undefined && { uncertain: true as const }),
       },
     })
+    items.push(...names.map(described))
   }
   return items
 }

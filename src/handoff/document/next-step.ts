@@ -27,7 +27,9 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   const requested = request && { text: `Act on the user's request: ${brief(request.text, 120)}`, ids: [request.id] }
   const steps: (Step | undefined)[] = [
     goal === undefined ? undefined : { text: `Work towards: ${brief(goal)}`, ids: [] },
-    request !== undefined && request.id > listed && listed > 0 ? requested : undefined,
+    request !== undefined && listed > 0 && (request.id > listed || (doing === undefined && request === lastRequest))
+      ? requested
+      : undefined,
     doing && { text: `Finish: ${brief(doing.text)}`, ids: [doing.id] },
     broken && { text: `Fix ${code(broken.what)}: ${code(broken.message)}`, ids: [broken.lastId] },
     doing === undefined && pending ? { text: `Start: ${brief(pending.text)}`, ids: [pending.id] } : undefined,

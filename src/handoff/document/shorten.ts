@@ -24,3 +24,10 @@ function boundary(text: string, at: number): number {
   for (let back = at; back > at - 20 && back > 0; back--) if (/\s/.test(text[back]!)) return back
   return wholeCharacter(text, at)
 }
+
+/** The beginning, with a code span closed where it is cut. */
+export function clipEnd(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  const head = text.slice(0, wholeCharacter(text, limit)).trimEnd()
+  return `${head}…${head.split('`').length % 2 === 0 ? '`' : ''}`
+}

@@ -191,8 +191,9 @@ export class LedgerBuilder {
   }
 
   private userSaid(quote: Quote): void {
-    const asked = this.lastWords && questionIn(this.lastWords.text) !== undefined ? this.lastWords.id : undefined
-    this.instructions.add(quote, asked)
+    const question = this.lastWords && this.lastWords.id > this.answeredId ? questionIn(this.lastWords.text) : undefined
+    this.instructions.add(quote, question === undefined ? undefined : this.lastWords?.id)
+    if (question !== undefined && isAnswer(quote.text)) this.decide([answered({ text: question }, quote.text)], quote.id)
     // Whatever was asked, the user has spoken since.
     this.questions = []
     this.lastSpokenId = quote.id
@@ -290,7 +291,9 @@ export class LedgerBuilder {
         if (!output.isError) this.todos.add(call.text, output.head.slice(0, 200), pending.id)
         return
       case 'todo-set':
-        if (!output.isError) this.todos.set(call, pending.id)
+        // A toggle says which way it went.
+        if (!output.isError)
+          this.todos.set(/\bun(?:completed|done|checked)\b/i.test(output.head.slice(0, 200)) ? { ...call, status: 'pending' } : call, pending.id)
         return
       case 'questions': {
         const answers = readAnswers(call.questions, output)
@@ -512,3 +515,9 @@ function quoteOf({ text, id, blob }: Quote): Quote {
 }
 
 export type { Ledger } from './facts.ts'
+
+/** A choice, rather than a question in return or a task of its own. */
+function isAnswer(text: string): boolean {
+  return text.length <= 120 && !text.includes('\n') && !/[?？؟]/.test(text)
+}
+

@@ -24,9 +24,12 @@ export function textOf(content: unknown): { text: string; blob?: string } {
   return { text: text === '' && image ? '[image]' : text, ...(blob !== undefined && { blob }) }
 }
 
-/** The question that a text ends with, in any script. */
+/** The question that a text ends with, in any script; choices may be listed below it. */
 export function questionIn(text: string): string | undefined {
-  const last = text.slice(-800).trimEnd()
+  const last = text
+    .slice(-800)
+    .trimEnd()
+    .replace(/(?:\n[ \t]*(?:[-*•]|\(?\w{1,2}[.)])[ \t][^\n]*)+$/, '')
   const mark = Math.max(last.lastIndexOf('?'), last.lastIndexOf('？'), last.lastIndexOf('؟'))
   // Only closing marks, stars of Markdown and pictures may follow.
   if (mark < 0 || !/^[*_)"'»”」\s\p{Extended_Pictographic}\uFE0F]*$/u.test(last.slice(mark + 1))) return undefined

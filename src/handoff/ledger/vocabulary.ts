@@ -129,7 +129,7 @@ const TOOLS = new Map<string, Reader>([
   }),
   ...names('todowrite updateplan writetodos todosset todo settodos', (fields, name) => {
     const todos = readTodos(fields['todos'] ?? fields['plan'] ?? fields['items'] ?? fields['tasks'])
-    return todos ? { kind: 'todos', what: name, todos } : { kind: 'look', what: name }
+    return todos ? { kind: 'todos', what: name, todos } : todoAction(fields, name)
   }),
   ...names('taskcreate', (fields, name) => {
     const title = text(fields, ['subject', 'title', 'description']) ?? ''
@@ -266,6 +266,21 @@ function questions(fields: Fields, name: string): Call {
     return [{ text: words, ...(key && { key }), ...(options.length > 0 && { options }) }]
   })
   return { kind: 'questions', what: line(asked[0]?.text ?? name), questions: asked }
+}
+
+/** Lists that are changed item by item, as pi's extension does: `add`, `toggle`, `clear`. */
+function todoAction(fields: Fields, name: string): Call {
+  const action = text(fields, ['action', 'operation', 'command']) ?? ''
+  const words = text(fields, ['text', 'content', 'title', 'description'])
+  const key = text(fields, ['id', 'todo_id', 'index'])
+  const what = line(`${name} ${action} ${words ?? key ?? ''}`)
+  if (/^(?:add|create)$/.test(action) && words !== undefined) return { kind: 'todo-add', what, text: words }
+  if (action === 'clear') return { kind: 'todos', what, todos: [] }
+  if (key === undefined) return { kind: 'look', what }
+  if (/^(?:remove|delete)$/.test(action)) return { kind: 'todo-set', what, key, status: 'deleted' }
+  if (/^(?:toggle|complete|done|finish|check)$/.test(action)) return { kind: 'todo-set', what, key, status: 'completed' }
+  const status = /^(?:start|begin)$/.test(action) ? 'in_progress' : todoStatus(fields['status'])
+  return { kind: 'todo-set', what, key, ...(status && { status }), ...(words !== undefined && { text: words }) }
 }
 
 /** Undefined when it is not a list of todos. */
