@@ -63,7 +63,8 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
   const needed = candidates.filter((candidate) => candidate.rank <= essential)
   const measureAt = (detailed: HandoffDocument, terse?: true) => (kept: readonly Candidate[]) => {
     const chosen = terse ? byPath(choose(detailed, kept, terse)) : choose(detailed, kept)
-    const markdown = renderMarkdown(chosen)
+    // Blank lines are for the eye; where every token counts, headings and bullets have to do.
+    const markdown = terse ? renderMarkdown(chosen).replace(/\n{2,}/g, '\n') : renderMarkdown(chosen)
     // So long a text is not worth counting: a token is rarely longer than five characters.
     const tokens = markdown.length > budget * 10 ? Infinity : count(markdown)
     return { document: chosen, markdown, tokens }
@@ -167,15 +168,14 @@ function ranked(document: HandoffDocument, budget: number, count: CountTokens): 
       .filter((word) => word.length > 3),
   )
   const folders = lastTouched(document)
-  const within = constraintsWithin(document, 120 + budget / 10, count)
+  const within = fitting(itemsOf(document, 'constraints'), 120 + budget / 10, count)
+  const rules = fitting(itemsOf(document, 'context').filter(mayBeRule), budget / 8, count)
   const candidates = document.sections.flatMap(({ key, items }) =>
     items.map((item, at): Candidate => {
-      const rank =
-        items.length === 1 && isNone(item.text)
-          ? -1
-          : key === 'constraints' && at >= within
-            ? 5.2
-            : rankOf(document.profile, key, item, at)
+      const isNothing = items.length === 1 && isNone(item.text)
+      let rank = isNothing ? -1 : rankOf(document.profile, key, item, at)
+      if (key === 'constraints' && !within.has(item)) rank = Math.max(rank, 5.2)
+      if (key === 'context' && rules.has(item)) rank = Math.min(rank, 5.5)
       // Files of a folder stay together, where they share a line; the folder touched last comes first.
       const order = item.file === undefined ? at : -folders.get(folderOf(item))!
       return { key, item, rank, at, order: isWanted(item, wanted) ? order - 1e12 : order }
@@ -187,11 +187,25 @@ function ranked(document: HandoffDocument, budget: number, count: CountTokens): 
   )
 }
 
-/** How many constraints a share of the budget holds: with many, the rest comes behind the files. */
-function constraintsWithin({ sections }: HandoffDocument, share: number, count: CountTokens): number {
-  const items = sections.find((section) => section.key === 'constraints')?.items ?? []
+/** The first of them that a share of the budget holds: what binds must not crowd out what was done. */
+function fitting(items: readonly Item[], share: number, count: CountTokens): ReadonlySet<Item> {
+  const held = new Set<Item>()
   let left = share
-  return items.findIndex((item) => (left -= count(item.text.slice(0, 240)) + 4) < 0) >>> 0
+  for (const item of items) {
+    left -= count(item.text.slice(0, 240)) + 4
+    if (left < 0) break
+    held.add(item)
+  }
+  return held
+}
+
+function itemsOf({ sections }: HandoffDocument, key: SectionKey): readonly Item[] {
+  return sections.find((section) => section.key === key)?.items ?? []
+}
+
+/** A short word of the user's that names no file: a rule for all of the work, in whatever language, more often than a task. */
+function mayBeRule({ by, text }: Item): boolean {
+  return by === 'user' && text.length <= 80 && !/[\n?？]|[\w-]\/[\w-]|\.\w{1,4}\b/.test(text)
 }
 
 function lastTouched({ sections }: HandoffDocument): Map<string, number> {
