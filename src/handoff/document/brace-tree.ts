@@ -34,12 +34,14 @@ function partsOf(paths: readonly string[]): string[] {
   const parts: string[] = []
   for (let at = 0; at < paths.length;) {
     const folder = firstFolder(paths[at]!)
+    if (folder === '') {
+      parts.push(paths[at++]!)
+      continue
+    }
     let end = at + 1
-    while (folder !== '' && end < paths.length && paths[end]!.startsWith(folder)) end++
-    const inside = folder === '' ? [] : partsOf(paths.slice(at, end).map((path) => path.slice(folder.length)))
-    parts.push(
-      folder === '' ? paths[at]! : inside.length === 1 ? folder + inside[0]! : `${folder}{${inside.join(',')}}`,
-    )
+    while (end < paths.length && paths[end]!.startsWith(folder)) end++
+    const inside = partsOf(paths.slice(at, end).map((path) => path.slice(folder.length)))
+    parts.push(folder + (inside.length === 1 ? inside[0]! : `{${inside.join(',')}}`))
     at = end
   }
   return parts

@@ -7,6 +7,7 @@ import type { CountTokens } from '../../tape/tokens.ts'
 import { isNone } from './concrete.ts'
 import type { FileNote, HandoffDocument, Item, Profile, Section, SectionKey } from './document.ts'
 import { plain } from './likeness.ts'
+import { namesFile } from './names-file.ts'
 import { lookUp, renderMarkdown, showCommand } from './render.ts'
 import { profiles } from './sections.ts'
 import { clipEnd, shorten, shortenStart } from './shorten.ts'
@@ -174,7 +175,7 @@ function ranked(document: HandoffDocument, budget: number, count: CountTokens): 
     items.map((item, at): Candidate => {
       const isNothing = items.length === 1 && isNone(item.text)
       let rank = isNothing ? -1 : rankOf(document.profile, key, item, at)
-      if (key === 'constraints' && !within.has(item)) rank = Math.max(rank, 5.2)
+      if (key === 'constraints' && (!within.has(item) || namesFile(item.text))) rank = Math.max(rank, 5.2)
       if (key === 'context' && rules.has(item)) rank = Math.min(rank, 5.5)
       // Files of a folder stay together, where they share a line; the folder touched last comes first.
       const order = item.file === undefined ? at : -folders.get(folderOf(item))!
@@ -205,7 +206,7 @@ function itemsOf({ sections }: HandoffDocument, key: SectionKey): readonly Item[
 
 /** A short word of the user's that names no file: a rule for all of the work, in whatever language, more often than a task. */
 function mayBeRule({ by, text }: Item): boolean {
-  return by === 'user' && text.length <= 80 && !/[\n?？]|[\w-]\/[\w-]|\.\w{1,4}\b/.test(text)
+  return by === 'user' && text.length <= 80 && !/[\n?？]/.test(text) && !namesFile(text)
 }
 
 function lastTouched({ sections }: HandoffDocument): Map<string, number> {

@@ -7,6 +7,7 @@ import type { HandoffDocument, Header, Item, Profile, SectionKey } from './docum
 import { contains } from './likeness.ts'
 import { mergeNarrative } from './merge.ts'
 import { brief, code, isBlank, nextSteps, unresolved } from './next-step.ts'
+import { namesFile } from './names-file.ts'
 import { normalDocument } from './normal.ts'
 import { ruleOf } from './sections.ts'
 import { shorten, shortenStart } from './shorten.ts'
@@ -105,7 +106,10 @@ class Facts {
     const { goal, lastRequest } = this.ledger
     const binding = this.ledger.instructions.filter((one) => one.kind !== 'instruct' && one.supersededBy === undefined)
     const quoted = new Set([goal, lastRequest].flatMap((one) => (one && one.text.length <= wholeQuote ? [one.id] : [])))
-    const items = [...binding.filter((one) => !isAboutFile(one)), ...binding.filter(isAboutFile).reverse()]
+    const items = [
+      ...binding.filter((one) => !namesFile(one.text)),
+      ...binding.filter((one) => namesFile(one.text)).reverse(),
+    ]
       .filter((one) => !quoted.has(one.id))
       .map((one) => this.quote({ id: one.id, text: excerpt(one) }))
     if (items.length > 0 || binding.length === 0) return items
@@ -316,9 +320,4 @@ function excerpt({ text, amended = [] }: Instruction): string {
 
 function binds(part: string): boolean {
   return sentences(part.slice(0, 1_000)).some(({ binding, negative, takesBack }) => binding || negative || takesBack)
-}
-
-/** Of one file: a wish for a single piece of work, more often than a rule for all of it. */
-function isAboutFile({ text }: Instruction): boolean {
-  return /[\w-]\/[\w./-]*\.\w{1,5}\b/.test(text)
 }

@@ -11,13 +11,13 @@ export interface DocumentDiff {
   readonly sections: readonly SectionDiff[]
 }
 
-export interface HeaderChange {
+interface HeaderChange {
   readonly field: keyof Header
   readonly from?: Header[keyof Header]
   readonly to?: Header[keyof Header]
 }
 
-export interface SectionDiff {
+interface SectionDiff {
   readonly section: SectionKey
   readonly title: string
   readonly added: readonly Item[]

@@ -51,7 +51,7 @@ function normalHeader(header: Header): Header {
 }
 
 /** Undefined when nothing is left of it. */
-export function normalItem(item: Item): Item | undefined {
+function normalItem(item: Item): Item | undefined {
   const refs = item.refs.map(oneLine).filter((ref) => ref !== '')
   const { status } = item
   if (item.file !== undefined) {

@@ -19,7 +19,7 @@ export function renderMarkdown(document: HandoffDocument): string {
   return `${parts.join('\n\n')}\n`
 }
 
-export function titleOf(document: HandoffDocument): string {
+function titleOf(document: HandoffDocument): string {
   return `# ${document.profile === 'cycle' ? 'Cycle' : 'Session'} handoff (verified unless marked claimed)`
 }
 

@@ -193,7 +193,8 @@ export class LedgerBuilder {
   private userSaid(quote: Quote): void {
     const question = this.lastWords && this.lastWords.id > this.answeredId ? questionIn(this.lastWords.text) : undefined
     this.instructions.add(quote, question === undefined ? undefined : this.lastWords?.id)
-    if (question !== undefined && isAnswer(quote.text)) this.decide([answered({ text: question }, quote.text)], quote.id)
+    if (question !== undefined && isAnswer(quote.text))
+      this.decide([answered({ text: question }, quote.text)], quote.id)
     // Whatever was asked, the user has spoken since.
     this.questions = []
     this.lastSpokenId = quote.id
@@ -293,7 +294,10 @@ export class LedgerBuilder {
       case 'todo-set':
         // A toggle says which way it went.
         if (!output.isError)
-          this.todos.set(/\bun(?:completed|done|checked)\b/i.test(output.head.slice(0, 200)) ? { ...call, status: 'pending' } : call, pending.id)
+          this.todos.set(
+            /\bun(?:completed|done|checked)\b/i.test(output.head.slice(0, 200)) ? { ...call, status: 'pending' } : call,
+            pending.id,
+          )
         return
       case 'questions': {
         const answers = readAnswers(call.questions, output)
@@ -520,4 +524,3 @@ export type { Ledger } from './facts.ts'
 function isAnswer(text: string): boolean {
   return text.length <= 120 && !text.includes('\n') && !/[?？؟]/.test(text)
 }
-

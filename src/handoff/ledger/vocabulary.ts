@@ -278,7 +278,8 @@ function todoAction(fields: Fields, name: string): Call {
   if (action === 'clear') return { kind: 'todos', what, todos: [] }
   if (key === undefined) return { kind: 'look', what }
   if (/^(?:remove|delete)$/.test(action)) return { kind: 'todo-set', what, key, status: 'deleted' }
-  if (/^(?:toggle|complete|done|finish|check)$/.test(action)) return { kind: 'todo-set', what, key, status: 'completed' }
+  if (/^(?:toggle|complete|done|finish|check)$/.test(action))
+    return { kind: 'todo-set', what, key, status: 'completed' }
   const status = /^(?:start|begin)$/.test(action) ? 'in_progress' : todoStatus(fields['status'])
   return { kind: 'todo-set', what, key, ...(status && { status }), ...(words !== undefined && { text: words }) }
 }
