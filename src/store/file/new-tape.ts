@@ -12,6 +12,7 @@ import { writeAll } from './durable.ts'
 import { encodeName, type Layout } from './layout.ts'
 import { Lock } from './lock.ts'
 import { origin, type Position } from './scan.ts'
+import { Segment } from './segment.ts'
 
 export interface Arrival {
   readonly path: string
@@ -28,21 +29,26 @@ export async function writeBeside(
   dropAbandoned(layout)
   const { file, lock } = newPart(layout, tape)
   const discard = () => {
-    fs.rmSync(file, { force: true })
+    remove(file)
     lock.close()
   }
   try {
     const fd = fs.openSync(file, 'a', 0o600)
+    const segment = Segment.open(file, `${file}.idx`)!
     try {
       let at: Position = origin
       for await (const drafts of batches) {
-        const { text, end } = layOut(prepare(drafts, now), at)
+        const prepared = prepare(drafts, now)
+        const { text, places, end } = layOut(prepared, at)
         writeAll(fd, Buffer.from(text))
+        prepared.forEach((one, i) => segment.learn(places[i]!, one))
         at = end
       }
+      segment.saveIndex()
       if (at.id === 0) throw new InvalidError('A new tape needs at least one entry')
       fs.fdatasyncSync(fd)
     } finally {
+      segment.close()
       fs.closeSync(fd)
     }
   } catch (error) {
@@ -63,13 +69,19 @@ function newPart(layout: Layout, tape: string): { file: string; lock: Lock } {
   }
 }
 
+/** With the index that was made along with it. */
+function remove(file: string): void {
+  fs.rmSync(file, { force: true })
+  fs.rmSync(`${file}.idx`, { force: true })
+}
+
 function dropAbandoned(layout: Layout): void {
   for (const name of namesIn(layout.tapes)) {
     if (!name.endsWith('.part')) continue
     const file = path.join(layout.tapes, name)
     const lock = new Lock(file, 0, 'r+')
     try {
-      if (lock.tryNow()) fs.rmSync(file, { force: true })
+      if (lock.tryNow()) remove(file)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     } finally {

@@ -276,8 +276,9 @@ export class Writer {
     }
   }
 
-  /** Puts a prepared file in place of the current one, and indexes it once for all who will read it. */
+  /** Puts a prepared file in place of the current one, with its index, which is made here where it has none yet. */
   readonly adopt = (next: string): void => {
+    if (fs.existsSync(`${next}.idx`)) fs.renameSync(`${next}.idx`, this.paths.index)
     fs.renameSync(next, this.paths.tape)
     syncFolder(path.dirname(this.paths.tape))
     this.#forget()
