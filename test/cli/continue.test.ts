@@ -1,0 +1,70 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { homeWith, sessionsIn } from '../transcripts/home.ts'
+import { baton, records } from './cli.ts'
+
+test("a session's work goes on in another agent, which is started with the document [C1, T13]", async () => {
+  const { home } = homeWith('claude', 'pi')
+  const project = path.join(home, 'project')
+  fs.mkdirSync(path.join(home, 'bin'))
+  fs.mkdirSync(project, { recursive: true })
+  for (const file of ['CLAUDE.md', 'AGENTS.md']) fs.writeFileSync(path.join(project, file), 'Be kind.\n')
+  const codex = path.join(home, 'bin', 'codex')
+  fs.writeFileSync(codex, '#!/bin/sh\npwd > "$HOME/started"\nprintf "%s\\n" "$@" >> "$HOME/started"\nexit 7\n', {
+    mode: 0o755,
+  })
+  const before = process.env.PATH
+  process.env.PATH = `${path.join(home, 'bin')}:${before}`
+  onTestFinished(() => void (process.env.PATH = before))
+  const [session] = records(await baton(home, ['ls', '--json', '--agent', 'pi']))
+  const run = await baton(project, [
+    '--workspace',
+    path.join(home, 'work'),
+    'continue',
+    String(session!.path),
+    '--in',
+    'codex',
+    '--goal',
+    'finish the notes',
+  ])
+  expect(run.code).toBe(7)
+  const started = path.join(project, 'started')
+  const [cwd, prompt] = fs.readFileSync(started, 'utf8').split('\n')
+  expect(fs.realpathSync(cwd!)).toBe(fs.realpathSync(project))
+  expect(prompt).toContain('First read the rules of this project in CLAUDE.md.')
+  const document = /handoff document at (\S+\.md)/.exec(prompt!)![1]!
+  expect(fs.readFileSync(document, 'utf8')).toContain('Goal: finish the notes')
+  const edges = records(await baton(home, ['--workspace', 'work', 'lineage', '--json']))
+  expect(edges.map((edge) => edge.how)).toEqual(['import', 'continue'])
+})
+
+test('--print only prints the command; an agent that is not there is named, with the document [C1]', async () => {
+  const place = homeWith('claude')
+  const { home } = place
+  const [session] = sessionsIn(place, 'claude')
+  const printed = await baton(home, ['continue', session!.path, '--in', 'gemini', '--print'])
+  expect(printed).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^cd \S+ && gemini -i 'Read the handoff document at /) as string,
+  })
+  const before = process.env.PATH
+  process.env.PATH = path.dirname(process.execPath)
+  onTestFinished(() => void (process.env.PATH = before))
+  const missing = await baton(home, ['continue', session!.path, '--in', 'opencode'])
+  expect(missing).toMatchObject({ code: 4, err: expect.stringContaining('no program "opencode"') as string })
+  expect((await baton(home, ['continue', session!.path, '--in', 'emacs'])).code).toBe(2)
+})
+
+test('a handoff takes a session wherever it takes a tape [H11]', async () => {
+  const place = homeWith('claude', 'codex')
+  const { home } = place
+  const sessions = [...sessionsIn(place, 'claude'), ...sessionsIn(place, 'codex')]
+  for (const session of sessions.filter((each) => each.parent === undefined)) {
+    const run = await baton(home, ['handoff', `${session.agent}:${session.id}`, '--budget', '1500'])
+    expect({ code: run.code, err: run.err }).toMatchObject({ code: 0 })
+    expect(run.out).toContain('## Next Steps')
+    expect(run.out).toContain(`Tape: ${session.agent}:${session.id}`)
+  }
+  expect((await baton(home, ['handoff', 'no-such-session'])).code).toBe(4)
+})
