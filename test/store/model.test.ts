@@ -10,11 +10,12 @@ const tapes = fc.constantFrom('main', 'a/b')
 const keys = fc.constantFrom('k', 'l', 'constructor')
 const names = fc.constantFrom('start', 'phase/1')
 
-// A number JSON cannot tell from another (-0) is written as that other, so it is left out.
 const payload = fc.oneof(
   fc
     .jsonValue({ maxDepth: 2 })
-    .filter((value) => !Object.is(value, -0) && !JSON.stringify(value).includes('__proto__')),
+    // JSON writes -0 as 0, wherever it stands.
+    .map((value): unknown => JSON.parse(JSON.stringify(value)))
+    .filter((value) => !JSON.stringify(value).includes('__proto__')),
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.integer({ min: 1, max: 60_000 }).map((size) => 'x'.repeat(size)),
 )
