@@ -57,7 +57,8 @@ async function ask(
   const place = await git(cwd, ['rev-parse', '--show-toplevel', '--show-prefix', '--git-path', 'index'], signal)
   const [root = '', prefix = '', own = ''] = place.split('\n')
   if (root === '') return undefined
-  await copyFile(resolve(cwd, own), index).catch(() => {})
+  // A repository without a commit may have no index yet; git then starts from an empty one.
+  await copyFile(resolve(cwd, own), index).catch(() => undefined)
   const run: Run = (args, input) => git(root, args, signal, { index, ...(input !== undefined && { input }) })
   const head = (await run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => '')).trim()
   const branch = (await run(['symbolic-ref', '--quiet', '--short', 'HEAD']).catch(() => '')).trim()

@@ -68,11 +68,17 @@ export class InstructionBook {
 
   private supersede(message: Kept, by: number): void {
     const { text } = message
-    const later = sentencesOf(message)
-    if (WHOLE_BACK.test(text.toLowerCase())) {
-      const previous = this.all.at(-1)
-      if (previous) previous.fact = { supersededBy: by, ...previous.fact }
+    const isWhole = WHOLE_BACK.test(text.toLowerCase())
+    const previous = this.all.at(-1)
+    // "Forget it" is about what was said right before, unless the message itself says what it is about.
+    if (!this.takeBack(text, sentencesOf(message), by) && isWhole && previous) {
+      previous.fact = { supersededBy: by, ...previous.fact }
     }
+  }
+
+  /** Marks what the sentences take back; false when there is no such thing. */
+  private takeBack(text: string, later: readonly Sentence[], by: number): boolean {
+    let found = false
     const rejected = rejectedIn(text)
     // In a long message, most of which may be pasted, a cue speaks for its own sentence only.
     const brief = later.length <= 4
@@ -80,7 +86,7 @@ export class InstructionBook {
     const telling = later.filter(
       ({ allows, negative, takesBack }) => allows || negative || takesBack || (brief && back),
     )
-    if (telling.length === 0 && rejected.length === 0) return
+    if (telling.length === 0 && rejected.length === 0) return false
     const candidates = new Set(
       [...telling.flatMap(({ stems }) => stems), ...rejected].flatMap((stem) => {
         const holders = this.index.get(stem) ?? []
@@ -97,6 +103,7 @@ export class InstructionBook {
           telling.some((sentence) => overrides(sentence, earlier, brief ? back : sentence.takesBack)),
       )
       if (taken.length === 0) continue
+      found = true
       if (taken.length === before.length && before.length < MAX_SENTENCES && kept.fact.amended === undefined) {
         kept.fact = { ...kept.fact, supersededBy: by }
       } else {
@@ -107,6 +114,7 @@ export class InstructionBook {
         kept.sentences = before.filter((sentence) => !taken.includes(sentence))
       }
     }
+    return found
   }
 }
 

@@ -25,6 +25,21 @@ describe('todos', () => {
     ])
   })
 
+  it('[H13] a list that is changed item by item is followed', () => {
+    const session = new Session()
+    session.tool('todo', { action: 'add', text: 'Parse' }, 'Added todo #1: Parse')
+    session.tool('todo', { action: 'add', text: 'Render' }, 'Added todo #2: Render')
+    session.tool('todo', { action: 'toggle', id: 1 }, 'Todo #1 completed')
+    expect(session.ledger().todos.map(({ text, status }) => [text, status])).toEqual([
+      ['Parse', 'completed'],
+      ['Render', 'pending'],
+    ])
+    session.tool('todo', { action: 'toggle', id: 1 }, 'Todo #1 uncompleted')
+    expect(session.ledger().todos[0]).toMatchObject({ text: 'Parse', status: 'pending' })
+    session.tool('todo', { action: 'clear' }, 'Cleared')
+    expect(session.ledger().todos).toEqual([])
+  })
+
   it('[H9] those of the anchor that opens the phase stand until a new list comes', () => {
     const session = new Session()
     session.add('anchor', { name: 'phase-2', state: { todos: [{ text: 'carry on', status: 'pending' }] } })

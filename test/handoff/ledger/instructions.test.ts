@@ -240,4 +240,18 @@ describe('a later instruction', () => {
     expect(first?.supersededBy).toBeUndefined()
     expect(first?.amended).toEqual([{ text: 'Use argparse for options.', by }])
   })
+  it('[H14] "forget it" spares the rule in between when it says what it is about', () => {
+    const rule = '不要修改 migrations 里已有的文件。'
+    expect(superseded('日志必须写到 Redis。', rule, '算了，日志改用 SQLite，不要用 Redis。')).toEqual([0])
+  })
+
+  it('[H13] a short answer to a question with choices below it is a decision of the user', () => {
+    const session = new Session()
+    session.user('Store the rows')
+    session.assistant('Which database should hold them?\n- Postgres\n- SQLite')
+    session.user('SQLite')
+    expect(session.ledger().decisions).toMatchObject([
+      { by: 'user', text: expect.stringContaining('SQLite') as string },
+    ])
+  })
 })
