@@ -57,7 +57,47 @@ const handoff: Record<string, string> = {
   H15: 'documents are saved, listed, shown, compared and edited',
 }
 
-const relay: Record<string, string> = { T24: 'context_handoff messages between agents' }
+const cycle: Record<string, string> = {
+  C1: 'triggers at a threshold below the point where the agent compacts; a futile one is reported, not cycled',
+  C2: "usage from the agent's own numbers; unknown is unknown; reset after a cycle",
+  C3: 'the prompt, and a document that is noticed at once, newer than the trigger, and valid',
+  C4: 'a missing document is asked for again, then the ledger writes it or a person is told; a late one is picked up',
+  C5: 'cleared at the end of a turn, verified, retried once; interrupted only past a deadline',
+  C6: 'resumed, verified from the transcript, retried once, then a person is asked',
+  C7: 'intent, effect, proof; a killed supervisor goes on or gives up; never cleared without a document; one lease',
+  C8: 'health checks on change, and sessions, listed and kept',
+  C9: 'the file of a document: its name, its sections, no collision',
+  C10: 'more than one cycle in an hour: warning, raised threshold, circuit breaker',
+  C11: 'many sessions: staggered, at most so many at a time, none delays another',
+  C12: 'between turns, predicted from growth, a whole cycle under five minutes',
+  C13: 'drivers: tmux and headless',
+  C14: "Baton's own part of a cycle takes under two seconds",
+  C15: 'crashes and reboots: resumed; what a person stopped stays stopped',
+  C16: 'notifications by webhook and command, with retry',
+  C17: 'quota: limited until, then waited for or continued in another agent',
+  C18: 'uncommitted work is snapshotted before a clear, index and tree untouched',
+  C19: 'bounds for unattended runs',
+}
+
+const relay: Record<string, string> = {
+  T24: 'context_handoff messages between agents',
+  P1: 'requests, responses and decisions: every field and enum, version and path of a mistake',
+  P2: 'routes: allowed, forbidden, undeclared, each with its reason; anyone to a person',
+  P3: 'limits per item, per pipeline, in time and per path, across processes and restarts',
+  P4: 'the manager: validate, trace, limits, circles, route, track; a requestId is idempotent',
+  P5: 'circles are seen whatever the reason says; a legitimate round is not one',
+  P6: 'escalations: stored, listed, answered once days later, also for a new process',
+  P7: 'assess: who can provide what is missing',
+  P8: 'process: merge and retry, raise, or recover',
+  P9: 'targets: a function, an inbox with leases, a person; a late answer changes nothing',
+  P10: 'recovery by a policy of ordered strategies, recorded',
+  P11: 'spans and metrics by the conventions; ids are never metric attributes',
+  P12: 'alerts: four conditions, evaluated, listed and notified',
+  P13: 'a configuration is checked as a whole',
+  P14: 'several handoffs in one turn: one winner; the owner of a trace is kept',
+  P15: 'provided inputs are checked against the expected types; only plain JSON is revived',
+  P16: 'priorities: a flood of low never starves critical',
+}
 
 const task: Record<string, string> = {
   S1: 'the state: every field, enum and unknown field, as JSON Schema too',
@@ -83,5 +123,6 @@ export const requirements: readonly Requirement[] = [
   ...area(handoff, true),
   ...area(agent, false),
   ...area(relay, false),
+  ...area(cycle, false),
   ...area(task, true),
 ]
