@@ -2,20 +2,22 @@
 // gives the same answer for the same entries. A call is booked when its result arrives; until then it is in flight.
 
 import type { Entry } from '../../store/index.ts'
+import { withCutOff } from './cut-off.ts'
 import { answered, decisionsOfState, decisionsSaid, planTitle, readAnswers } from './decisions.ts'
-import type { Effect } from './effect.ts'
-import type { Decision, FileAction, FileFact, Inherited, Ledger, Question, Quote, UnknownTool } from './facts.ts'
+import type { Decision, FileFact, Inherited, Ledger, Quote } from './facts.ts'
 import { FailureBook } from './failure-book.ts'
-import { FileTable, type Booking } from './file-table.ts'
+import { FileTable } from './file-table.ts'
 import { InstructionBook } from './instructions.ts'
 import { readOutput, type Output } from './output.ts'
 import { Place } from './place.ts'
-import { type Script, ShellBook, subjectOf } from './shell-book.ts'
+import { QuestionBook } from './question-book.ts'
+import { isRejected } from './rejection.ts'
+import { type Script, ShellBook } from './shell-book.ts'
 import { questionIn, textOf } from './speech.ts'
 import { started, SubagentBook } from './subagent-book.ts'
 import { TodoList } from './todo-list.ts'
-import { tailOf } from './verdict.ts'
-import { isFields, line, readCall, readTodos, type Asked, type Call } from './vocabulary.ts'
+import { ToolBook } from './tool-book.ts'
+import { isFields, line, readCall, readTodos, type Call } from './vocabulary.ts'
 import { hear, type Notice } from './words.ts'
 
 export interface LedgerOptions {
@@ -63,9 +65,9 @@ export class LedgerBuilder {
   private readonly instructions = new InstructionBook()
   private readonly todos = new TodoList()
   private readonly decisions: Decision[] = []
-  private readonly unknown = new Map<string, { -readonly [key in keyof UnknownTool]: UnknownTool[key] }>()
+  private readonly tools = new ToolBook(this.files, this.failures)
   private readonly subagents = new SubagentBook()
-  private questions: Question[] = []
+  private readonly questions = new QuestionBook()
   private lastWords: Quote | undefined
   private lastSpokenId = 0
   /** The user's last words, and those before. */
@@ -113,9 +115,10 @@ export class LedgerBuilder {
     const all = [...this.pending.values()].flat()
     // What was cut off before the user's last words but one is of no concern any more: work has moved on since.
     const open = all.filter(({ id }) => id > this.settledId)
-    const files = this.withUncertain(
+    const files = withCutOff(
       this.files.facts((path) => this.place.isScratch(path)),
       open,
+      this.lastSpokenId,
     )
     const todos = this.latestTodos(open)
     const goal = this.instructions.first
@@ -139,7 +142,7 @@ export class LedgerBuilder {
       failures,
       todos,
       decisions: [...this.decisions],
-      questions: this.openQuestions(open),
+      questions: this.questions.facts(open, this.lastWords, this.answeredId),
       subagents: [
         ...this.subagents.facts(),
         ...open.flatMap(({ call, id }) => (call.kind === 'subagent' ? [started(call, id)] : [])),
@@ -154,7 +157,7 @@ export class LedgerBuilder {
           interrupted: id < this.lastSpokenId,
         })),
       ].sort((a, b) => a.id - b.id),
-      unknownTools: [...this.unknown.values()].map((tool) => ({ ...tool })),
+      unknownTools: this.tools.facts(),
       inherited: this.inherited,
       git: this.place.fact(),
     }
@@ -195,8 +198,7 @@ export class LedgerBuilder {
     this.instructions.add(quote, question === undefined ? undefined : this.lastWords?.id)
     if (question !== undefined && isAnswer(quote.text))
       this.decide([answered({ text: question }, quote.text)], quote.id)
-    // Whatever was asked, the user has spoken since.
-    this.questions = []
+    this.questions.settle()
     this.lastSpokenId = quote.id
     this.settledId = this.answeredId
     this.answeredId = quote.id
@@ -217,13 +219,7 @@ export class LedgerBuilder {
       call: call.kind === 'files' ? { ...call, effects: call.effects.map((effect) => this.place.named(effect)) } : call,
       ...(call.kind === 'shell' && { script: this.shell.read(call, here) }),
     }
-    if (call.kind === 'unknown') {
-      const known = this.unknown.get(name)
-      if (known) {
-        known.times += 1
-        known.lastId = id
-      } else this.unknown.set(name, { name, times: 1, errors: 0, firstId: id, lastId: id })
-    }
+    if (call.kind === 'unknown') this.tools.called(name, id)
     const queue = this.pending.get(callId)
     if (queue) queue.push(pending)
     else this.pending.set(callId, [pending])
@@ -245,7 +241,7 @@ export class LedgerBuilder {
   /** A person said no: nothing was run. What they said about it comes with Claude Code's own words around it. */
   private rejected({ call, name }: Pending, output: Output, id: number): void {
     if (call.kind === 'questions') {
-      this.ask(call.questions, id)
+      this.questions.ask(call.questions, id)
       return
     }
     this.decide(
@@ -271,7 +267,7 @@ export class LedgerBuilder {
     const { call } = pending
     switch (call.kind) {
       case 'files':
-        this.changed(pending, call.effects, output, id)
+        this.tools.changed(call, { id: pending.id, output, resultId: id })
         return
       case 'shell':
         if (pending.script) this.shell.settle({ ...pending, call, script: pending.script }, output, id)
@@ -307,7 +303,7 @@ export class LedgerBuilder {
           ),
           id,
         )
-        this.ask(
+        this.questions.ask(
           call.questions.filter((_, index) => answers[index] === undefined),
           pending.id,
         )
@@ -328,56 +324,9 @@ export class LedgerBuilder {
         return
       case 'look':
         return
-      case 'unknown': {
-        const known = this.unknown.get(pending.name)
-        const subjects =
-          call.subjects.length > 0 ? call.subjects.map((subject) => `${pending.name} ${subject}`) : [pending.name]
-        if (!output.isError) this.failures.succeed([], [...subjects, pending.name], id)
-        else {
-          if (known) known.errors += 1
-          this.failTool(`tool ${call.what}`, line(call.what), subjects, output, id)
-        }
-      }
+      case 'unknown':
+        this.tools.settle(pending.name, call, output, id)
     }
-  }
-
-  private changed(pending: Pending, effects: readonly Effect[], output: Output, id: number): void {
-    const changes = effects.filter(({ action }) => action !== 'read')
-    const failed = output.isError || (changes.length > 0 && FAILED_EDIT.test(output.head.slice(0, 300)))
-    const subjects = changes.flatMap(subjectOf)
-    if (failed) {
-      if (changes.length > 0 || effects.length === 0) {
-        this.failTool(
-          subjects.join(' ') || pending.call.what,
-          line(pending.call.what),
-          subjects.length > 0 ? subjects : [pending.call.what],
-          output,
-          id,
-        )
-      }
-      return
-    }
-    const head = output.head.slice(0, 300)
-    const told = /\b(?:created|new file)\b/i.test(head)
-      ? 'created'
-      : /\b(?:updated|overwrote|overwritten)\b/i.test(head)
-        ? 'updated'
-        : undefined
-    const booking: Booking = { id: pending.id, ...(told && { told }) }
-    for (const effect of effects) this.files.book(effect, booking)
-    if (subjects.length > 0) this.failures.succeed([], subjects, id)
-  }
-
-  private failTool(key: string, what: string, subjects: readonly string[], output: Output, id: number): void {
-    const message = line(
-      output.head
-        .replaceAll(/<\/?\w+>/g, ' ')
-        .split('\n')
-        .find((row) => row.trim() !== '') ?? 'failed',
-    )
-    this.failures.fail(key, { what, kind: 'tool', message, tail: tailOf(output.tail.slice(-3_000)), lastId: id }, [
-      { subjects },
-    ])
   }
 
   private polled(handle: string, output: Output, id: number): void {
@@ -431,50 +380,6 @@ export class LedgerBuilder {
     }
   }
 
-  private ask(asked: readonly Asked[], id: number): void {
-    for (const { text, options } of asked)
-      this.questions.push({ text, ...(options && { options }), source: 'tool', id })
-  }
-
-  private openQuestions(open: readonly Pending[]): Question[] {
-    const asked = open.flatMap(({ call, id }): Question[] =>
-      call.kind === 'questions' && id > this.answeredId
-        ? call.questions.map(({ text, options }) => ({ text, ...(options && { options }), source: 'tool', id }))
-        : [],
-    )
-    const last = this.lastWords
-    const spoken = last && last.id > this.answeredId ? questionIn(last.text) : undefined
-    const said: Question[] = last && spoken !== undefined ? [{ text: spoken, source: 'text', id: last.id }] : []
-    return [...this.questions, ...asked, ...said]
-  }
-
-  /** A change whose call was cut off may have taken place. */
-  private withUncertain(files: readonly FileFact[], open: readonly Pending[]): FileFact[] {
-    const changed = new Set(files.filter(({ state }) => state === 'changed').map(({ path }) => path))
-    const cutOff = new Map<string, FileFact>()
-    for (const { call, id } of open) {
-      if (call.kind !== 'files' || id > this.lastSpokenId) continue
-      for (const effect of call.effects) {
-        if (!('path' in effect) || changed.has(effect.path)) continue
-        const action = UNCERTAIN[effect.action]
-        if (action === undefined) continue
-        const { reads = 0, firstId = id } = files.find(({ path }) => path === effect.path) ?? {}
-        cutOff.set(effect.path, {
-          path: effect.path,
-          action,
-          state: 'changed',
-          reads,
-          edits: 0,
-          firstId,
-          lastId: id,
-          source: 'tape',
-          uncertain: true,
-        })
-      }
-    }
-    return cutOff.size === 0 ? [...files] : [...files.filter(({ path }) => !cutOff.has(path)), ...cutOff.values()]
-  }
-
   /** A list that was written but not yet answered is still what the agent plans. */
   private latestTodos(open: readonly Pending[]): Ledger['todos'] {
     const latest = open.findLast(({ call }) => call.kind === 'todos')
@@ -491,28 +396,6 @@ export function countFiles(files: readonly FileFact[]): { filesRead: number; fil
     ).length,
   }
 }
-
-const UNCERTAIN: Partial<Record<Effect['action'], FileAction>> = {
-  write: 'edited',
-  edit: 'edited',
-  create: 'created',
-  delete: 'deleted',
-}
-const REJECTED =
-  /^(?:<tool_use_error>)?(?:The user doesn't want to (?:proceed|take)|The user rejected|User rejected|rejected by user|\[Operation Cancelled\]|User denied)/i
-/** Codex and Gemini CLI do not mark it as an error. */
-const REJECTED_UNMARKED = /^(?:(?:exec command|patch) )?rejected by user\b|^\[Operation Cancelled\] Reason: User/
-
-/** Only for tools whose errors the agent itself words: what a server, a page or a subagent says is not a person's no. */
-function isRejected(call: Call, { isError, head, exit }: Output): boolean {
-  if (call.kind === 'unknown' || call.kind === 'subagent' || call.kind === 'look' || call.kind === 'poll') return false
-  if (isError) return REJECTED.test(head)
-  const marked = call.kind === 'shell' && call.marksFailure
-  return !marked && exit === undefined && head.length < 300 && REJECTED_UNMARKED.test(head)
-}
-
-const FAILED_EDIT =
-  /^(?:<tool_use_error>|apply_patch verification failed|Failed to (?:edit|write|apply|find)|Error(?: editing| writing|:)|Could not find|No changes (?:made|to make)|String to replace not found)/i
 
 function quoteOf({ text, id, blob }: Quote): Quote {
   return { text, id, ...(blob !== undefined && { blob }) }

@@ -2,7 +2,8 @@
 // status says about it.
 
 import { joinPath } from './paths.ts'
-import { parseShell, type List, type Node, type Redirect, type Word } from './shell.ts'
+import { parseShell, type List, type Node } from './shell.ts'
+import type { Redirect, Word } from './shell-scanner.ts'
 
 /** `text` is undefined where the shell would fill something in that the script does not tell. */
 export interface Arg {
