@@ -4,7 +4,7 @@ import { checked } from '../config/checked.ts'
 import { BatonError, ConflictError, InvalidError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { advance, handoffFromFile, type Step, withResults } from './advance.ts'
-import { type Approval, approvalKey, type Refusal, refusalKey, unapproved } from './approval.ts'
+import { type Approval, approvalKey, Approvals, type Refusal, refusalKey } from './approval.ts'
 import { type Drift, findDrift, projectPath, takeArtifacts } from './artifacts.ts'
 import { checkBytes, checkLists, checkTexts } from './bounds.ts'
 import { deltaBetween } from './delta.ts'
@@ -76,6 +76,7 @@ export class Tasks {
   readonly settings: TaskSettings
   readonly #store: Store
   readonly #versions: Versions
+  readonly #approvals: Approvals
   readonly #files: StateFiles
   readonly #clock: () => Date
   readonly #close: () => Promise<void>
@@ -85,6 +86,7 @@ export class Tasks {
     this.settings = options.settings ?? defaultSettings
     this.#store = options.store
     this.#versions = new Versions(options.store)
+    this.#approvals = new Approvals(this.#versions)
     this.#files = new StateFiles(options.stateFolder, (task) => this.#versions.newest(task))
     this.#clock = options.clock ?? (() => new Date())
     this.#close = options.close ?? (async () => {})
@@ -120,7 +122,7 @@ export class Tasks {
     const stopping = gates.filter(isStopping)
     const isForced = stopping.length > 0 && choices.force !== undefined
     if (stopping.length > 0 && !(isForced && stopping.every(({ name }) => name !== 'human-approval'))) {
-      await this.#recordRefusal(head.state, handoff, gates)
+      await this.#approvals.refuse(head.state, handoff, gates)
       throw new GateError(handoff.task_id, handoff.target_agent, gates)
     }
     const warning = isForced ? forcedWarning(handoff, stopping, choices.force ?? '') : undefined
@@ -153,7 +155,7 @@ export class Tasks {
     checkTransition(settings.phases, state.phase, handoff.phase)
     const removed = handoff.artifacts_removed.map((each, i) => projectPath(project, each, `artifacts_removed[${i}]`))
     const artifacts = await takeArtifacts(project, handoff.artifacts)
-    const approval = await this.#approval(state)
+    const approval = await this.#approvals.approval(state)
     const now = this.#clock().toISOString()
     const given = { ...handoff, artifacts_removed: removed }
     const step = await advance(state, head.places, { handoff: given, artifacts, approval, now })
@@ -241,39 +243,13 @@ export class Tasks {
   /** A person's word that work may go on in spite of what waits for one. */
   async approve(task: string, { by, note }: { by: string; note?: string }): Promise<Approval> {
     const { state } = await this.#head(task)
-    if (by.trim() === '') throw new InvalidError('An approval needs the name of a person', { path: 'by' })
-    if (by === state.source_agent || by === state.target_agent) {
-      throw new InvalidError(`${by} is an agent of this task and cannot approve it`, {
-        path: 'by',
-        hint: 'A person decides; give the name with --by.',
-      })
-    }
-    const refusal = await this.#refusal(state)
-    const earlier = await this.#approval(state)
-    const issues = [...unapproved(state, [], undefined).map(({ issue }) => issue), ...(refusal?.issues ?? [])]
-    const open = [...new Set(issues)].filter((issue) => earlier?.issues.includes(issue) !== true)
-    if (open.length === 0) {
-      throw new InvalidError(`Nothing of ${task} waits for a person at version ${state.version}`, {
-        hint: `See "baton task show ${task}".`,
-      })
-    }
-    const approval = {
-      version: state.version,
-      by,
-      ...(note === undefined ? {} : { note }),
-      issues: [...(earlier?.issues ?? []), ...open],
-    }
-    await this.#versions.note(task, approvalKey, approval)
-    return approval
+    return this.#approvals.approve(state, by, note)
   }
 
   /** What waits for a person: in the state, and in the last handoff out of it that was stopped. */
   async waitingForPerson(task: string): Promise<string[]> {
     const { state } = await this.#head(task)
-    const approval = await this.#approval(state)
-    const refused = (await this.#refusal(state))?.issues ?? []
-    const issues = [...unapproved(state, [], approval).map(({ issue }) => issue), ...refused]
-    return [...new Set(issues)].filter((issue) => approval?.issues.includes(issue) !== true)
+    return this.#approvals.waiting(state)
   }
 
   async at(task: string, version: number): Promise<TaskState> {
@@ -356,29 +332,6 @@ export class Tasks {
     const head = await this.#versions.head(task)
     if (head === undefined) throw await this.#versions.unknown(task)
     return head
-  }
-
-  async #approval(state: TaskState): Promise<Approval | undefined> {
-    const found = (await this.#versions.latestNote(state.task_id, approvalKey))?.data as Approval | undefined
-    return found?.version === state.version ? found : undefined
-  }
-
-  async #refusal(state: TaskState): Promise<Refusal | undefined> {
-    const found = (await this.#versions.latestNote(state.task_id, refusalKey))?.data as Refusal | undefined
-    return found?.version === state.version ? found : undefined
-  }
-
-  async #recordRefusal(state: TaskState, handoff: GivenHandoff, gates: readonly GateResult[]): Promise<void> {
-    const waiting = unapproved(state, handoff.blocking_issues, await this.#approval(state))
-    const { source_agent, target_agent, phase } = handoff
-    await this.#versions.note(state.task_id, refusalKey, {
-      version: state.version,
-      source_agent,
-      target_agent,
-      phase,
-      gates: gates.filter(({ ok }) => !ok),
-      issues: waiting.map(({ issue }) => issue),
-    } satisfies Refusal)
   }
 
   async #command(next: TaskState, handoff: GivenHandoff, problem?: string): Promise<HandoffCommand> {
