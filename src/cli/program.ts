@@ -5,6 +5,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { wholeNumber } from './arguments.ts'
 import { report } from './failure.ts'
 import { addHandoff } from './handoff-commands.ts'
+import { addNotify } from './notify-commands.ts'
 import { endQuietlyWithoutReader, type Globals } from './output.ts'
 import { addSessions } from './session-commands.ts'
 import { addTape } from './tape-commands.ts'
@@ -45,6 +46,7 @@ function build(): Command {
   addWorkspace(program)
   addHandoff(program)
   addTask(program)
+  addNotify(program)
   addTape(program)
   return program
 }
