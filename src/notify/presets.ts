@@ -72,7 +72,7 @@ function slackEscaped(text: string): string {
 }
 
 /** A header holds ASCII only; other text goes in as RFC 2047 encoded words of at most 75 characters each. */
-export function encodedWords(text: string): string {
+function encodedWords(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return text
   const words: string[] = []
   let word = ''

@@ -2,10 +2,10 @@
 
 import * as z from 'zod'
 
-export const levels = ['info', 'warning', 'critical'] as const
+const levels = ['info', 'warning', 'critical'] as const
 export type Level = (typeof levels)[number]
 
-export const presets = ['json', 'ntfy', 'slack', 'telegram'] as const
+const presets = ['json', 'ntfy', 'slack', 'telegram'] as const
 export type Preset = (typeof presets)[number]
 
 const variable = /^env:[A-Za-z_]\w*$/

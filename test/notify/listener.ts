@@ -4,7 +4,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-export interface Received {
+interface Received {
   readonly path: string
   readonly headers: http.IncomingHttpHeaders
   readonly body: string
