@@ -37,7 +37,9 @@ export const plainJson = z.unknown().refine((value) => isPlainJson(value), 'it m
 
 export const missingInputSchema = z.strictObject({
   key: inputKey,
-  expectedType: word.describe('string, number, integer, boolean, object, array, date, …, TYPE[], A | B, or a type of the settings'),
+  expectedType: word.describe(
+    'string, number, integer, boolean, object, array, date, …, TYPE[], A | B, or a type of the settings',
+  ),
   description: text,
   source: word.optional().describe('which document or phase should provide it'),
 })
