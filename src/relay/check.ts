@@ -38,25 +38,7 @@ const rules: Record<CheckResult['rule'], Rule> = {
   coverage,
   topology,
   human: humanPath,
-  limits: ({
-    limits: { maxHandoffsPerItem: perItem, maxHandoffsPerPipeline: perPipeline, handoffTimeoutMs },
-    ...rest
-  }) => ({
-    found: `${perItem} handoffs per item, ${perPipeline} per pipeline`,
-    problems: [
-      ...(perItem > perPipeline
-        ? [
-            `maxHandoffsPerItem (${perItem}) is more than maxHandoffsPerPipeline (${perPipeline}), so it is never reached`,
-          ]
-        : []),
-      ...leases(rest)
-        .filter(([, leaseMs]) => leaseMs >= handoffTimeoutMs)
-        .map(
-          ([whose, leaseMs]) =>
-            `${whose} (${leaseMs} ms) is no shorter than handoffTimeoutMs (${handoffTimeoutMs} ms): the request of a worker that died has failed before another can take it`,
-        ),
-    ],
-  }),
+  limits,
   latency,
 }
 
@@ -152,18 +134,26 @@ function isToPerson(each: RelaySettings['recovery'][number]): boolean {
   return each.strategy === 'escalate' || (each.strategy === 'retry_different_target' && each.target === human)
 }
 
-function leases({ leaseMs, agents }: Pick<RelaySettings, 'leaseMs' | 'agents'>): [string, number][] {
-  const own = Object.entries(agents).flatMap(([name, { leaseMs }]): [string, number][] =>
-    leaseMs === undefined ? [] : [[`agents.${name}.leaseMs`, leaseMs]],
-  )
-  return [['leaseMs', leaseMs], ...own]
+function limits({ limits, leaseMs, agents }: RelaySettings) {
+  const { maxHandoffsPerItem: perItem, maxHandoffsPerPipeline: perPipeline, handoffTimeoutMs } = limits
+  const long = Object.entries(agents).filter(([, agent]) => (agent.leaseMs ?? leaseMs) >= handoffTimeoutMs)
+  const never = `maxHandoffsPerItem (${perItem}) is more than maxHandoffsPerPipeline (${perPipeline}), so it is never reached`
+  const late = `leases as long as handoffTimeoutMs (${handoffTimeoutMs} ms): when a worker of ${listed(long.map(([name]) => name))} dies, its request fails before another can take it`
+  return {
+    found: `${perItem} handoffs per item, ${perPipeline} per pipeline`,
+    problems: perItem > perPipeline ? [never] : [],
+    notes: long.length > 0 ? [late] : [],
+  }
 }
 
 function latency({ limits: { handoffTimeoutMs, maxHandoffsPerPipeline }, latencyBudgetMs }: RelaySettings) {
   const longest = handoffTimeoutMs * maxHandoffsPerPipeline
   const worst = `${maxHandoffsPerPipeline} handoffs of ${handoffTimeoutMs} ms take up to ${longest} ms`
   if (latencyBudgetMs === undefined) {
-    return { found: worst, problems: [`latencyBudgetMs is not set, so nothing says whether ${worst} is too long`] }
+    return {
+      found: worst,
+      problems: [`latencyBudgetMs is not set, so nothing says whether this is too long: ${worst}`],
+    }
   }
   return {
     found: `${worst}, of a budget of ${latencyBudgetMs} ms`,
