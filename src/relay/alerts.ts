@@ -76,7 +76,7 @@ export async function readAlerts(
       value: circular.size,
       threshold: thresholds.circularBlocked,
       windowMs: hour,
-      text: `${handoffs(circular.size)} went in a circle in the last hour and were stopped`,
+      text: `${handoffs(circular.size)} in a circle stopped in the last hour`,
       advice: 'See which agents hand work back and forth, and change what they do: baton relay routes',
     },
     {
