@@ -46,11 +46,12 @@ export class Answers {
       }
       const agent = open.to
       const response = responseTo(this.#desk, envelope.request, given, { agent, tookMs: this.#age(envelope) })
-      const isOthers = options.claim !== undefined && options.claim.token !== open.hold?.token
+      const isOthers = options.claim !== undefined && options.claim.token !== (open.hold ?? open.lapsed)?.token
       // Once a person has it, the agent has handed it on.
       const isHandedOn = open.escalation !== undefined && open.to !== human
       if (isOthers || isHandedOn) return this.#keep(requestId, response, options)
-      const settling = { requestId, entry: open.entry, head: open.head, envelope }
+      const { entry, head, escalation } = open
+      const settling = { requestId, entry, head, envelope, escalation }
       const result = await this.settle(settling, response, { by: options.by ?? open.hold?.worker ?? agent })
       if (result !== undefined) return result
     }
@@ -114,7 +115,7 @@ export class Answers {
     )
     const escalation = escalationId(stored!.id)
     observer.escalated({ requestId, request, mode, traceparent, escalation })
-    await this.#desk.notify(escalationOf(envelope, escalation, this.#desk.now(), recommendations))
+    this.#desk.notify(escalationOf(envelope, escalation, this.#desk.now(), recommendations))
     return { status: 'accepted', response }
   }
 

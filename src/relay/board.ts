@@ -20,6 +20,8 @@ export interface OpenRequest {
   /** The newest entry under the request's key, which the next one expects; 0 while there is none. */
   head: number
   hold: (Hold & { seen: number }) | undefined
+  /** A hold whose lease has ended; it still counts for as long as nobody else takes the request. */
+  lapsed: Hold | undefined
   escalation: string | undefined
 }
 
@@ -117,9 +119,8 @@ export class Board {
     if (fact.type === 'claimed') {
       this.inbox(fact.agent).tookTurn()
       this.#hold(request, fact.hold)
-    } else if (fact.type === 'extended') {
-      if (request.hold?.token === fact.token) this.#hold(request, { ...request.hold, at: fact.at })
-    } else this.letGo(request)
+    } else if (fact.type === 'extended') this.#hold(request, fact.hold)
+    else this.#release(request, undefined)
   }
 
   #requested({ envelope, hold, rejection }: Requested, entry: Entry): void {
@@ -137,6 +138,7 @@ export class Board {
       deadline: deadline === undefined ? undefined : Date.parse(deadline),
       head: 0,
       hold: undefined,
+      lapsed: undefined,
       escalation: undefined,
     }
     this.open.set(requestId, request)
@@ -167,6 +169,7 @@ export class Board {
     request.head = entry.id
     this.#forget(request)
     request.hold = undefined
+    request.lapsed = undefined
     this.#toPerson(request, escalationId(entry.id))
   }
 
@@ -184,6 +187,7 @@ export class Board {
   #hold(request: OpenRequest, hold: Hold): void {
     this.#forget(request)
     request.hold = { ...hold, seen: this.#monotonic() }
+    request.lapsed = undefined
     let held = this.#held.get(request.to)
     if (held === undefined) this.#held.set(request.to, (held = new Map()))
     held.set(request.requestId, request)
@@ -194,11 +198,16 @@ export class Board {
     this.#held.get(request.to)?.delete(request.requestId)
   }
 
+  /** The lease of a request has ended. */
+  lapse(request: OpenRequest): void {
+    this.#release(request, request.hold)
+  }
+
   /** Back into the inbox, in front of those that came later. */
-  letGo(request: OpenRequest): void {
-    if (request.escalation !== undefined) return
+  #release(request: OpenRequest, lapsed: Hold | undefined): void {
     this.#forget(request)
     request.hold = undefined
+    request.lapsed = lapsed
     this.#toInbox(request, true)
   }
 
@@ -239,6 +248,7 @@ export class Board {
         ...{ requestId, traceId, from, to, priority, entry, at, head },
         deadline: deadline ?? undefined,
         hold: undefined,
+        lapsed: undefined,
         escalation: escalation ?? undefined,
       }
       this.open.set(requestId, request)
@@ -250,7 +260,8 @@ export class Board {
 }
 
 function rowOf(open: OpenRequest): OpenRow {
-  const { requestId, traceId, from, to, priority, entry, at, deadline, head, hold, escalation } = open
+  const { requestId, traceId, from, to, priority, entry, at, deadline, head, escalation } = open
+  const hold = open.hold ?? open.lapsed
   const held =
     hold === undefined ? null : { token: hold.token, worker: hold.worker, leaseMs: hold.leaseMs, at: hold.at }
   return [requestId, traceId, from, to, priority, entry, at, deadline ?? null, head, held, escalation ?? null]

@@ -14,11 +14,14 @@ export interface Desk {
   readonly settings: RelaySettings
   readonly types: ExpectedTypes
   readonly observer: RelayObserver
-  readonly notify: (escalation: Escalation) => Promise<void> | void
+  /** Tells a person that they are asked; nothing depends on it, for the escalation is stored. */
+  readonly notify: (escalation: Escalation) => void
   /** Milliseconds of the wall clock, which may jump. */
   readonly now: () => number
   /** Milliseconds of a clock that never goes back, and means nothing to other processes. */
   readonly monotonic: () => number
+  /** Something that nobody waits for, but that must be over before the relay is. */
+  readonly later: (work: Promise<unknown>) => void
   /** Tells this process from others. */
   readonly self: string
 }

@@ -55,6 +55,8 @@ export class Inbox<T extends Waiting> {
   >
   /** How many turns were taken since the last that went by age; part of the snapshot. */
   turns: number
+  /** How many have come or come back since this process looks. */
+  arrivals = 0
 
   constructor(turns = 0) {
     this.turns = turns
@@ -66,6 +68,7 @@ export class Inbox<T extends Waiting> {
 
   add(item: T, returned = false): void {
     this.#lines[item.priority].add(item, returned)
+    this.arrivals++
   }
 
   delete(item: T): void {

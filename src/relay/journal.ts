@@ -173,23 +173,19 @@ export class Journal {
     }
   }
 
-  /**
-   * Does `work` with a board that keeps itself up to date. Its signal is aborted when that ends early: because the tape
-   * cannot be read any more, or because the relay is closed.
-   */
-  async following<T>(work: (broken: AbortSignal) => Promise<T>): Promise<T> {
+  /** A board that keeps itself up to date until `stop`; `broken` tells that it ended early, and why. */
+  async follow(): Promise<{ broken: AbortSignal; stop: () => void }> {
     await this.current()
+    if (this.#following?.broken.aborted === true) this.#following = undefined
     this.#following ??= new Following(this.#store, this.board, this.#closing.signal, () => this.#saveWhenDue())
     const following = this.#following
     following.users++
-    try {
-      return await work(following.broken)
-    } finally {
-      if (--following.users === 0) {
-        following.stop()
-        if (this.#following === following) this.#following = undefined
-      }
+    const stop = () => {
+      if (--following.users > 0) return
+      following.stop()
+      if (this.#following === following) this.#following = undefined
     }
+    return { broken: following.broken, stop }
   }
 
   async close(): Promise<void> {

@@ -46,6 +46,10 @@ export interface Claim {
   readonly token: string
   readonly leaseMs: number
   readonly envelope: Envelope
+  /** The entry of the request. */
+  readonly entry: number
+  /** The newest entry of the request's chain, which its answer expects; a heartbeat moves it on. */
+  head: number
 }
 
 export type AnswerResult =
@@ -121,11 +125,13 @@ export interface HistoryQuery {
   readonly limit?: number
 }
 
-/** Something that happened, newest first. */
+/** Something that happened. */
 export type HistoryRow = {
   readonly entry: number
   readonly date: string
-  readonly traceId: string
+  /** Where the entry itself says so: a claim, for one, only names its request. */
+  readonly traceId?: string | undefined
+  /** Empty where a trace changed hands without a request. */
   readonly requestId: string
 } & (
   | { readonly type: 'requested'; readonly envelope: Envelope }

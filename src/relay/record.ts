@@ -46,8 +46,7 @@ export interface Claimed extends OfRequest {
 /** The lease begins anew. */
 export interface Extended extends OfRequest {
   readonly type: 'extended'
-  readonly token: string
-  readonly at: number
+  readonly hold: Hold
 }
 
 export interface Released extends OfRequest {
@@ -68,7 +67,7 @@ export interface Escalated extends OfRequest {
 export interface Answered extends OfRequest {
   readonly type: 'answered'
   readonly traceId: string
-  /** The entry of the request. */
+  /** The entry of the request; written as -1 where it is the one before, in the same batch. */
   readonly request: number
   readonly response: HandoffResponse
   readonly by: string
@@ -171,5 +170,9 @@ export function factIn(entry: Entry): Fact | undefined {
       hint: 'A newer version wrote it; use that one.',
     })
   }
-  return { type, ...data } as Fact
+  const fact = { type, ...data } as Fact
+  // Entries of one batch cannot know each other's ids, so they say how far back the other one is.
+  if ('request' in fact && fact.request < 0) return { ...fact, request: entry.id + fact.request }
+  if ('prev' in fact && fact.prev < 0) return { ...fact, prev: entry.id + fact.prev }
+  return fact
 }

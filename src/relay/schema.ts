@@ -28,6 +28,9 @@ const version = z.literal(schemaVersion)
 const traceId = z.uuid().toLowerCase()
 const time = z.iso.datetime({ offset: true })
 
+/** Ten years: what is longer is no timeout, and what is much longer is no date. */
+const longestTimeout = 315_576_000_000
+
 /** Names become keys of plain objects, so those that objects have of themselves are no names. */
 const inputKey = word.refine((key) => !unsafeKeys.has(key), 'that name is not allowed')
 const unsafeKeys = new Set(['__proto__', 'constructor', 'prototype'])
@@ -72,7 +75,7 @@ export const requestSchema = z.strictObject({
     priorAttempts: z.array(attemptSchema).optional(),
   }),
   priority: z.enum(priorities),
-  timeoutMs: z.int().min(1).optional(),
+  timeoutMs: z.int().min(1).max(longestTimeout).optional(),
 })
 export type HandoffRequest = z.output<typeof requestSchema>
 export type Reason = HandoffRequest['reason']

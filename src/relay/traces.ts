@@ -46,8 +46,9 @@ export class Traces {
   async #write(traceId: string, next: (head: TraceHead) => readonly Fact[]): Promise<Entry[]> {
     for (let known = this.#heads.get(traceId); ; known = undefined) {
       const head = known ?? (await this.head(traceId))
+      const facts = next(head)
       try {
-        const entries = await this.#journal.append(next(head), { key: traceKey(traceId), id: head.entry })
+        const entries = await this.#journal.append(facts, { key: traceKey(traceId), id: head.entry })
         const newest = entries.findLast((entry) => entry.meta.key === traceKey(traceId))
         if (newest !== undefined && newest.id > head.entry) this.#remember(traceId, headOf(newest))
         return entries
