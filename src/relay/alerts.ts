@@ -31,52 +31,45 @@ export async function readAlerts(
   thresholds: AlertThresholds,
   now: number,
 ): Promise<Reading[]> {
-  const failed = new Set<string>()
-  const escalated = new Set<string>()
-  const circular = new Set<string>()
-  const refused = new Set<string>()
+  let failed = 0
+  let escalated = 0
+  let circular = 0
   const durations: number[] = []
   for await (const row of history({ since: now - hour })) {
-    const { requestId } = row
-    if (row.type === 'escalated') escalated.add(requestId)
-    // Newest first: a refusal is met before the request it refuses.
-    if (row.type === 'requested' && row.envelope.request.handoffTo === human && !refused.has(requestId)) {
-      escalated.add(requestId)
-    }
+    if (row.type === 'escalated') escalated++
     if (row.type !== 'answered') continue
-    if (row.response.status === 'failed' && Date.parse(row.date) >= now - 5 * minute) failed.add(requestId)
-    if (row.rejection === 'circular') circular.add(requestId)
-    if (row.rejection !== undefined) refused.add(requestId)
+    if (row.response.status === 'failed' && Date.parse(row.date) >= now - 5 * minute) failed++
+    if (row.rejection === 'circular') circular++
     // People take their time, and refusals take none: neither says anything about the agents.
-    else if (row.response.respondingAgent !== human) durations.push(row.durationMs)
+    if (row.rejection === undefined && row.response.respondingAgent !== human) durations.push(row.durationMs)
   }
   const p95 = percentile(durations, 0.95)
   return [
     {
       name: 'failed',
       severity: 'warning',
-      value: failed.size,
+      value: failed,
       threshold: thresholds.failed,
       windowMs: 5 * minute,
-      text: `${handoffs(failed.size)} failed in the last 5 minutes`,
+      text: `${handoffs(failed)} failed in the last 5 minutes`,
       advice: 'See which agents fail, and whether they are running: baton relay status',
     },
     {
       name: 'escalated',
       severity: 'info',
-      value: escalated.size,
+      value: escalated,
       threshold: thresholds.escalated,
       windowMs: hour,
-      text: `${handoffs(escalated.size)} went to a person in the last hour`,
+      text: `${handoffs(escalated)} went to a person in the last hour`,
       advice: 'See what people are asked for, and whether an agent could know it: baton escalations ls',
     },
     {
       name: 'circular_blocked',
       severity: 'warning',
-      value: circular.size,
+      value: circular,
       threshold: thresholds.circularBlocked,
       windowMs: hour,
-      text: `${handoffs(circular.size)} in a circle stopped in the last hour`,
+      text: `${handoffs(circular)} in a circle stopped in the last hour`,
       advice: 'See which agents hand work back and forth, and change what they do: baton relay routes',
     },
     {

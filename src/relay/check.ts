@@ -52,7 +52,7 @@ export function checkRelay(settings: RelaySettings): CheckResult[] {
 }
 
 /** Neither in order nor waived. */
-export function isFailed({ problems, waived }: CheckResult): boolean {
+export function isFailed({ problems, waived }: Pick<CheckResult, 'problems' | 'waived'>): boolean {
   return problems.length > 0 && waived === undefined
 }
 

@@ -3,8 +3,8 @@
 import type { Notification } from '../notify/index.ts'
 import { shellWord } from '../store/shell-word.ts'
 import type { Reading } from './alerts.ts'
-import type { Escalation } from './outcome.ts'
-import type { Priority } from './schema.ts'
+import type { Claim, Escalation } from './outcome.ts'
+import type { MissingInput, Priority } from './schema.ts'
 
 export function alertNotice(reading: Reading, since: string): Notification {
   const { name, severity, text, threshold, advice } = reading
@@ -40,10 +40,24 @@ export function escalationNotice(escalation: Escalation): Notification {
 
 /** How to answer, ready to be filled in: each missing input stands with its type. */
 export function answerCommand({ id, missing }: Pick<Escalation, 'id' | 'missing'>): string {
-  const inputs = missing.map(({ key, expectedType }) => ` --input ${shellWord(`${key}=${placeholder(expectedType)}`)}`)
-  return `baton escalations answer ${shellWord(id)}${inputs.join('')}`
+  return `baton escalations answer ${shellWord(id)}${missing.map(inputOption).join('')}`
 }
 
+/** The same for a worker and its claim. */
+export function answerCommandFor({
+  requestId,
+  token,
+  envelope,
+}: Pick<Claim, 'requestId' | 'token' | 'envelope'>): string {
+  const inputs = (envelope.request.missingInputs ?? []).map(inputOption)
+  return `baton relay answer ${shellWord(requestId)} --token ${token} --status resolved${inputs.join('')}`
+}
+
+function inputOption({ key, expectedType }: MissingInput): string {
+  return ` --input ${shellWord(`${key}=${placeholder(expectedType)}`)}`
+}
+
+/** A simple type by its name, as in BUDGET=NUMBER; any other is JSON all the same. */
 function placeholder(type: string): string {
-  return type.toUpperCase().replaceAll(/\s+/g, '')
+  return /^\w+$/.test(type) ? type.toUpperCase() : 'JSON'
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type Alert, openAlertBook } from '../../src/relay/alerts-book.ts'
 import { readAlerts } from '../../src/relay/alerts.ts'
 import type { HistoryQuery, HistoryRow } from '../../src/relay/outcome.ts'
-import type { Envelope, HandoffResponse } from '../../src/relay/schema.ts'
+import type { HandoffResponse } from '../../src/relay/schema.ts'
 import { relaySection } from '../../src/relay/settings.ts'
 import { notifySection, openNotifier } from '../../src/notify/index.ts'
 import { listen, status } from '../notify/listener.ts'
@@ -45,12 +45,7 @@ class Past {
     })
   }
 
-  toPerson(time: number) {
-    const envelope = { request: { handoffTo: 'human' } } as Envelope
-    this.rows.push({ ...this.#at(time), type: 'requested', envelope })
-  }
-
-  handedOn(time: number) {
+  escalated(time: number) {
     this.rows.push({ ...this.#at(time), type: 'escalated', escalation: 'esc' })
   }
 }
@@ -64,12 +59,12 @@ test('the four conditions, each over its own time [P12]', async () => {
   const past = new Past()
   expect(await values(past, start)).toEqual({ failed: 0, escalated: 0, circular_blocked: 0, duration_p95: 0 })
   past.answered(start - 61 * minute, { status: 'failed' }, { rejection: 'circular', durationMs: 9_999 })
-  past.toPerson(start - 61 * minute)
+  past.escalated(start - 61 * minute)
   past.answered(start - 6 * minute, { status: 'failed' })
   past.answered(start - 4 * minute, { status: 'failed' })
   past.answered(start - 4 * minute, { status: 'failed' }, { rejection: 'circular', durationMs: 0 })
-  past.toPerson(start - 50 * minute)
-  past.handedOn(start - 40 * minute)
+  past.escalated(start - 50 * minute)
+  past.escalated(start - 40 * minute)
   // A person's answer takes days and says nothing about the agents.
   past.answered(start - minute, { respondingAgent: 'human' }, { durationMs: 1e9 })
   for (let ms = 1; ms <= 98; ms++) past.answered(start - minute, {}, { durationMs: ms })
@@ -136,7 +131,7 @@ test('when nobody could be told it is tried again later, and so it is when the t
 
 test('without a channel alerts are still found, and told when one is added [P12]', async () => {
   const { past, clock, book, told, store } = await stage()
-  for (let i = 0; i < 3; i++) past.toPerson(clock.now)
+  for (let i = 0; i < 3; i++) past.escalated(clock.now)
   const silent = openAlertBook({ relay: past, store, now: () => clock.now })
   expect(on(await silent.evaluate())).toEqual(['escalated'])
   expect(told()).toEqual([])
