@@ -48,7 +48,7 @@ export async function show(globals: Globals, id: string): Promise<void> {
 }
 
 interface AnswerOptions extends Globals {
-  input: string[]
+  input?: string[]
   status?: 'resolved' | 'partial' | 'failed'
   reason?: string
   by?: string
@@ -58,7 +58,7 @@ export async function answer(options: AnswerOptions, id: string): Promise<void> 
   const by = options.by ?? userName()
   await withRelay(options, async ({ relay, out }) => {
     const { missing } = await relay.escalations.show(id)
-    const result = await relay.escalations.answer(id, parseInputs(options.input, missing), {
+    const result = await relay.escalations.answer(id, parseInputs(options.input ?? [], missing), {
       by,
       ...(options.status === undefined ? {} : { status: options.status }),
       ...(options.reason === undefined ? {} : { reason: options.reason }),

@@ -30,8 +30,8 @@ function addRequest(relay: Command): void {
     .option('--detail <text>', 'the reason in words')
     .option('--summary <text>', 'what the other has to know')
     .option('--priority <priority>', 'critical, high, medium or low (else medium)')
-    .option('--missing <key:type[:text]>', 'an input that is missing, such as budget:number:"for Q3"', collect, [])
-    .option('--output <key=json>', 'something made so far that the other may need', collect, [])
+    .option('--missing <key:type[:text]>', 'an input that is missing, such as budget:number:"for Q3"', collect)
+    .option('--output <key=json>', 'something made so far that the other may need', collect)
     .option('--trace <uuid>', 'the run of the pipeline that this belongs to (else a new one)')
     .option('--document <type>', 'the item of the pipeline: limits count per item')
     .option('--step <n>', 'the step of the pipeline', wholeNumber)
@@ -60,11 +60,11 @@ function addWork(relay: Command): void {
     .option('--wait', 'wait for one, if there is none')
   add('answer <request>', 'answer a request', 'answer')
     .addOption(new Option('--status <status>', 'how it went').choices(['resolved', 'partial', 'failed', 'escalated']))
-    .option('--input <key=json>', 'an input that was missing', collect, [])
+    .option('--input <key=json>', 'an input that was missing', collect)
     .option('--file <file>', 'the answer as JSON; other options go over it (- reads stdin)')
-    .option('--unresolved <key>', 'an input that stays missing', collect, [])
+    .option('--unresolved <key>', 'an input that stays missing', collect)
     .option('--failure <text>', 'why it failed')
-    .option('--recommend <text>', 'what the asker should do next', collect, [])
+    .option('--recommend <text>', 'what the asker should do next', collect)
     .option('--tokens <n>', 'what it took', wholeNumber)
     .option('--token <token>', 'of the claim: refused, if it is somebody else’s by now')
     .option('--by <name>', 'who answers')
@@ -96,12 +96,12 @@ function addEscalations(program: Command): void {
   add('ls', 'what people are asked, the most urgent and oldest first', 'ls')
   add('show <id>', 'one of them: its context, what is missing, and how to answer', 'show')
   add('answer <id>', 'answer it; the agent that asked goes on with it', 'answer')
-    .option('--input <key=json>', 'an input that is missing; text needs no quotes of its own', collect, [])
+    .option('--input <key=json>', 'an input that is missing; text needs no quotes of its own', collect)
     .addOption(new Option('--status <status>', 'how you leave it').choices(['resolved', 'partial', 'failed']))
     .option('--reason <text>', 'why it failed, or a remark')
     .option('--by <name>', 'who answers (else your user name)')
 }
 
-function collect(text: string, earlier: string[]): string[] {
+function collect(text: string, earlier: string[] = []): string[] {
   return [...earlier, text]
 }

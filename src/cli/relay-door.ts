@@ -8,7 +8,7 @@ import { openRelay, type Relay } from '../relay/relay.ts'
 
 import { relaySection } from '../relay/settings.ts'
 import type { Store } from '../store/index.ts'
-import { handoffTelemetry, startSdk, telemetrySection } from '../telemetry/index.ts'
+import { type HandoffTelemetry, handoffTelemetry, startSdk, telemetrySection } from '../telemetry/index.ts'
 import type { Globals, Output } from './output.ts'
 import { withStore } from './workspace.ts'
 
@@ -16,13 +16,14 @@ export interface Door {
   readonly relay: Relay
   readonly store: Store
   readonly notifier: Notifier
+  readonly telemetry: HandoffTelemetry
   readonly out: Output
 }
 
 export async function withRelay<T>(globals: Globals, work: (door: Door) => Promise<T>): Promise<T> {
   const config = loadConfig()
   const settings = config.section('relay', relaySection)
-  const telemetry = config.section('telemetry', telemetrySection)
+  const telemetry = handoffTelemetry(config.section('telemetry', telemetrySection))
   const notify = config.section('notify', notifySection)
   return withStore(globals, async (store, out) => {
     const sdk = await startSdk((text) => out.warn(text))
@@ -37,11 +38,11 @@ export async function withRelay<T>(globals: Globals, work: (door: Door) => Promi
     const relay = await openRelay({
       store,
       settings,
-      telemetry: handoffTelemetry(telemetry),
+      telemetry,
       notify: async (escalation) => void (await notifier.notify(escalationNotice(escalation))),
     })
     try {
-      return await work({ relay, store, notifier, out })
+      return await work({ relay, store, notifier, telemetry, out })
     } finally {
       await relay.close()
       await notifier.close({ withinMs: 30_000 })

@@ -12,7 +12,7 @@ export function mermaidOf({ agents, routes, forbidden }: RelaySettings): string 
     ...names.filter((name) => name !== 'human').map((name) => `  ${node(name)}["${quoted(name)}"]`),
     '  human(["human"])',
     ...routes.map(({ from, to, reason }) => `  ${node(from)} -->|"${quoted(reason)}"| ${node(to)}`),
-    ...forbidden.map(({ from, to, reason }) => `  ${node(from)} -. "✗ ${quoted(reason)}" .-x ${node(to)}`),
+    ...forbidden.map(({ from, to, reason }) => `  ${node(from)} -.-x|"${quoted(reason)}"| ${node(to)}`),
     ...Object.keys(agents).map((name) => `  ${node(name)} -.-> human`),
   ].join('\n')
 }

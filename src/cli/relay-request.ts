@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { BatonError, InvalidError } from '../errors.ts'
 import type { Outcome } from '../relay/outcome.ts'
+import type { Relay } from '../relay/relay.ts'
 import { schemaVersion } from '../relay/schema.ts'
 import { cancellable } from './interrupt.ts'
 import { readObject } from './json-file.ts'
@@ -19,8 +20,8 @@ interface RequestOptions extends Globals {
   detail?: string
   summary?: string
   priority?: string
-  missing: string[]
-  output: string[]
+  missing?: string[]
+  output?: string[]
   trace?: string
   document?: string
   step?: number
@@ -32,9 +33,11 @@ interface RequestOptions extends Globals {
 }
 
 export async function request(options: RequestOptions): Promise<void> {
-  const asked = composed(options)
+  const composed = compose(options)
   const requestId = options.requestId ?? randomUUID()
   await withRelay(options, async ({ relay, out }) => {
+    const asked =
+      options.requestId === undefined ? { ...fresh(), ...composed } : await asBefore(relay, requestId, composed)
     const wait = options.wait === true
     const mode = options.mode === undefined ? {} : { mode: options.mode }
     if (wait && process.stderr.isTTY && options.quiet !== true) {
@@ -62,7 +65,7 @@ function isFailure(outcome: Outcome): boolean {
 }
 
 /** What the file says, with the options over it; the schema has the last word. */
-function composed(options: RequestOptions): Record<string, unknown> {
+function compose(options: RequestOptions): Record<string, unknown> {
   const file = options.file === undefined ? {} : readObject(options.file)
   const sourceContext = {
     currentStep: 1,
@@ -70,16 +73,13 @@ function composed(options: RequestOptions): Record<string, unknown> {
     ...object(file.sourceContext),
     ...given({ documentType: options.document, currentStep: options.step, attemptNumber: options.attempt }),
   }
-  const outputs = parseInputs(options.output)
   const contextForTarget = {
     ...object(file.contextForTarget),
     ...given({ summary: options.summary }),
-    ...(options.output.length === 0 ? {} : { relevantOutputs: outputs }),
+    ...(options.output === undefined ? {} : { relevantOutputs: parseInputs(options.output) }),
   }
   const whole = {
     schemaVersion,
-    traceId: randomUUID(),
-    timestamp: new Date().toISOString(),
     canHandle: false,
     priority: 'medium',
     reasonDetail: '',
@@ -91,7 +91,7 @@ function composed(options: RequestOptions): Record<string, unknown> {
       reason: options.reason,
       reasonDetail: options.detail,
       priority: options.priority,
-      missingInputs: options.missing.map(parseMissing),
+      missingInputs: options.missing?.map(parseMissing),
       timeoutMs: options.timeout,
     }),
     sourceContext,
@@ -100,6 +100,21 @@ function composed(options: RequestOptions): Record<string, unknown> {
   demand(whole, { sourceAgent: 'from', handoffTo: 'to', reason: 'reason' })
   demand(contextForTarget, { summary: 'summary' })
   return whole
+}
+
+/** Under an id of the caller's own, what was not given is as it was the first time: the same command is the same request. */
+async function asBefore(relay: Relay, requestId: string, composed: Record<string, unknown>) {
+  try {
+    const { traceId, timestamp } = (await relay.status(requestId)).envelope.request
+    return { traceId, timestamp, ...composed }
+  } catch (error) {
+    if (BatonError.is(error) && error.code === 'not_found') return { ...fresh(), ...composed }
+    throw error
+  }
+}
+
+function fresh() {
+  return { traceId: randomUUID(), timestamp: new Date().toISOString() }
 }
 
 function demand(fields: Record<string, unknown>, options: Record<string, string>): void {

@@ -41,7 +41,7 @@ export function duration(ms: number): string {
     ['min', 60_000],
     ['s', 1_000],
   ] as const) {
-    if (ms >= size) return `${(ms / size).toFixed(ms < 10 * size ? 1 : 0)} ${unit}`
+    if (ms >= size) return `${(ms / size).toFixed(ms < 10 * size ? 1 : 0).replace(/\.0$/, '')} ${unit}`
   }
   return `${Math.round(ms)} ms`
 }

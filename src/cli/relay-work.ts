@@ -91,11 +91,11 @@ async function waitToClaim(
 
 interface AnswerOptions extends Globals {
   status?: string
-  input: string[]
+  input?: string[]
   file?: string
-  unresolved: string[]
+  unresolved?: string[]
   failure?: string
-  recommend: string[]
+  recommend?: string[]
   tokens?: number
   token?: string
   by?: string
@@ -103,9 +103,8 @@ interface AnswerOptions extends Globals {
 
 export async function answer(options: AnswerOptions, requestId: string): Promise<void> {
   const file = options.file === undefined ? {} : readObject(options.file)
-  await withRelay(options, async ({ relay, out }) => {
+  await withRelay(options, async ({ relay, telemetry, out }) => {
     const { envelope } = await relay.status(requestId)
-    const inputs = parseInputs(options.input, envelope.request.missingInputs)
     const whole: Record<string, unknown> = {
       ...file,
       ...given({
@@ -115,15 +114,25 @@ export async function answer(options: AnswerOptions, requestId: string): Promise
         recommendations: options.recommend,
         tokensUsed: options.tokens,
       }),
-      ...(options.input.length === 0 ? {} : { providedInputs: inputs }),
+      ...(options.input === undefined
+        ? {}
+        : { providedInputs: parseInputs(options.input, envelope.request.missingInputs) }),
     }
     if (whole.status === undefined) {
       throw new InvalidError('An answer needs --status', { path: 'status', hint: 'resolved, partial or failed.' })
     }
-    const result = await relay.answer(requestId, whole, {
-      ...(options.token === undefined ? {} : { claim: { token: options.token } }),
-      ...(options.by === undefined ? {} : { by: options.by }),
-    })
+    const { request, traceparent } = envelope
+    const span = telemetry.working({ requestId, request, worker: options.by ?? request.handoffTo, traceparent })
+    const result = await relay
+      .answer(requestId, whole, {
+        ...(options.token === undefined ? {} : { claim: { token: options.token } }),
+        ...(options.by === undefined ? {} : { by: options.by }),
+      })
+      .catch((error: unknown) => {
+        span.failed(error)
+        throw error
+      })
+    if (result.response !== undefined) span.answered(result.response)
     tellResult(out, requestId, result)
   })
 }

@@ -41,6 +41,8 @@ const silentWork: HandoffWorkSpan = { answered() {}, failed() {} }
 export function handoffTelemetry(settings: TelemetrySettings = { seedNames: false }): HandoffTelemetry {
   const attributes = new MetricAttributes()
   const known = new WeakMap<MeterProvider, Instruments>()
+  /** The requests that this process waits for, by their ids. */
+  const asking = new Map<string, Span>()
 
   /** One set for each provider: an SDK may be set up, or replaced, at any time. */
   function metrics({ api, meter }: OpenTelemetry): Instruments {
@@ -69,16 +71,19 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
       metrics(otel).requests(attributes.of(facts))
       const mode: Attributes = facts.mode === undefined ? {} : { 'handoff.mode': facts.mode }
       const span = begin(otel, 'handoff.request', facts, otel.api.SpanKind.CLIENT, mode)
+      asking.set(facts.requestId, span)
+      /** Does it once: a caller that waits for a person has more to say after the span has ended. */
+      const once = (finish: () => void) => {
+        if (asking.get(facts.requestId) === span) asking.delete(facts.requestId)
+        if (span.isRecording()) finish()
+      }
       return {
         traceparent: traceparentOf(span.spanContext()),
-        rejected: (code, response) => end(otel, span, response, code),
-        answered: (response) => end(otel, span, response),
-        escalated(escalation) {
-          span.setAttributes({ 'handoff.status': 'escalated', 'handoff.escalation_id': escalation })
-          span.end()
-        },
-        left: () => span.end(),
-        failed: (error) => fail(otel, span, error),
+        rejected: (code, response) => once(() => end(otel, span, response, code)),
+        answered: (response) => once(() => end(otel, span, response)),
+        escalated: (escalation) => once(() => pass(span, escalation)),
+        left: () => once(() => span.end()),
+        failed: (error) => once(() => fail(otel, span, error)),
       }
     },
 
@@ -117,6 +122,9 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
         'handoff.reason_detail': shortened(facts.request.reasonDetail),
       }
       begin(otel, 'handoff.human_escalation', facts, otel.api.SpanKind.PRODUCER, more).end()
+      const waiting = asking.get(facts.requestId)
+      asking.delete(facts.requestId)
+      if (waiting?.isRecording() === true) pass(waiting, facts.escalation)
     },
 
     resumed(facts) {
@@ -160,6 +168,12 @@ function end({ api }: OpenTelemetry, span: Span, response: ResponseShape, code?:
     span.setAttribute('error.type', code ?? 'failed')
     span.setStatus({ code: api.SpanStatusCode.ERROR, message: shortened(response.failureReason ?? '') })
   }
+  span.end()
+}
+
+/** A person is asked: from here on nobody knows how long it takes. */
+function pass(span: Span, escalation: string): void {
+  span.setAttributes({ 'handoff.status': 'escalated', 'handoff.escalation_id': escalation })
   span.end()
 }
 

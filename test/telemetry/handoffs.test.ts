@@ -102,9 +102,9 @@ test('a request belongs to the span that is active, or to the one that the calle
 test('a span ends when a person is asked, and goes on days later in one that links back [P11]', () => {
   const sdk = setUpSdk()
   const asked = { ...facts, request: { ...request, handoffTo: 'human' } }
-  const span = open().requested(asked)
-  open().escalated({ ...asked, escalation: 'esc-1', traceparent: span.traceparent })
-  span.escalated('esc-1')
+  const observer = open()
+  const span = observer.requested(asked)
+  observer.escalated({ ...asked, escalation: 'esc-1', traceparent: span.traceparent })
   const before = sdk.spans('handoff.request')[0]!
   expect(before.ended).toBe(true)
   expect(before.attributes).toMatchObject({ 'handoff.status': 'escalated', 'handoff.escalation_id': 'esc-1' })
@@ -118,7 +118,10 @@ test('a span ends when a person is asked, and goes on days later in one that lin
 
   const answer = { ...response, respondingAgent: 'human' }
   const later = { ...asked, escalation: 'esc-1', response: answer, durationMs: 86_400_000 }
-  open().resumed({ ...later, traceparent: span.traceparent })
+  observer.resumed({ ...later, traceparent: span.traceparent })
+  // The caller has waited all the time; its span has not.
+  span.answered(answer)
+  expect(sdk.spans('handoff.request')).toHaveLength(1)
   const after = sdk.spans('handoff.response')[0]!
   expect(after.spanContext().traceId).not.toBe(before.spanContext().traceId)
   expect(after.links.map(({ context }) => context.spanId)).toEqual([before.spanContext().spanId])
