@@ -18,9 +18,10 @@ export function parseInputs(
     }
     const key = each.slice(0, at)
     if (Object.hasOwn(inputs, key)) throw new InvalidError(`The input "${key}" is given twice`)
+    // An object would take it for its prototype, and lose it.
+    if (key === '__proto__') throw new InvalidError('"__proto__" is no name of an input')
     const type = missing.find((input) => input.key === key)?.expectedType
-    // Not by assignment: a key such as __proto__ must arrive where it is refused.
-    Object.defineProperty(inputs, key, { value: parseValue(each.slice(at + 1), type), enumerable: true })
+    inputs[key] = parseValue(each.slice(at + 1), type)
   }
   return inputs
 }

@@ -30,7 +30,7 @@ export function escalationNotice(escalation: Escalation): Notification {
   const wanted = missing.map(({ key, expectedType, description }) => `- ${key} (${expectedType}): ${description}`)
   return {
     level: levels[priority],
-    title: `${from} asks a person (${priority}): ${reasonDetail}`,
+    title: `${from} asks a person (${priority}): ${reasonDetail === '' ? summary : reasonDetail}`,
     body: [summary, ...wanted].filter((line) => line !== '').join('\n'),
     action: answerCommand(escalation),
     source: 'relay',
