@@ -84,7 +84,7 @@ export class Answers {
       const [stored] = await journal.append([fact], expect)
       // What the store has read back is nobody else's to change.
       const { response: final } = factIn(stored!) as Answered
-      observer.answered({ requestId, request, response: final, durationMs, traceparent })
+      observer.answered({ requestId, request, response: final, durationMs, traceparent, timedOut })
       return { status: 'accepted', response: final }
     } catch (error) {
       if (BatonError.is(error) && error.code === 'conflict') return undefined

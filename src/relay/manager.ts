@@ -43,6 +43,11 @@ export interface RequestOptions {
   readonly mode?: Mode
 }
 
+interface Routing extends RequestOptions {
+  /** A person is asked: the trace of the request ends, though its caller may go on waiting. */
+  readonly onEscalated: (escalation: string) => void
+}
+
 /** A request that was validated and traced, but not yet decided on. */
 interface Candidate {
   readonly request: HandoffRequest
@@ -93,7 +98,7 @@ export class Manager {
       // 3. Check the limits, 4. check for circles, 5. check the route, and 6. track what was decided
       const [tracked] = await this.#track([candidate])
       // 5. Route it to its target
-      return this.#route(tracked!, candidate, options)
+      return this.#route(tracked!, candidate, routing(candidate, options))
     })
   }
 
@@ -117,7 +122,7 @@ export class Manager {
     return Promise.all(
       candidates.map((candidate) =>
         this.#finish(candidate.span, async () =>
-          this.#route((await tracking)[ranked.indexOf(candidate)]!, candidate, options),
+          this.#route((await tracking)[ranked.indexOf(candidate)]!, candidate, routing(candidate, options)),
         ),
       ),
     )
@@ -248,7 +253,7 @@ export class Manager {
     }
   }
 
-  async #route(tracked: Tracked, candidate: Candidate, options: RequestOptions): Promise<Outcome> {
+  async #route(tracked: Tracked, candidate: Candidate, options: Routing): Promise<Outcome> {
     const { requested, entry, answered, isRepeated } = tracked
     const { envelope, hold } = requested
     const { requestId, request } = envelope
@@ -266,7 +271,7 @@ export class Manager {
     return options.wait === false ? { status: 'pending', requestId } : this.#wait(requestId, options)
   }
 
-  #ask({ requested, entry }: Tracked, options: RequestOptions): Promise<Outcome> | Outcome {
+  #ask({ requested, entry }: Tracked, options: Routing): Promise<Outcome> | Outcome {
     const { envelope } = requested
     const { requestId, request, mode, traceparent } = envelope
     const escalation = escalationId(entry.id)
@@ -275,7 +280,7 @@ export class Manager {
     return options.wait === true ? this.#wait(requestId, options) : this.#escalated(envelope, escalation)
   }
 
-  async #workLocally(claim: Parameters<Workers['work']>[0], options: RequestOptions): Promise<Outcome> {
+  async #workLocally(claim: Parameters<Workers['work']>[0], options: Routing): Promise<Outcome> {
     const { requestId, agent } = claim
     const result = await this.#workers.work(claim, this.#handlers[agent]!, options.signal)
     const response = result?.response
@@ -288,7 +293,7 @@ export class Manager {
   }
 
   /** The same request once more, from this process or after a restart: the same answer, once. */
-  async #again({ requested }: Tracked, options: RequestOptions): Promise<Outcome> {
+  async #again({ requested }: Tracked, options: Routing): Promise<Outcome> {
     const { requestId, request } = requested.envelope
     const { handoffTo: agent } = request
     if (!Object.hasOwn(this.#handlers, agent)) {
@@ -312,14 +317,19 @@ export class Manager {
     }
   }
 
-  async #wait(requestId: string, { wait, signal }: RequestOptions): Promise<Outcome> {
-    const settled = await this.#waiting.settled(requestId, { signal, forPeople: wait === true })
+  async #wait(requestId: string, options: Routing): Promise<Outcome> {
+    const { wait, signal, onEscalated } = options
+    let settled = await this.#waiting.settled(requestId, { signal, forPeople: false })
+    if (settled.type === 'escalated' && wait === true) {
+      onEscalated(settled.escalation)
+      settled = await this.#waiting.settled(requestId, { signal, forPeople: true })
+    }
     if (settled.type === 'answered') {
       await this.#waiting.tellResumed(settled.answer)
       return outcomeOf(settled.answer)
     }
     const open = this.#desk.journal.board.open.get(requestId)
-    if (open === undefined) return this.#wait(requestId, { wait: false }) // answered in this very moment
+    if (open === undefined) return this.#wait(requestId, { ...options, wait: false }) // answered in this very moment
     return this.#escalated(await this.#desk.journal.envelope(open.entry), settled.escalation)
   }
 
@@ -340,6 +350,10 @@ export class Manager {
       },
     }
   }
+}
+
+function routing({ span }: Candidate, options: RequestOptions): Routing {
+  return { ...options, onEscalated: (escalation) => span.escalated(escalation) }
 }
 
 function rank({ priority }: HandoffRequest): number {

@@ -23,7 +23,7 @@ export interface RequestFacts {
   readonly traceparent?: string | undefined
 }
 
-/** A `handoff.request` span. Exactly one of its ends is called, unless the process dies. */
+/** A `handoff.request` span. The first of its ends that is called is its end; a dead process calls none. */
 export interface RequestSpan {
   /** What goes into the envelope, so that the target's spans belong to this one. */
   readonly traceparent?: string | undefined
@@ -71,7 +71,9 @@ export interface RelayObserver {
   requested(facts: RequestFacts): RequestSpan
   working(facts: WorkFacts): WorkSpan
   /** An answer has become the answer, told once, by the process that recorded it; of rejected requests, too. */
-  answered(facts: AnswerFacts & { readonly rejection?: Rejection | undefined }): void
+  answered(
+    facts: AnswerFacts & { readonly rejection?: Rejection | undefined; readonly timedOut?: boolean | undefined },
+  ): void
   escalated(facts: RequestFacts & { readonly escalation: string }): void
   /** Whoever waited for a person has the answer. */
   resumed(facts: ResumeFacts): void

@@ -29,7 +29,9 @@ export interface HandoffTelemetry {
   invalid(error: unknown): void
   requested(facts: Facts & { readonly mode?: string }): HandoffRequestSpan
   working(facts: Facts & { readonly worker: string }): HandoffWorkSpan
-  answered(facts: AnswerFacts & { readonly rejection?: string | undefined }): void
+  answered(
+    facts: AnswerFacts & { readonly rejection?: string | undefined; readonly timedOut?: boolean | undefined },
+  ): void
   escalated(facts: Facts & { readonly escalation: string }): void
   resumed(facts: AnswerFacts & { readonly escalation: string }): void
   ignored(facts: { readonly requestId: string; readonly why: string }): void
@@ -107,7 +109,8 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
       const { rejection } = facts
       const to = metrics(otel)
       if (status === 'resolved') to.resolved(attributes.of(facts))
-      if (status === 'failed') to.failed(attributes.of(facts, { 'error.type': rejection ?? 'failed' }))
+      if (status === 'failed')
+        to.failed(attributes.of(facts, { 'error.type': rejection ?? (facts.timedOut === true ? 'timeout' : 'failed') }))
       if (rejection === 'circular') to.circularBlocked(attributes.of(facts))
       // A refusal takes no time, and would make the others look fast.
       if (rejection === undefined) to.duration(facts.durationMs, attributes.of(facts, { 'handoff.status': status }))
