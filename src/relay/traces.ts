@@ -27,7 +27,10 @@ export class Traces {
 
   async head(traceId: string): Promise<TraceHead> {
     const entry = await this.#journal.latest(traceKey(traceId))
-    return entry === undefined ? { entry: 0, state: newTrace } : headOf(entry)
+    if (entry === undefined) return { entry: 0, state: newTrace }
+    const head = headOf(entry)
+    this.#remember(traceId, head)
+    return head
   }
 
   /** Writes what `next` makes of the newest state; when somebody was faster, it is asked again with what they wrote. */
