@@ -124,7 +124,7 @@ test('what was resolved, refused, malformed, late and in time is counted as such
   const traceId = randomUUID()
   await relay.request(request('researcher', traceId))
   await relay.request(request('researcher', traceId))
-  await expect(relay.request({ nonsense: true })).rejects.toThrow()
+  await expect(relay.request({ nonsense: true })).rejects.toThrow('The request: ')
   await relay.request({ ...request('orchestrator'), timeoutMs: 1 })
   const found = await sdk.metrics()
   const sum = (name: string) =>
