@@ -34,7 +34,7 @@ await esbuild.build({
   minifySyntax: true,
   legalComments: 'none',
   // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
-  external: ['fs-native-extensions', 'gpt-tokenizer', 'ai', '@ai-sdk/*'],
+  external: ['fs-native-extensions', 'gpt-tokenizer', 'ai', '@ai-sdk/*', '@opentelemetry/*'],
   // Bundled CommonJS packages still call require() for Node's own modules.
   banner: {
     js: "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);",

@@ -5,7 +5,9 @@ import manifest from '../../package.json' with { type: 'json' }
 import { wholeNumber } from './arguments.ts'
 import { report } from './failure.ts'
 import { addHandoff } from './handoff-commands.ts'
+import { addNotify } from './notify-commands.ts'
 import { endQuietlyWithoutReader, type Globals } from './output.ts'
+import { addRelay } from './relay-commands.ts'
 import { addSessions } from './session-commands.ts'
 import { addTape } from './tape-commands.ts'
 import { addTask } from './task-commands.ts'
@@ -45,6 +47,8 @@ function build(): Command {
   addWorkspace(program)
   addHandoff(program)
   addTask(program)
+  addRelay(program)
+  addNotify(program)
   addTape(program)
   return program
 }

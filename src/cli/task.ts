@@ -1,14 +1,16 @@
 // `baton task …`: work that passes from agent to agent.
 
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import { findWorkspace } from '../config/workspace.ts'
 import { InvalidError, NotFoundError } from '../errors.ts'
 import { artifactTypes, jsonSchema, type SchemaName, schemaNames, severities } from '../task/schema.ts'
 import { openTasks, type TaskHandoff, type Tasks, type TaskState } from '../task/index.ts'
 import { renderState } from '../task/state-file.ts'
+import { cancellable } from './interrupt.ts'
+import { parseObject, readObject } from './json-file.ts'
 import { age, brief, count, type Globals, Output, size } from './output.ts'
+import { userName } from './user-name.ts'
 
 export interface DecisionOption {
   decision: string
@@ -17,7 +19,7 @@ export interface DecisionOption {
 }
 
 export async function create(options: Globals & { title?: string; spec?: string }, id: string): Promise<void> {
-  const { title: given, ...spec } = options.spec === undefined ? {} : readJson(options.spec)
+  const { title: given, ...spec } = options.spec === undefined ? {} : readObject(options.spec)
   const title = options.title ?? given
   const hasSpec = options.spec !== undefined
   await withTasks(options, async (tasks, out) => {
@@ -45,7 +47,7 @@ interface HandoffOptions extends Globals {
 export async function handoff(options: HandoffOptions, id: string): Promise<void> {
   const given = fromOptions(options)
   const force = forceOf(options)
-  const content = options.file === undefined ? undefined : readJson(options.file)
+  const content = options.file === undefined ? undefined : readObject(options.file)
   await withTasks(options, async (tasks, out) => {
     const file = content === undefined ? undefined : await tasks.fromFile(id, content)
     const input = merge(file?.handoff ?? {}, { ...given, artifacts: given.artifacts(tasks.project), task_id: id })
@@ -174,14 +176,6 @@ export async function approve(options: Globals & { by?: string; note?: string },
     out.line(`${by} approved version ${approval.version} of ${id}:`)
     for (const issue of approval.issues) out.line(`  ${brief(issue, 200)}`)
   })
-}
-
-function userName(): string {
-  try {
-    return os.userInfo().username
-  } catch {
-    throw new InvalidError('Your user has no name on this system', { hint: 'Give yours with --by.' })
-  }
 }
 
 export async function history(options: Globals, id: string): Promise<void> {
@@ -325,41 +319,6 @@ async function withTasks(globals: Globals, work: (tasks: Tasks, out: Output) => 
   }
 }
 
-/** Ctrl-C ends the commands of gates too, which run in a group of their own. */
-async function cancellable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const stop = new AbortController()
-  const end = () => stop.abort()
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-  for (const signal of signals) process.once(signal, end)
-  try {
-    return await work(stop.signal)
-  } finally {
-    for (const signal of signals) process.removeListener(signal, end)
-  }
-}
-
 function warnOfFile(out: Output, problem: string): void {
   out.warn(`baton: the state file could not be written, though the state itself is safe: ${problem}`)
-}
-
-function readJson(file: string): Record<string, unknown> {
-  let text: string
-  try {
-    text = fs.readFileSync(file, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    throw new NotFoundError(`There is no file ${file}`)
-  }
-  return parseObject(text, file)
-}
-
-function parseObject(text: string, where: string): Record<string, unknown> {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new InvalidError(`${where} is not JSON: ${(error as Error).message}`)
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw new InvalidError(`${where} must be a JSON object`)
 }

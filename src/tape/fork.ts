@@ -6,6 +6,7 @@ import type { Draft, Entry, Store } from '../store/index.ts'
 import { inBatches } from './batches.ts'
 import { findAnchor } from './context.ts'
 import { edgeTo, recordEdge } from './lineage.ts'
+import { ownerKey } from './owner.ts'
 import { formatUri } from './uri.ts'
 
 /** What the child is for. */
@@ -54,6 +55,8 @@ function copyOf(store: Store, parent: string, entry: Entry, first: number): Draf
   const origin =
     entry.meta.origin ?? formatUri({ workspace: store.workspace, tape: parent, place: { type: 'entry', id } })
   const meta = { ...entry.meta, origin }
+  // The child is whoever's who forks; who owned the parent is only told.
+  if (meta.key === ownerKey) delete meta.key
   const payload = entry.payload as { from?: number }
   if (entry.kind !== 'anchor' || payload.from === undefined) return { ...draft, meta }
   return { ...draft, meta, payload: { ...payload, from: Math.max(1, payload.from - first + 1) } }

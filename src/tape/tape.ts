@@ -8,6 +8,7 @@ import { isHeavy, readBlob, spill } from './blob.ts'
 import { buildContext, type Context, type ContextQuery, type Format, type Formats, sessionStart } from './context.ts'
 import { complete, completeFork, fork, type ForkOptions, merge } from './fork.ts'
 import { ancestors, descendants, type Edge, familyOf, readEdges } from './lineage.ts'
+import { appendAs, asOwner, ownerDraft, ownerOf } from './owner.ts'
 import { checkPayload, type EventPayload, type Part } from './payload.ts'
 import { search, type SearchQuery } from './search.ts'
 import { draftsOf, type Step, usageKey } from './step.ts'
@@ -51,12 +52,17 @@ export class Tape {
   readonly name: string
   readonly store: Store
   readonly #close: () => Promise<void>
+  readonly #as: string | undefined
 
-  /** `close` is what ends the tape: nothing where the store belongs to somebody else. */
-  constructor(store: Store, name: string, close: () => Promise<void> = async () => {}) {
+  /**
+   * `close` is what ends the tape: nothing where the store belongs to somebody else. `as` is the agent that holds it:
+   * once the tape is another agent's, it can read it, but no longer write.
+   */
+  constructor(store: Store, name: string, close: () => Promise<void> = async () => {}, as?: string) {
     this.store = store
     this.name = name
     this.#close = close
+    this.#as = as
   }
 
   /** Opens a session: puts `session/start` on a tape without an anchor, exactly once, whoever else opens it now. */
@@ -94,10 +100,16 @@ export class Tape {
     drafts.forEach((draft, i) => checkPayload(draft, drafts.length === 1 ? '' : `entry ${i + 1}: `))
     const keyed = drafts.map(withKey)
     // The store takes its own copy at once; where blobs come first, the copy is taken here.
-    if (!drafts.some(isHeavy)) return this.store.append(this.name, keyed, options)
+    if (!drafts.some(isHeavy) && this.#as === undefined) return this.store.append(this.name, keyed, options)
     const own = keyed.map((draft, i) => JSON.parse(toJson(draft, `entry ${i + 1}`)) as Draft)
     const light = await Promise.all(own.map((draft) => spill(this.store, draft)))
-    return this.store.append(this.name, light, options)
+    if (this.#as === undefined) return this.store.append(this.name, light, options)
+    return appendAs(this.store, this.name, this.#as, light, options)
+  }
+
+  /** Who may write here as long as agents say who they are; undefined while anyone may. */
+  async owner(): Promise<string | undefined> {
+    return (await ownerOf(this.store, this.name))?.agent
   }
 
   /** Appends an anchor and its event, atomically: from here on the context starts anew. */
@@ -192,6 +204,7 @@ export class Tape {
 
   /** Appends what is new on a child; returns how many entries that was. */
   async merge(child: string): Promise<number> {
+    await this.#checkOwner()
     return merge(this.store, this.name, child)
   }
 
@@ -203,7 +216,16 @@ export class Tape {
   /** Closes the tape's entries into an archive and starts afresh; ids go on. */
   async reset(): Promise<ArchiveRef> {
     checkOpen(this.name)
-    return this.store.archive(this.name, ({ ref }) => [startAnchor({ owner: 'human', archived: ref })])
+    await this.#checkOwner()
+    const owner = await this.owner()
+    return this.store.archive(this.name, ({ ref }) => [
+      startAnchor({ owner: 'human', archived: ref }),
+      ...(owner === undefined ? [] : [ownerDraft({ agent: owner })]),
+    ])
+  }
+
+  async #checkOwner(): Promise<void> {
+    if (this.#as !== undefined) await asOwner(this.store, this.name, this.#as)
   }
 
   /** Deletes this tape's archives for good. */

@@ -1,0 +1,68 @@
+// `baton escalations …`: what agents ask people, and the answers.
+
+import type { Escalation } from '../relay/outcome.ts'
+import { answerCommand } from '../relay/notices.ts'
+import { brief, type Globals } from './output.ts'
+import { withRelay } from './relay-door.ts'
+import { parseInputs } from './relay-input.ts'
+import { duration, indented, printRequest, printResponse } from './relay-text.ts'
+import { tellResult } from './relay-work.ts'
+import { userName } from './user-name.ts'
+
+export async function ls(globals: Globals): Promise<void> {
+  await withRelay(globals, async ({ relay, out }) => {
+    const all = await relay.escalations.list()
+    if (out.json) return all.forEach((each) => out.data({ ...each, answer_with: answerCommand(each) }))
+    if (all.length === 0) return out.note('Nobody waits for a person.')
+    const rows = all.map((each) => [
+      each.id,
+      each.priority === 'critical' ? out.style('red', each.priority) : each.priority,
+      duration(each.ageMs),
+      each.from,
+      brief(missingOf(each), 40),
+      brief(each.reasonDetail, 60),
+    ])
+    out.table([['ID', 'PRIORITY', 'AGE', 'FROM', 'MISSING', 'WHY'], ...rows])
+    out.note(`\nAnswer the first with: ${answerCommand(all[0]!)}`)
+  })
+}
+
+function missingOf({ missing }: Escalation): string {
+  return missing.map(({ key, expectedType }) => `${key}:${expectedType}`).join(', ')
+}
+
+export async function show(globals: Globals, id: string): Promise<void> {
+  await withRelay(globals, async ({ relay, out }) => {
+    const found = await relay.escalations.show(id)
+    if (out.json) return out.data({ ...found, answer_with: answerCommand(found) })
+    printRequest(out, found.id, found.request)
+    if (found.via !== undefined) out.line(`  handed on by ${found.via}`)
+    for (const text of found.recommendations) out.line(indented(`> ${text}`))
+    if (found.answer !== undefined) {
+      out.line(`\nAnswered by ${found.answer.by} on ${found.answer.at}:`)
+      return printResponse(out, found.answer.response)
+    }
+    out.line(`\nIt waits since ${found.askedAt} (${duration(found.ageMs)}). Answer it with:`)
+    out.line(`  ${answerCommand(found)}`)
+  })
+}
+
+interface AnswerOptions extends Globals {
+  input?: string[]
+  status?: 'resolved' | 'partial' | 'failed'
+  reason?: string
+  by?: string
+}
+
+export async function answer(options: AnswerOptions, id: string): Promise<void> {
+  const by = options.by ?? userName()
+  await withRelay(options, async ({ relay, out }) => {
+    const { missing } = await relay.escalations.show(id)
+    const result = await relay.escalations.answer(id, parseInputs(options.input ?? [], missing), {
+      by,
+      ...(options.status === undefined ? {} : { status: options.status }),
+      ...(options.reason === undefined ? {} : { reason: options.reason }),
+    })
+    tellResult(out, id, result)
+  })
+}

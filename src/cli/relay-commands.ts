@@ -1,0 +1,107 @@
+// The words of `baton relay …` and `baton escalations …`. What they do is in the relay-*.ts beside it.
+
+import { type Command, Option } from 'commander'
+import { wholeNumber } from './arguments.ts'
+import { lazily } from './lazy-command.ts'
+
+export function addRelay(program: Command): void {
+  const relay = program
+    .command('relay')
+    .description('requests between agents: who asks whom for what, within limits, until it is answered')
+  addRequest(relay)
+  addWork(relay)
+  addViews(relay)
+  addEscalations(program)
+}
+
+function addRequest(relay: Command): void {
+  lazily(relay, () => import('./relay-request.ts'))(
+    'request',
+    'ask another agent, or a person; prints the request id',
+    'request',
+  )
+    .option('--file <file>', 'the request as JSON; other options go over it (- reads stdin)')
+    .option('--from <agent>', 'who asks')
+    .option('--to <agent>', 'who is asked: an agent of baton.config.json, or human')
+    .option(
+      '--reason <reason>',
+      'missing_required_input, validation_failure, expertise_mismatch, resource_exhausted or requires_human_decision',
+    )
+    .option('--detail <text>', 'the reason in words')
+    .option('--summary <text>', 'what the other has to know')
+    .option('--priority <priority>', 'critical, high, medium or low (else medium)')
+    .option('--missing <key:type[:text]>', 'an input that is missing, such as budget:number:"for Q3"', collect)
+    .option('--output <key=json>', 'something made so far that the other may need', collect)
+    .option('--trace <uuid>', 'the run of the pipeline that this belongs to (else a new one)')
+    .option('--document <type>', 'the item of the pipeline: limits count per item')
+    .option('--step <n>', 'the step of the pipeline', wholeNumber)
+    .option('--attempt <n>', 'which attempt this is', wholeNumber)
+    .option('--timeout <ms>', 'after which it has failed; people have as long as they need', wholeNumber)
+    .option('--request-id <id>', 'an id of your own: asking again with it is asking once')
+    .addOption(
+      new Option('--mode <mode>', 'who has the trace when it is answered').choices([
+        'return_to_caller',
+        'pass_control',
+      ]),
+    )
+    .option('--wait', 'wait for the answer and print it')
+}
+
+function addWork(relay: Command): void {
+  const add = lazily(relay, () => import('./relay-work.ts'))
+  add('inbox <agent>', 'what waits for an agent, in the order in which it should be taken', 'inbox').option(
+    '--watch',
+    'go on, and print what comes',
+  )
+  add('claim <agent>', 'take the next request of an agent; nobody else gets it while the lease lasts', 'claim')
+    .option('--lease <ms>', 'how long it is held (else as in baton.config.json)', wholeNumber)
+    .option('--worker <name>', 'who takes it (else you)')
+    .option('--request <id>', 'this one and no other')
+    .option('--wait', 'wait for one, if there is none')
+  add('answer <request>', 'answer a request', 'answer')
+    .addOption(new Option('--status <status>', 'how it went').choices(['resolved', 'partial', 'failed', 'escalated']))
+    .option('--input <key=json>', 'an input that was missing', collect)
+    .option('--file <file>', 'the answer as JSON; other options go over it (- reads stdin)')
+    .option('--unresolved <key>', 'an input that stays missing', collect)
+    .option('--failure <text>', 'why it failed')
+    .option('--recommend <text>', 'what the asker should do next', collect)
+    .option('--tokens <n>', 'what it took', wholeNumber)
+    .option('--token <token>', 'of the claim: refused, if it is somebody else’s by now')
+    .option('--by <name>', 'who answers')
+  add('release <request>', 'put a claimed request back into the inbox', 'release').option(
+    '--token <token>',
+    'of the claim: refused, if it is somebody else’s by now',
+  )
+}
+
+function addViews(relay: Command): void {
+  const add = lazily(relay, () => import('./relay-views.ts'))
+  add('status [request]', 'what is open, or where one request is', 'status').option(
+    '--wait',
+    'of one request: wait for its answer',
+  )
+  add('check', 'look at the relay section of baton.config.json as a whole', 'check')
+  add('alerts', 'when the relay itself needs attention; whoever is configured is told, once per onset', 'alerts')
+    .option('--watch', 'go on, and print what changes')
+    .option('--every <seconds>', 'with --watch: how often to look', wholeNumber, 15)
+  add('routes', 'who may hand over to whom', 'routes').addOption(
+    new Option('--format <format>', 'how to draw it').choices(['table', 'mermaid']).default('table'),
+  )
+  add('schema [name]', 'the JSON Schema of request, response, decision or envelope', 'schema')
+}
+
+function addEscalations(program: Command): void {
+  const escalations = program.command('escalations').description('what waits for a person')
+  const add = lazily(escalations, () => import('./escalations.ts'))
+  add('ls', 'what people are asked, the most urgent and oldest first', 'ls')
+  add('show <id>', 'one of them: its context, what is missing, and how to answer', 'show')
+  add('answer <id>', 'answer it; the agent that asked goes on with it', 'answer')
+    .option('--input <key=json>', 'an input that is missing; text needs no quotes of its own', collect)
+    .addOption(new Option('--status <status>', 'how you leave it').choices(['resolved', 'partial', 'failed']))
+    .option('--reason <text>', 'why it failed, or a remark')
+    .option('--by <name>', 'who answers (else your user name)')
+}
+
+function collect(text: string, earlier: string[] = []): string[] {
+  return [...earlier, text]
+}

@@ -1,0 +1,179 @@
+// `baton relay status|check|alerts|routes|schema`: looking at the relay.
+
+import { loadConfig } from '../config/config.ts'
+import { BatonError, InvalidError, NotFoundError } from '../errors.ts'
+import { notifySection } from '../notify/index.ts'
+import { type Alert, openAlertBook } from '../relay/alerts-book.ts'
+import { checkRelay, type CheckResult, isFailed } from '../relay/check.ts'
+import type { RelayStatus, RequestStatus } from '../relay/outcome.ts'
+import { jsonSchema, type SchemaName, schemaNames } from '../relay/schema.ts'
+import { type RelaySettings, relaySection } from '../relay/settings.ts'
+import { cancellable } from './interrupt.ts'
+import { age, brief, count, type Globals, Output } from './output.ts'
+import { withRelay } from './relay-door.ts'
+import { mermaidOf } from './relay-mermaid.ts'
+import { indented, printRequest, printResponse } from './relay-text.ts'
+
+export async function status(options: Globals & { wait?: boolean }, requestId?: string): Promise<void> {
+  if (requestId === undefined && options.wait === true) throw new InvalidError('--wait needs a request')
+  await withRelay(options, async ({ relay, out }) => {
+    if (requestId === undefined) return printStatus(out, await relay.status())
+    let found = await relay.status(requestId)
+    if (options.wait === true) {
+      await cancellable((signal) => relay.wait(requestId, { signal }))
+      found = await relay.status(requestId)
+    }
+    if (out.json) return out.data(found)
+    printOne(out, found)
+    if (options.wait === true && found.response?.status === 'failed') process.exitCode = 1
+  })
+}
+
+function printStatus(out: Output, found: RelayStatus): void {
+  if (out.json) return out.data(found)
+  const { pending, claimed, escalated, counters, agents } = found
+  out.line(`${count(pending)} wait, ${count(claimed)} are being worked on, ${count(escalated)} wait for a person`)
+  const rows = Object.entries(agents).map(([name, open]) => [name, count(open.pending), count(open.claimed)])
+  if (rows.length > 0) out.table([['AGENT', 'WAITING', 'CLAIMED'], ...rows], [1, 2])
+  const { requests, resolved, partial, failed, rejected, circularBlocked, timedOut, late } = counters
+  out.line(
+    `Of ${count(requests)} so far: ${count(resolved)} resolved, ${count(partial)} partial, ${count(failed)} failed` +
+      ` (${count(rejected)} refused, ${count(circularBlocked)} of them in a circle, ${count(timedOut)} out of time),` +
+      ` ${count(counters.escalated)} went to a person, ${count(late)} late answers`,
+  )
+}
+
+function printOne(out: Output, found: RequestStatus): void {
+  const { requestId, state, envelope, claim, escalation, response } = found
+  printRequest(out, requestId, envelope.request)
+  const held = claim === undefined ? '' : ` by ${claim.worker} until ${claim.until}`
+  const asked = escalation === undefined || state === 'answered' ? '' : ` (baton escalations show ${escalation})`
+  out.line(`${state}${held}${asked}, asked ${age(envelope.acceptedAt)}`)
+  if (response !== undefined) printResponse(out, response)
+}
+
+export async function check(globals: Globals): Promise<void> {
+  const out = new Output(globals)
+  const config = loadConfig()
+  const results = resultsOf(() => config.section('relay', relaySection))
+  for (const result of results) {
+    const verdict = result.problems.length === 0 ? 'ok' : isFailed(result) ? 'FAILED' : 'waived'
+    if (out.json) {
+      out.data({ ...result, ok: verdict !== 'FAILED' })
+      continue
+    }
+    const said = verdict === 'ok' ? [result.found] : result.problems
+    out.line(`${verdict.padEnd(6)}  ${result.rule.padEnd(9)}  ${said[0]}`)
+    for (const more of said.slice(1)) out.line(`${' '.repeat(19)}${more}`)
+    if (verdict === 'waived') out.line(`${' '.repeat(19)}because: ${result.waived}`)
+    for (const note of result.notes) out.note(`${' '.repeat(19)}note: ${note}`)
+  }
+  if (config.section('notify', notifySection).channels.length === 0) {
+    out.note('note: nobody is told when a person is asked; add a channel to "notify" and try it: baton notify test')
+  }
+  if (results.some((result) => isFailed(result))) process.exitCode = 1
+}
+
+/** A section that its own schema refuses has failed the check, too. */
+function resultsOf(settings: () => RelaySettings): (Omit<CheckResult, 'rule'> & { rule: string })[] {
+  try {
+    return checkRelay(settings())
+  } catch (error) {
+    if (!BatonError.is(error) || (error.code !== 'invalid' && error.code !== 'limit')) throw error
+    return [{ rule: 'settings', found: '', problems: [error.message], notes: [] }]
+  }
+}
+
+export async function alerts(options: Globals & { watch?: boolean; every: number }): Promise<void> {
+  await withRelay(options, async ({ relay, store, notifier, out }) => {
+    const book = openAlertBook({ relay, store, notifier })
+    const first = await book.evaluate()
+    printAlerts(out, first)
+    if (options.watch !== true) return
+    await cancellable(async (signal) => {
+      let known = first
+      while (await pause(Math.max(1, options.every) * 1000, signal)) {
+        const next = await book.evaluate()
+        const before = known
+        printChanges(
+          out,
+          next.filter((each, i) => each.on !== before[i]?.on),
+        )
+        known = next
+      }
+    })
+    process.exitCode = 130
+  })
+}
+
+function printAlerts(out: Output, alerts: readonly Alert[]): void {
+  if (out.json) return alerts.forEach((alert) => out.data(alert))
+  const rows = alerts.map(({ name, severity, on, value, threshold, since }) => [
+    name,
+    on ? severity.toUpperCase() : 'ok',
+    count(value),
+    count(threshold),
+    on ? age(since) : '',
+  ])
+  out.table([['ALERT', 'STATE', 'NOW', 'AT MOST', 'SINCE'], ...rows], [2, 3])
+  for (const alert of alerts) if (alert.on) printAdvice(out, alert)
+}
+
+function printChanges(out: Output, alerts: readonly Alert[]): void {
+  for (const alert of alerts) {
+    if (out.json) out.data(alert)
+    else if (alert.on) printAdvice(out, alert)
+    else out.line(`${alert.name} is over: ${alert.text}`)
+  }
+}
+
+function printAdvice(out: Output, { name, text, advice, told }: Alert): void {
+  out.line(`\n${name}: ${text}\n${indented(advice)}`)
+  for (const { channel, status, error } of told?.channels ?? []) {
+    out.note(`  ${status === 'failed' ? `${channel} could not be told: ${error}` : `${channel} was told`}`)
+  }
+}
+
+/** False when aborted. */
+function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve(!signal.aborted)
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+  })
+}
+
+export async function routes(options: Globals & { format: 'table' | 'mermaid' }): Promise<void> {
+  const out = new Output(options)
+  const settings = loadConfig().section('relay', relaySection)
+  const all = [
+    ...settings.routes.map((route) => ({ ...route, allowed: true })),
+    { from: '*', to: 'human', reason: 'a critical decision, or low confidence', allowed: true },
+    ...settings.forbidden.map((route) => ({ ...route, allowed: false })),
+  ]
+  if (out.json) return all.forEach((route) => out.data(route))
+  if (options.format === 'mermaid') return out.line(mermaidOf(settings))
+  const rows = all.map(({ from, to, reason, allowed }) => [
+    from === '*' ? 'any agent' : from,
+    to,
+    allowed ? 'allowed' : 'forbidden',
+    brief(reason, 80),
+  ])
+  out.table([['FROM', 'TO', '', 'WHY'], ...rows])
+  if (settings.routes.length === 0) out.note('No routes yet: declare them in the relay section of baton.config.json.')
+}
+
+export async function schema(options: Globals, name = 'request'): Promise<void> {
+  const known = schemaNames.find((each): each is SchemaName => each === name)
+  if (known === undefined) {
+    throw new NotFoundError(`There is no schema "${name}"`, { hint: `There are ${schemaNames.join(', ')}.` })
+  }
+  const out = new Output(options)
+  if (out.json) out.data(jsonSchema(known))
+  else out.line(JSON.stringify(jsonSchema(known), null, 2))
+}

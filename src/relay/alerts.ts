@@ -1,0 +1,96 @@
+// When the relay itself needs attention: the four conditions, read from what happened lately. Pure but for the reading.
+
+import type { HistoryQuery, HistoryRow } from './outcome.ts'
+import { human } from './schema.ts'
+import type { AlertThresholds } from './settings.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+
+export type AlertName = 'failed' | 'escalated' | 'circular_blocked' | 'duration_p95'
+
+export interface Reading {
+  readonly name: AlertName
+  readonly severity: 'info' | 'warning'
+  readonly value: number
+  /** More than this is too much. */
+  readonly threshold: number
+  readonly windowMs: number
+  /** What was counted, as a sentence. */
+  readonly text: string
+  readonly advice: string
+}
+
+export function isOver({ value, threshold }: Reading): boolean {
+  return value > threshold
+}
+
+/** Reads the last hour. */
+export async function readAlerts(
+  history: (query: HistoryQuery) => AsyncIterable<HistoryRow>,
+  thresholds: AlertThresholds,
+  now: number,
+): Promise<Reading[]> {
+  let failed = 0
+  let escalated = 0
+  let circular = 0
+  const durations: number[] = []
+  for await (const row of history({ since: now - hour })) {
+    if (row.type === 'escalated') escalated++
+    if (row.type !== 'answered') continue
+    if (row.response.status === 'failed' && Date.parse(row.date) >= now - 5 * minute) failed++
+    if (row.rejection === 'circular') circular++
+    // People take their time, and refusals take none: neither says anything about the agents.
+    if (row.rejection === undefined && row.response.respondingAgent !== human) durations.push(row.durationMs)
+  }
+  const p95 = percentile(durations, 0.95)
+  return [
+    {
+      name: 'failed',
+      severity: 'warning',
+      value: failed,
+      threshold: thresholds.failed,
+      windowMs: 5 * minute,
+      text: `${handoffs(failed)} failed in the last 5 minutes`,
+      advice: 'See which agents fail, and whether they are running: baton relay status',
+    },
+    {
+      name: 'escalated',
+      severity: 'info',
+      value: escalated,
+      threshold: thresholds.escalated,
+      windowMs: hour,
+      text: `${handoffs(escalated)} went to a person in the last hour`,
+      advice: 'See what people are asked for, and whether an agent could know it: baton escalations ls',
+    },
+    {
+      name: 'circular_blocked',
+      severity: 'warning',
+      value: circular,
+      threshold: thresholds.circularBlocked,
+      windowMs: hour,
+      text: `${handoffs(circular)} in a circle stopped in the last hour`,
+      advice: 'See which agents hand work back and forth, and change what they do: baton relay routes',
+    },
+    {
+      name: 'duration_p95',
+      severity: 'warning',
+      value: p95,
+      threshold: thresholds.durationP95Ms,
+      windowMs: hour,
+      text: `the slowest 5% of ${handoffs(durations.length)} took ${p95} ms or more in the last hour`,
+      advice: 'See which agents are slow, and give them more workers: baton relay status',
+    },
+  ]
+}
+
+/** Nearest rank: a value that was really measured. */
+function percentile(values: number[], share: number): number {
+  if (values.length === 0) return 0
+  const sorted = values.sort((a, b) => a - b)
+  return sorted[Math.ceil(sorted.length * share) - 1]!
+}
+
+function handoffs(n: number): string {
+  return n === 1 ? '1 handoff' : `${n} handoffs`
+}

@@ -1,0 +1,108 @@
+// A target's answer made into the response to a request. What it provides is held against what was asked for before
+// anybody merges it: the right inputs, of the right types, from the right agent.
+
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { checked } from '../config/checked.ts'
+import { InvalidError } from '../errors.ts'
+import { type Desk, iso } from './desk.ts'
+import { answerSchema, type HandoffRequest, type HandoffResponse, schemaVersion } from './schema.ts'
+
+export interface Respondent {
+  readonly agent: string
+  /** How long it took, unless the answer says so itself. */
+  readonly tookMs: number
+}
+
+export function responseTo(desk: Desk, request: HandoffRequest, given: unknown, by: Respondent): HandoffResponse {
+  const answer = checked(answerSchema, given, 'The answer')
+  if (answer.traceId !== undefined && answer.traceId !== request.traceId) {
+    throw new InvalidError(`The answer is to trace ${answer.traceId}, the request is of ${request.traceId}`, {
+      path: 'traceId',
+    })
+  }
+  if (answer.respondingAgent !== undefined && answer.respondingAgent !== by.agent) {
+    throw new InvalidError(`${answer.respondingAgent} cannot answer for ${by.agent}, who was asked`, {
+      path: 'respondingAgent',
+    })
+  }
+  const provided = answer.providedInputs ?? {}
+  checkProvided(desk, request, provided)
+  const absent = (request.missingInputs ?? []).map(({ key }) => key).filter((key) => !Object.hasOwn(provided, key))
+  if (answer.status === 'resolved' && absent.length > 0) {
+    throw new InvalidError(`It is not resolved without ${absent.join(', ')}`, {
+      path: `providedInputs.${absent[0]}`,
+      hint: 'Provide what is missing, or answer with the status partial.',
+    })
+  }
+  const unresolved = answer.unresolved ?? (answer.status === 'partial' ? absent : undefined)
+  const failureReason = answer.failureReason ?? (answer.status === 'failed' ? 'No reason was given' : undefined)
+  return {
+    ...answer,
+    schemaVersion,
+    traceId: request.traceId,
+    timestamp: answer.timestamp ?? iso(desk.now()),
+    respondingAgent: by.agent,
+    ...(unresolved === undefined ? {} : { unresolved }),
+    ...(failureReason === undefined ? {} : { failureReason }),
+    executionTimeMs: answer.executionTimeMs ?? Math.max(0, Math.round(by.tookMs)),
+  }
+}
+
+/** Where inputs were asked for, only those, each of its type; where none were, anything that is plain JSON. */
+function checkProvided({ types }: Desk, request: HandoffRequest, provided: Record<string, unknown>): void {
+  const missing = request.missingInputs ?? []
+  if (missing.length === 0) return
+  for (const [key, value] of Object.entries(provided)) {
+    const path = `providedInputs.${key}`
+    const input = missing.find((one) => one.key === key)
+    if (input === undefined) {
+      throw new InvalidError(`${path} was not asked for`, {
+        path,
+        hint: `Asked for are ${missing.map((one) => one.key).join(', ')}.`,
+      })
+    }
+    const type = types.get(input.expectedType, path)
+    const result = type.safeParse(value)
+    if (!result.success) {
+      const [issue] = result.error.issues
+      const inside = issue!.path.length === 0 ? '' : ` (at ${issue!.path.map(String).join('.')})`
+      throw new InvalidError(`${path} must be ${input.expectedType}, not ${shown(value)}${inside}`, { path })
+    }
+  }
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}
+
+/** A response that the relay gives itself, in the name of the orchestrator. */
+export function failedResponse({ settings, now }: Desk, request: { traceId: string }, reason: string): HandoffResponse {
+  return {
+    schemaVersion,
+    traceId: request.traceId,
+    timestamp: iso(now()),
+    respondingAgent: settings.roles.orchestrator,
+    status: 'failed',
+    failureReason: reason,
+    executionTimeMs: 0,
+  }
+}
+
+/** What two answers must share to be the same one: all that is said, but not when or how fast. */
+function substance(response: HandoffResponse): unknown {
+  const { respondingAgent, status, providedInputs, unresolved, failureReason, recommendations } = response
+  return { respondingAgent, status, providedInputs, unresolved, failureReason, recommendations }
+}
+
+export function isSameAnswer(a: HandoffResponse, b: HandoffResponse): boolean {
+  return isDeepStrictEqual(substance(a), substance(b))
+}
+
+export function digestOf(response: HandoffResponse): string {
+  return createHash('sha256')
+    .update(JSON.stringify(substance(response)))
+    .digest('base64url')
+    .slice(0, 16)
+}

@@ -1,0 +1,100 @@
+// The `relay` section of baton.config.json.
+
+import * as z from 'zod'
+import { human, missingInputSchema, plainJson, schemaVersion } from './schema.ts'
+
+const word = z.string().min(1).max(200)
+const agentName = word.refine((name) => name !== human, 'it stands for a person; it need not be declared')
+const ms = z.int().min(0)
+const count = z.int().min(1)
+
+const agentSchema = z.strictObject({
+  description: z.string().optional(),
+  leaseMs: z.int().min(1).optional().describe('how long a claim lasts without a heartbeat, if not as usual'),
+})
+
+const routeSchema = z.strictObject({ from: agentName, to: word, reason: z.string().min(1) })
+export type Route = z.output<typeof routeSchema>
+
+/** What to do when a handoff failed or brought only a part; the first that applies is taken. */
+const strategySchema = z.discriminatedUnion('strategy', [
+  z.strictObject({
+    strategy: z.literal('retry_different_target'),
+    target: word.describe('whom to ask instead'),
+    from: z.array(agentName).optional().describe('only when one of these was asked'),
+  }),
+  z.strictObject({ strategy: z.literal('proceed_partial') }),
+  z.strictObject({ strategy: z.literal('escalate') }),
+  z.strictObject({ strategy: z.literal('skip_and_continue') }),
+  z.strictObject({
+    strategy: z.literal('fallback_default'),
+    defaults: z.record(missingInputSchema.shape.key, plainJson).describe('input: what stands in for it'),
+  }),
+])
+export type RecoveryStrategy = z.output<typeof strategySchema>
+
+const limitsSchema = z.strictObject({
+  maxHandoffsPerItem: count.default(3),
+  maxHandoffsPerPipeline: count.default(10),
+  handoffTimeoutMs: z.int().min(1).default(30_000).describe('not for people'),
+  handoffCooldownMs: ms.default(5_000).describe('before the same path is used again in a trace'),
+})
+export type Limits = z.output<typeof limitsSchema>
+
+const alertsSchema = z.strictObject({
+  failed: z.int().min(0).default(5).describe('alert when more have failed within 5 minutes'),
+  escalated: z.int().min(0).default(10).describe('alert when more were escalated within an hour'),
+  circularBlocked: z.int().min(0).default(0).describe('alert when more were blocked within an hour'),
+  durationP95Ms: z.int().min(1).default(30_000).describe('alert when the 95th percentile takes longer'),
+})
+export type AlertThresholds = z.output<typeof alertsSchema>
+
+/** A reason for each rule of `relay check` that this configuration deliberately breaks. */
+const waiverSchema = z.strictObject({
+  routes: z.string().min(1).optional(),
+  forbidden: z.string().min(1).optional(),
+  recovery: z.string().min(1).optional(),
+  coverage: z.string().min(1).optional(),
+  latency: z.string().min(1).optional(),
+})
+
+export const relaySection = z
+  .strictObject({
+    schemaVersion: z.string().default(schemaVersion).describe('of the handoff schemas that the agents speak'),
+    agents: z.record(agentName, agentSchema).default({}).describe('the topology: every agent by its name'),
+    roles: z
+      .strictObject({ research: agentName, orchestrator: agentName })
+      .partial()
+      .default({})
+      .transform((given) => ({ research: 'researcher', orchestrator: 'orchestrator', ...given }))
+      .describe('who looks things up, and who knows what the user wants'),
+    routes: z.array(routeSchema).default([]).describe('who may hand over to whom; anyone may turn to a person'),
+    forbidden: z
+      .array(routeSchema)
+      .default([])
+      .refine((routes) => routes.every(({ to }) => to !== human), 'the way to a person cannot be closed'),
+    limits: limitsSchema.default(limitsSchema.parse({})),
+    types: z
+      .record(word, z.union([z.boolean(), z.record(z.string(), z.unknown())]))
+      .default({})
+      .describe('name: the JSON Schema of a type that inputs may be expected to have'),
+    criticalInputs: z.array(missingInputSchema.shape.key).default([]).describe('without these, nothing goes on'),
+    recovery: z
+      .array(strategySchema)
+      .default([{ strategy: 'proceed_partial' }, { strategy: 'skip_and_continue' }])
+      .describe('when all of these do not apply, a person is asked'),
+    leaseMs: z.int().min(1).default(30_000).describe('how long a claim lasts without a heartbeat'),
+    patienceMs: z.int().min(1).default(60_000).describe('after which a request of low priority gets its turn, too'),
+    alerts: alertsSchema.default(alertsSchema.parse({})),
+    latencyBudgetMs: z.int().min(1).optional().describe('what one run of the pipeline may take'),
+    waive: waiverSchema.default({}),
+  })
+  .superRefine(({ routes, forbidden }, context) => {
+    const closed = new Map(forbidden.map((route, i) => [`${route.from} → ${route.to}`, i]))
+    routes.forEach((route, i) => {
+      const path = `${route.from} → ${route.to}`
+      if (!closed.has(path)) return
+      context.addIssue({ code: 'custom', path: ['routes', i], message: `${path} is among the forbidden ones, too` })
+    })
+  })
+export type RelaySettings = z.output<typeof relaySection>

@@ -1,0 +1,16 @@
+// Timers for spans that may be longer than `setTimeout` takes, by a clock that does not jump.
+
+const longest = 2 ** 31 - 1
+
+/** Calls back after so many milliseconds, unless the returned function is called before. */
+export function after(ms: number, callback: () => void): () => void {
+  let timer: NodeJS.Timeout
+  const start = (left: number) => {
+    timer = setTimeout(
+      () => (left > longest ? start(left - longest) : callback()),
+      Math.min(Math.max(left, 0), longest),
+    )
+  }
+  start(ms)
+  return () => clearTimeout(timer)
+}

@@ -1,0 +1,86 @@
+// Who may append to a tape. A tape without an owner is everybody's; one that was handed over belongs to the agent it was
+// handed to. An agent that opens a tape as itself writes only while the owner is what it saw, so that one who has just
+// lost the tape cannot slip in one more entry.
+
+import { BatonError, InvalidError } from '../errors.ts'
+import type { AppendOptions, Draft, Entry, Store } from '../store/index.ts'
+
+export const ownerKey = 'owner'
+
+interface OwnerData {
+  readonly agent: string
+  readonly from?: string
+  readonly message?: string
+}
+
+/** `agent:worker-1` and `worker-1` are the same agent. */
+export function agentName(name: string): string {
+  return name.startsWith('agent:') ? name.slice('agent:'.length) : name
+}
+
+/** The owner of a tape; undefined while it has none. */
+export async function ownerOf(store: Store, tape: string): Promise<{ agent: string; entry: Entry } | undefined> {
+  const entry = await store.latest(tape, ownerKey)
+  if (entry === undefined) return undefined
+  const { data } = entry.payload as { data: OwnerData }
+  return { agent: data.agent, entry }
+}
+
+/** Makes an agent the owner of a tape, once per message; only the owner can, or anyone while there is none. */
+export async function passOwnership(
+  store: Store,
+  tape: string,
+  { from, to, message }: { from: string; to: string; message: string },
+): Promise<void> {
+  const owner = await ownerOf(store, tape)
+  if (owner?.agent === agentName(to)) return
+  if (owner !== undefined && owner.agent !== agentName(from)) throw notYours(tape, from, owner.agent)
+  const draft = ownerDraft({ agent: agentName(to), from: agentName(from), message })
+  // What was passed on and came back in the meantime is not passed on again.
+  const once = { ...draft, meta: { ...draft.meta, idempotency: `owner:${message}` } }
+  await store.append(tape, [once], { expect: { key: ownerKey, id: owner?.entry.id ?? 0 } })
+}
+
+export function ownerDraft(data: OwnerData): Draft {
+  return { kind: 'event', payload: { name: 'owner', data }, meta: { key: ownerKey, context: false } }
+}
+
+/** What to append with so that it only succeeds while the tape is this agent's. */
+export async function asOwner(
+  store: Store,
+  tape: string,
+  agent: string,
+  options: AppendOptions = {},
+): Promise<AppendOptions> {
+  const owner = await ownerOf(store, tape)
+  if (owner !== undefined && owner.agent !== agentName(agent)) throw notYours(tape, agent, owner.agent)
+  // Nothing was appended since the id that the caller has seen, so no change of owner either.
+  if (typeof options.expect === 'number') return options
+  if (options.expect === undefined) return { expect: { key: ownerKey, id: owner?.entry.id ?? 0 } }
+  throw new InvalidError(`An append as ${agent} cannot also expect another key`, { path: 'expect' })
+}
+
+/** Appends as an agent: refused when the tape is another's, also when it became so in this very moment. */
+export async function appendAs(
+  store: Store,
+  tape: string,
+  agent: string,
+  drafts: readonly Draft[],
+  options: AppendOptions = {},
+): Promise<Entry[]> {
+  for (;;) {
+    try {
+      return await store.append(tape, drafts, await asOwner(store, tape, agent, options))
+    } catch (error) {
+      const isConflict = BatonError.is(error) && error.code === 'conflict'
+      // The caller's own expectation, or the owner's entry: then the next look says whose the tape is.
+      if (!isConflict || options.expect !== undefined) throw error
+    }
+  }
+}
+
+function notYours(tape: string, agent: string, owner: string): BatonError {
+  return new BatonError('refused', `${tape} is ${owner}'s now; ${agentName(agent)} cannot append to it`, {
+    hint: `Ask ${owner} to hand it over, or fork it.`,
+  })
+}

@@ -1,0 +1,106 @@
+// The agents of the tests: a generator, a validator and a researcher around an orchestrator, as a pipeline has them.
+
+import { randomUUID } from 'node:crypto'
+import path from 'node:path'
+import { onTestFinished } from 'vitest'
+import type * as z from 'zod'
+import {
+  type HandoffRequest,
+  openRelay,
+  type Outcome,
+  type Relay,
+  type RelayOptions,
+  relaySection,
+} from '../../src/relay/index.ts'
+import { openFileStore, type Store } from '../../src/store/index.ts'
+import { temporaryFolder } from '../support/workspace.ts'
+
+const pipeline = {
+  agents: { generator: {}, validator: {}, researcher: {}, orchestrator: {} },
+  routes: [
+    { from: 'generator', to: 'researcher', reason: 'Missing market data' },
+    { from: 'generator', to: 'validator', reason: 'Pre-validation check' },
+    { from: 'generator', to: 'orchestrator', reason: 'Missing user input' },
+    { from: 'validator', to: 'generator', reason: 'Regeneration needed' },
+    { from: 'validator', to: 'orchestrator', reason: 'Threshold not met' },
+    { from: 'researcher', to: 'orchestrator', reason: 'Query unclear' },
+    { from: 'orchestrator', to: 'researcher', reason: 'Look it up' },
+    { from: 'orchestrator', to: 'generator', reason: 'Begin again' },
+  ],
+  forbidden: [
+    { from: 'researcher', to: 'generator', reason: 'Research does not trigger generation' },
+    { from: 'validator', to: 'researcher', reason: 'Validation does not trigger research' },
+  ],
+}
+
+export type SettingsInput = z.input<typeof relaySection>
+
+export function settings(more: SettingsInput = {}) {
+  return relaySection.parse({ ...pipeline, ...more })
+}
+
+/** Limits that are out of the way, for tests of something else. */
+export const boundless = {
+  maxHandoffsPerItem: 1_000_000,
+  maxHandoffsPerPipeline: 1_000_000,
+  handoffCooldownMs: 0,
+  handoffTimeoutMs: 600_000,
+}
+
+export interface Opened {
+  readonly relay: Relay
+  readonly store: Store
+  readonly folder: string
+  /** The same relay, as another process would open it. */
+  readonly again: (options?: Options) => Promise<Relay>
+}
+
+export type Options = Partial<Omit<RelayOptions, 'store' | 'settings'>> & { settings?: SettingsInput }
+
+export async function open(options: Options = {}, folder = path.join(temporaryFolder(), '.baton')): Promise<Opened> {
+  const start = async (given: Options) => {
+    const store = await openFileStore(folder)
+    const relay = await openRelay({ ...given, store, settings: settings(given.settings) })
+    onTestFinished(async () => {
+      await relay.close()
+      await store.close()
+    })
+    return { relay, store }
+  }
+  const { relay, store } = await start(options)
+  const again = async (more: Options = {}) => (await start({ ...options, ...more })).relay
+  return { relay, store, folder, again }
+}
+
+export type RequestInput = Partial<HandoffRequest> & { item?: string }
+
+/** A request of the generator's to the researcher, unless told otherwise; each in a trace of its own. */
+export function request({ item = 'market-analysis', ...more }: RequestInput = {}): HandoffRequest {
+  return {
+    schemaVersion: '1.0.0',
+    traceId: randomUUID(),
+    timestamp: new Date().toISOString(),
+    sourceAgent: 'generator',
+    sourceContext: { documentType: item, currentStep: 2, attemptNumber: 1 },
+    canHandle: false,
+    handoffTo: 'researcher',
+    reason: 'missing_required_input',
+    reasonDetail: 'The size of the market is unknown',
+    missingInputs: [{ key: 'marketSize', expectedType: 'number', description: 'In millions', source: 'market' }],
+    contextForTarget: { summary: 'Writing the market analysis' },
+    priority: 'medium',
+    ...more,
+  }
+}
+
+export const resolved = { status: 'resolved', providedInputs: { marketSize: 42 } } as const
+
+export function rejectionOf(outcome: Outcome): string | undefined {
+  return outcome.status === 'rejected' ? outcome.rejection : undefined
+}
+
+/** A clock that tests move. */
+export function clock(start = Date.parse('2026-11-15T12:00:00Z')) {
+  let time = start
+  return { now: () => time, advance: (ms: number) => (time += ms) }
+}
