@@ -66,9 +66,7 @@ async function readPs(): Promise<Row[]> {
   return stdout.split('\n').flatMap((line): Row[] => {
     const [, pid, parent, group, state, command] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []
     if (command === undefined || state?.startsWith('Z') === true) return []
-    return [
-      { pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, isMarked: false, command },
-    ]
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, isMarked: false, command }]
   })
 }
 

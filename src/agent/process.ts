@@ -7,7 +7,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { InvalidError, StorageError } from '../errors.ts'
 import { Output } from './process-output.ts'
@@ -63,7 +63,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     if (pipe !== undefined) fs.closeSync(pipe.writeEnd)
   }
   const output = new Output()
-  const sources = [pipe?.readEnd, child.stdout, child.stderr].filter((stream): stream is Readable => stream != null)
+  const sources = [pipe?.readEnd, child.stdout, child.stderr].filter((stream) => stream instanceof Readable)
   const drained = Promise.all(sources.map((source) => drain(source, output, onOutput)))
   let end: CommandRun['end'] | undefined
   let killing: Promise<unknown> | undefined

@@ -55,6 +55,8 @@ export interface ToolOutcome {
 /** Decides about a call; `ask` is put to the person. */
 export interface Permissions {
   decide(tool: AgentTool, input: unknown, access: Access): Decision
+  /** What "always" would allow from then on, as rules for the person to see before they say it. */
+  always?(tool: AgentTool, input: unknown, access: Access): readonly string[]
   /** The person said "always" to such a call. */
   remember?(tool: AgentTool, input: unknown, access: Access): void
 }
@@ -67,6 +69,8 @@ export interface Question {
   readonly name: string
   readonly input: unknown
   readonly access: Access
+  /** The rules that "always" would add, where the policy knows. */
+  readonly always?: readonly string[]
   /** Aborted when the turn is cancelled: nobody waits for the answer any more. */
   readonly signal: AbortSignal
 }

@@ -1,7 +1,6 @@
 // Pages through what was too large for the context, byte for byte.
 
 import * as z from 'zod'
-import { isText } from './media.ts'
 import { defineTool } from './define.ts'
 
 const pageBytes = 24 * 1024
@@ -20,8 +19,10 @@ export const blobRead = defineTool({
     // One byte more tells whether this is the end; three more, whether a letter is cut.
     const bytes = await tape.readBlob(sha256, { start: offset, end: offset + length + 4 })
     const page = bytes.subarray(0, length)
-    const shown = encoding ?? (isText(page) ? 'utf8' : 'base64')
-    const whole = shown === 'utf8' ? page.subarray(0, wholeLetters(page, bytes.length > page.length)) : page
+    const letters = page.subarray(0, wholeLetters(page, bytes.length > page.length))
+    // What does not come back byte for byte is no text.
+    const shown = encoding ?? (Buffer.from(letters.toString()).equals(letters) ? 'utf8' : 'base64')
+    const whole = shown === 'utf8' ? letters : page
     const next = offset + whole.length
     const rest = bytes.length > whole.length ? { next_offset: next } : { end: true }
     return { output: { offset, bytes: whole.length, ...rest, encoding: shown, content: whole.toString(shown) } }

@@ -30,5 +30,5 @@ export function isText(bytes: Buffer): boolean {
   const text = bytes.toString('utf8')
   let broken = 0
   for (let at = text.indexOf('\ufffd'); at >= 0; at = text.indexOf('\ufffd', at + 1)) broken += 1
-  return broken <= 6 || broken * 20 < text.length
+  return broken <= 2 ? broken * 2 <= text.length : broken * 20 < text.length
 }

@@ -24,7 +24,8 @@ export const tapeHandoff = defineTool({
 
 export const tapeAnchors = defineTool({
   name: 'tape.anchors',
-  description: 'List the anchors of the tape, oldest first: the phases of the work so far, with the state each began with.',
+  description:
+    'List the anchors of the tape, oldest first: the phases of the work so far, with the state each began with.',
   input: z.object({
     limit: z.int().min(1).max(200).default(20).describe('The newest so many'),
     name: z.string().optional().describe('Only anchors with this name'),
