@@ -7,6 +7,7 @@ import type { Store } from '../store/index.ts'
 import type { Tape } from '../tape/index.ts'
 import type { AutomaticHandoff } from './auto-handoff.ts'
 import type { AgentEvent } from './event.ts'
+import type { Recovered } from './recovery.ts'
 import type { AgentTool, Answer, Permissions, Question } from './tool.ts'
 
 export interface AgentOptions {
@@ -26,12 +27,18 @@ export interface AgentOptions {
   handoff?: AutomaticHandoff
   /** How many tokens the model takes; known for most models. */
   window?: number
-  /** How often a call to the model is made before it counts as failed. */
-  attempts?: number
+  retry?: RetryOptions
   /** How many calls to the model a turn may take. */
   maxSteps?: number
   onEvent?: (event: AgentEvent) => void
   now?: () => Date
+}
+
+export interface RetryOptions {
+  /** How often a call to the model is made before it counts as failed: 5 unless given. */
+  attempts?: number
+  /** Waited before the second attempt, and twice as long before each further one: 1 unless given. */
+  seconds?: number
 }
 
 export interface Agent {
@@ -43,8 +50,14 @@ export interface Agent {
   /** `provider/name`, where one is set. */
   readonly modelName: string | undefined
   readonly window: number | undefined
+  /** The last process died in a turn; this is where the work stands. */
+  readonly recovered: Recovered | undefined
   /** A comma command, a slash command, or a turn; during a turn, a message for it. */
   submit(text: string): Promise<TurnResult>
+  /** A turn with this text as it is, whatever it begins with. */
+  say(text: string): Promise<TurnResult>
+  /** Goes on with a turn that was cut or failed. */
+  resume(): Promise<TurnResult>
   /** Puts a message on the tape now; the model sees it before its next call. */
   steer(text: string): Promise<void>
   /** Cancels what runs: the response, its tools, or a handoff. */
@@ -52,7 +65,8 @@ export interface Agent {
   /** Hands over to a new tape, and goes on there. */
   handoff(goal?: string, options?: AgentHandoffOptions): Promise<SessionHandoff>
   subscribe(listener: (event: AgentEvent) => void): () => void
-  setModel(model: ChosenModel | LanguageModel): void
+  /** From the next turn on. */
+  setModel(model: ChosenModel | LanguageModel, window?: number): void
   /** Cancels what runs, waits for it to be on the tape, and lets go of the tape. Never hangs on a model. */
   close(): Promise<void>
 }

@@ -29,7 +29,7 @@ export interface ToolContext {
   /** Aborted when the person cancels the turn. */
   readonly signal: AbortSignal
   readonly onOutput: (chunk: string) => void
-  /** Runs a child agent on a tape of its own, with this agent's model, policy and folder. */
+  /** Runs a child agent on a tape of its own, with this agent's model, policy and folder. Missing where children end. */
   readonly spawn?: (child: ChildRequest) => Promise<ChildResult>
 }
 
@@ -37,6 +37,8 @@ export interface ChildRequest {
   /** The child's tape, already forked. */
   readonly tape: Tape
   readonly prompt: string
+  /** What the child says, as it says it. */
+  readonly onText?: (delta: string) => void
 }
 
 export interface ChildResult {
