@@ -77,10 +77,10 @@ const rounds = 25
 export async function killTree(root: number, mark: string): Promise<Process[]> {
   let first: Process[] | undefined
   for (let round = 0; round < rounds; round += 1) {
-    // The group in one call: the kernel lets none of it fork in between.
-    send(-root, 'SIGKILL')
     const found = await processesOf(root, mark)
     first ??= found
+    // The group in one call: the kernel lets none of it fork in between.
+    send(-root, 'SIGKILL')
     if (!found.some(({ pid }) => send(pid, 'SIGKILL'))) break
     await new Promise((resolve) => setTimeout(resolve, 5 + round * 2))
   }

@@ -3,7 +3,7 @@
 // with what now stands at the path, which leaves a moment in which a link could be put in and taken out again.
 
 import fs from 'node:fs'
-import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
 import { InvalidError } from '../../errors.ts'
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_DIRECTORY } = fs.constants
@@ -18,8 +18,12 @@ export async function openFolder(real: string): Promise<FileHandle> {
 }
 
 async function opened(real: string, flags: number): Promise<FileHandle> {
-  const handle = await open(real, flags | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ELOOP' ? moved(real) : error
+  const handle = await open(real, flags | O_NOFOLLOW).catch(async (error: unknown) => {
+    const isLink = await lstat(real).then(
+      (stats) => stats.isSymbolicLink(),
+      () => false,
+    )
+    throw isLink ? moved(real) : error
   })
   try {
     if (await isAt(handle, real)) return handle
@@ -66,6 +70,7 @@ const sentences: Record<string, string> = {
   EPERM: 'cannot be changed: permission denied',
   EISDIR: 'is a folder',
   ENOTDIR: 'lies below something that is not a folder',
+  EEXIST: 'lies below something that is not a folder',
   EROFS: 'is on a file system that is read-only',
   ENOSPC: 'was not written: the disk is full. What was there before is still there',
   EDQUOT: 'was not written: the quota is used up. What was there before is still there',
