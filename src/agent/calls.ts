@@ -102,7 +102,8 @@ function doorman({ permissions, ask, emit, signal }: CallSetting): Permit {
         tell('deny', 'nobody is there to ask')
         return 'this needs permission, and nobody is there to ask'
       }
-      const answer = await ask({ id, name, input, access, signal })
+      const always = permissions?.always?.(tool, input, access)
+      const answer = await ask({ id, name, input, access, signal, ...(always === undefined ? {} : { always }) })
       tell(answer)
       if (answer === 'always') permissions?.remember?.(tool, input, access)
       return answer === 'deny' ? 'the user did not allow this' : undefined

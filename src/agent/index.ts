@@ -2,6 +2,7 @@ export type { Agent, AgentHandoffOptions, AgentOptions, RetryOptions, TurnResult
 export type { AutomaticHandoff, Threshold } from './auto-handoff.ts'
 export { createAgent } from './create-agent.ts'
 export type { AgentEvent, HandoffTrigger, Usage } from './event.ts'
+export { type PermissionSettings, permissionPolicy, permissionsSchema, type PolicyOptions } from './permission.ts'
 export type { Recovered } from './recovery.ts'
 export type {
   Access,
@@ -15,3 +16,19 @@ export type {
   ToolContext,
   ToolOutcome,
 } from './tool.ts'
+export {
+  agentSpawn,
+  bash,
+  blobRead,
+  codingTools,
+  fsEdit,
+  fsList,
+  fsRead,
+  fsSearch,
+  fsWrite,
+  tapeAnchors,
+  tapeFork,
+  tapeHandoff,
+  tapeInfo,
+  tapeSearch,
+} from './tools/index.ts'

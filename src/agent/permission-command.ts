@@ -7,9 +7,10 @@ import { type List, type Node, parseShell, type Word } from '../handoff/ledger/s
 /** The commands of a script as their words, or undefined where the shell would do more than split them. */
 export function plainCommands(script: string): string[][] | undefined {
   const commands: string[][] = [[]]
-  // Blanks in front of a line mean nothing; a carriage return, or a blank that only looks like one, is part of a word.
+  let goesOn = false
+  // What none of these matches, such as `$`, `<`, a backslash or a carriage return, is not plain.
   const token =
-    /[ \t]+|(?<list>&&|\|\||;|\||\n)|(?<quiet>(?:[12]?>|&>) ?\/dev\/null(?=[\s;&|]|$)|2>&1(?=[\s;&|]|$))|(?<word>(?:[\w@%+=:,./~^*?[\]\u{a1}-\u{10ffff}-]|'[^']*'|"[^"$`\\!]*")+)/uy
+    /[ \t]+|(?<list>&&|\|\||;|\||\n)|(?:(?:[12]?>|&>) ?\/dev\/null|2>&1)(?=[\s;&|]|$)|(?<word>(?:[\w@%+=:,./~^*?[\]\u{a1}-\u{10ffff}-]|'[^']*'|"[^"$`\\!]*")+)/uy
   while (token.lastIndex < script.length) {
     const match = token.exec(script)
     if (match === null) return undefined
@@ -18,16 +19,20 @@ export function plainCommands(script: string): string[][] | undefined {
     if (list !== undefined) {
       // `a && && b` is an error of the shell; an empty line, or a `;` at the end, is nothing.
       if (words.length === 0 && list !== '\n') return undefined
-      if (words.length > 0) commands.push([])
+      if (words.length > 0) {
+        commands.push([])
+        goesOn = list !== ';' && list !== '\n'
+      }
     } else if (word !== undefined) {
       // `1>x` would have been a redirection; `A=b` in front of a command changes what the command is.
       if (words.length === 0 && /^[\w[\]]+\+?=/.test(word)) return undefined
       if (words.length === 0 && /[*?[\]~]/.test(word)) return undefined
+      goesOn = false
       words.push(word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'))
     }
   }
   const filled = commands.filter((words) => words.length > 0)
-  return filled.length === 0 ? undefined : filled
+  return filled.length === 0 || goesOn ? undefined : filled
 }
 
 /** Whether every command of the script begins with the words of one of the prefixes. */

@@ -13,8 +13,8 @@ import { InvalidError, StorageError } from '../errors.ts'
 import { Output } from './process-output.ts'
 import { killTree, markVariable, type Process, send } from './process-tree.ts'
 
-/** What a command is given to end by itself after SIGTERM. */
-const termMs = 2_000
+/** What a command is given to end by itself after SIGTERM; whoever cancels does not want to wait. */
+const termMs = { timeout: 2_000, aborted: 300 }
 /** For what still holds the output when the command has ended, such as a `tee` it did not wait for. */
 const drainMs = 1_000
 
@@ -55,7 +55,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
   const stdio: StdioOptions = pipe === undefined ? ['ignore', 'pipe', 'pipe'] : ['ignore', pipe.writeEnd, pipe.writeEnd]
   let child: ChildProcess
   try {
-    child = spawn(shell(), ['-c', command], { cwd, env, stdio, detached: true })
+    child = spawn(shell(), ['-c', '--', command], { cwd, env, stdio, detached: true })
   } catch (error) {
     pipe?.readEnd.destroy()
     throw explained(error as NodeJS.ErrnoException)
@@ -69,7 +69,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
   let killing: Promise<unknown> | undefined
   const stop = (why: 'timeout' | 'aborted') => {
     end ??= why
-    killing ??= stopTree(child, mark)
+    killing ??= stopTree(child, mark, termMs[why])
   }
   const timer = setTimeout(() => stop('timeout'), timeoutMs)
   const abort = () => stop('aborted')
@@ -109,11 +109,11 @@ function explained(error: NodeJS.ErrnoException): Error {
 }
 
 /** Asks it to end, then ends it, with all that it started. */
-async function stopTree(child: ChildProcess, mark: string): Promise<void> {
+async function stopTree(child: ChildProcess, mark: string, graceMs: number): Promise<void> {
   if (child.pid === undefined) return
   send(-child.pid, 'SIGTERM')
   if (child.exitCode === null && child.signalCode === null) {
-    await within(new Promise((resolve) => child.once('exit', resolve)), termMs)
+    await within(new Promise((resolve) => child.once('exit', resolve)), graceMs)
   }
   await killTree(child.pid, mark)
 }

@@ -16,7 +16,7 @@ export const agentSpawn = defineTool({
     context_summary: z.string().optional().describe('What the child should know besides the conversation so far'),
     merge: z.boolean().default(false),
   }),
-  async run({ task, name, context_summary, merge }, { tape, spawn }) {
+  async run({ task, name, context_summary, merge }, { tape, spawn, onOutput }) {
     if (spawn === undefined)
       throw new UnsupportedError('A child of a child of a child cannot have children', {
         hint: 'Do the task yourself.',
@@ -32,7 +32,7 @@ export const agentSpawn = defineTool({
         trigger_on_complete: 'agent.spawn',
       },
     })
-    const { status, text, error } = await spawn({ tape: child, prompt: promptOf(task) })
+    const { status, text, error } = await spawn({ tape: child, prompt: promptOf(task), onText: onOutput })
     // Only what is complete is told; a child that was cut can still be gone on with.
     if (status === 'done') await child.complete()
     const merged = merge && status === 'done' ? { merged: await tape.merge(childName) } : {}

@@ -53,14 +53,20 @@ describe('a command', () => {
   it('is shown as it runs, and whole at its end, also without a last newline', async () => {
     const { text } = await bench(temporaryFolder())
     const live: string[] = []
-    const output = await text(bash, { command: 'printf héé; printf "\\n%s" end' }, { onOutput: (part) => live.push(part) })
+    const output = await text(
+      bash,
+      { command: 'printf héé; printf "\\n%s" end' },
+      { onOutput: (part) => live.push(part) },
+    )
     expect(output).toMatch(/Output:\nhéé\nend$/)
     expect(live.join('')).toBe('héé\nend')
   })
 
   it('that closes its output runs to its end', async () => {
     const { text } = await bench(temporaryFolder())
-    expect(await text(bash, { command: 'exec >&- 2>&-; sleep 0.2; exit 3' })).toMatch(/^Exit code: 3\n[^]*\(no output\)$/)
+    expect(await text(bash, { command: 'exec >&- 2>&-; sleep 0.2; exit 3' })).toMatch(
+      /^Exit code: 3\n[^]*\(no output\)$/,
+    )
   })
 
   it('that cannot be read by the shell says so', async () => {
@@ -88,7 +94,14 @@ describe('a command', () => {
   })
 
   it('does not see the keys of models', async () => {
-    const env = { ANTHROPIC_API_KEY: 'a', OPENAI_API_KEY: 'b', AZURE_OPENAI_API_KEY: 'c', HF_TOKEN: 'd', KEY: 'e', PATH: 'f' }
+    const env = {
+      ANTHROPIC_API_KEY: 'a',
+      OPENAI_API_KEY: 'b',
+      AZURE_OPENAI_API_KEY: 'c',
+      HF_TOKEN: 'd',
+      KEY: 'e',
+      PATH: 'f',
+    }
     expect(withoutModelKeys(env)).toEqual({ KEY: 'e', PATH: 'f' })
     const { text } = await bench(temporaryFolder())
     process.env['ANTHROPIC_API_KEY'] = 'secret-of-the-agent'
@@ -139,7 +152,9 @@ describe('output that is too much', () => {
   it('that is no text is named by its type and size, and kept', async () => {
     const { text, call, tape } = await bench(temporaryFolder())
     const output = await text(bash, { command: String.raw`printf '\211PNG\r\n\032\n\000\001\002\377'` })
-    const sha256 = /\[binary output: image\/png, 12 bytes; all of it: blob\.read sha256=([0-9a-f]{64})\]$/.exec(output)?.[1]
+    const sha256 = /\[binary output: image\/png, 12 bytes; all of it: blob\.read sha256=([0-9a-f]{64})\]$/.exec(
+      output,
+    )?.[1]
     const { output: page } = await call(blobRead, { sha256 })
     expect(page).toMatchObject({ encoding: 'base64', end: true, bytes: 12 })
     expect(Buffer.from((page as { content: string }).content, 'base64').equals(await tape.readBlob(sha256!))).toBe(true)
@@ -189,7 +204,7 @@ describe('nothing that a command starts outlives its call', () => {
     const abort = new AbortController()
     const run = call(
       bash,
-      { command: 'echo begun; echo $$ > pid; sleep 1000' },
+      { command: 'echo $$ > pid; echo begun; sleep 1000' },
       { signal: abort.signal, onOutput: () => abort.abort() },
     )
     const { output, isError } = await run

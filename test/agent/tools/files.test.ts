@@ -30,7 +30,9 @@ describe('fs.read', () => {
     for (let offset: number | undefined = 1; offset !== undefined;) {
       const page: string = await text(fsRead, { path: 'a.txt', offset })
       expect(Buffer.byteLength(page)).toBeLessThan(32 * 1024)
-      const footer: RegExpExecArray | null = /\n\[lines \d+-\d+ of 5000; (?:go on with offset (\d+)|the end)\]$/.exec(page)
+      const footer: RegExpExecArray | null = /\n\[lines \d+-\d+ of 5000; (?:go on with offset (\d+)|the end)\]$/.exec(
+        page,
+      )
       pages.push(page.slice(0, footer?.index))
       offset = footer?.[1] === undefined ? undefined : Number(footer[1])
     }
@@ -97,7 +99,9 @@ describe('fs.write', () => {
     const cwd = folderWith({ 'run.sh': 'old' })
     fs.chmodSync(path.join(cwd, 'run.sh'), 0o755)
     const { text } = await bench(cwd)
-    expect(await text(fsWrite, { path: 'a/b/c.txt', content: 'one\ntwo\n' })).toBe('Created a/b/c.txt (2 lines, 8 bytes)')
+    expect(await text(fsWrite, { path: 'a/b/c.txt', content: 'one\ntwo\n' })).toBe(
+      'Created a/b/c.txt (2 lines, 8 bytes)',
+    )
     expect(fs.readFileSync(path.join(cwd, 'a/b/c.txt'), 'utf8')).toBe('one\ntwo\n')
     expect(await text(fsWrite, { path: 'run.sh', content: 'new' })).toBe('Replaced run.sh (1 lines, 3 bytes)')
     expect(fs.statSync(path.join(cwd, 'run.sh')).mode & 0o777).toBe(0o755)
@@ -200,7 +204,9 @@ describe('fs.edit', () => {
   it('replaces a text that is there once, also with $ in it', async () => {
     const cwd = folderWith({ 'a.ts': 'const a = 1\nconst b = 2\n' })
     const { text } = await bench(cwd)
-    expect(await text(fsEdit, { path: 'a.ts', old_string: 'b = 2', new_string: 'b = "$& $1"' })).toBe('Edited a.ts at line 2')
+    expect(await text(fsEdit, { path: 'a.ts', old_string: 'b = 2', new_string: 'b = "$& $1"' })).toBe(
+      'Edited a.ts at line 2',
+    )
     expect(fs.readFileSync(path.join(cwd, 'a.ts'), 'utf8')).toBe('const a = 1\nconst b = "$& $1"\n')
   })
 
@@ -259,7 +265,9 @@ describe('fs.list and fs.search', () => {
     const { text } = await bench(cwd)
     expect(await text(fsList, {})).toBe('a/\nb.txt (3 bytes)\nout -> /etc')
     expect(await text(fsList, { depth: 3 })).toBe('a/\na/c.txt (0 bytes)\nb.txt (3 bytes)\nout -> /etc')
-    expect(await text(fsList, { all: true, limit: 2 })).toBe('.git/\na/\n[only the first 2; name a folder in it, or a glob]')
+    expect(await text(fsList, { all: true, limit: 2 })).toBe(
+      '.git/\na/\n[only the first 2; name a folder in it, or a glob]',
+    )
     expect(await text(fsList, { glob: '**/*.txt' })).toBe('a/c.txt\nb.txt')
     expect(await text(fsList, { glob: '*.{txt,md}' })).toBe('b.txt')
   })
