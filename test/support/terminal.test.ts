@@ -15,5 +15,5 @@ test('a program in a pane gets keys, and its screen, cursor and colours can be r
   expect(await pane.screen()).toContain('grüße; "quoted" 漢字')
   await pane.resize(60, 10)
   await pane.press('C-d')
-  expect(await pane.exit()).toBe('0')
+  expect(await pane.exit()).toBe(0)
 })

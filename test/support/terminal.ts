@@ -11,6 +11,10 @@ import { ControlReader } from './terminal-control.ts'
 
 const patience = 45_000
 
+/** Runs a program and then says how it ended and how it left the terminal. */
+const watcher = `"$@"; code=$?; left=$(stty -a | tr ' ;' '\\n\\n' | grep -xE -- '-?(icanon|echo)' | sort | tr '\\n' ' ')
+printf '\\n[ended %s, terminal %s]' "$code" "$left"; exec cat > /dev/null`
+
 interface PaneOptions {
   readonly cwd: string
   readonly columns?: number
@@ -25,10 +29,9 @@ export class Tmux implements Disposable {
   #made = 0
 
   constructor() {
-    this.#run(['start-server', ';', 'set', '-g', 'exit-empty', 'off', ';', 'set', '-g', 'remain-on-exit', 'on'])
+    this.#run(['start-server', ';', 'set', '-g', 'exit-empty', 'off'])
     this.#run(['set', '-s', 'escape-time', '0'])
     this.#run(['set', '-g', 'default-terminal', 'tmux-256color', ';', 'set', '-g', 'history-limit', '20000'])
-    this.#run(['set', '-g', 'remain-on-exit-format', ''])
   }
 
   /** Runs a program in a pane of its own; nothing of the test's environment reaches it but PATH. */
@@ -37,7 +40,22 @@ export class Tmux implements Disposable {
     const session = `p${++this.#made}`
     const variables = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`])
     const size = ['-x', String(columns), '-y', String(rows)]
-    const args = ['-C', 'new-session', '-s', session, '-c', cwd, ...size, ...variables, '--', ...command]
+    const args = [
+      '-C',
+      'new-session',
+      '-s',
+      session,
+      '-c',
+      cwd,
+      ...size,
+      ...variables,
+      '--',
+      'sh',
+      '-c',
+      watcher,
+      'sh',
+      ...command,
+    ]
     const client = spawn('tmux', [...this.#socket, ...args], { env: this.#env, stdio: 'pipe' })
     const pane = new Pane(client, session, columns, rows)
     this.#panes.add(pane)
@@ -117,7 +135,7 @@ export class Pane {
     const lines: string[] = []
     for (let y = 0; y < buffer.length; y++) {
       const line = buffer.getLine(y)
-      const text = line?.translateToString(true) ?? ''
+      const text = line?.translateToString(true).trimEnd() ?? ''
       if (line?.isWrapped === true) lines[lines.length - 1] += text
       else lines.push(text)
     }
@@ -181,20 +199,28 @@ export class Pane {
 
   /** The program that runs in the pane. */
   async pid(): Promise<number> {
-    return Number(await this.#format('#{pane_pid}'))
+    const shell = await this.#format('#{pane_pid}')
+    return Number(fs.readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8').trim().split(' ')[0])
   }
 
-  /** Its exit status, or `signal N`; waits for it to end. */
-  async exit(): Promise<string> {
-    const deadline = Date.now() + patience
-    for (;;) {
-      const [dead, status, signal] = (await this.#format('#{pane_dead},#{pane_dead_status},#{pane_dead_signal}')).split(
-        ',',
-      )
-      if (dead === '1') return status !== undefined && status !== '' ? status : `signal ${signal ?? ''}`
-      if (Date.now() > deadline) throw new Error(`the program never ended:\n${this.text}`)
-      await new Promise((resolve) => setTimeout(resolve, 25)) // tmux does not tell
-    }
+  /** Its exit code, as a shell sees it; waits for it to end. Fails if the terminal was left in raw mode. */
+  async exit(): Promise<number> {
+    const { code, terminal } = await this.#ended()
+    if (terminal !== 'echo icanon') throw new Error(`the terminal was left with ${terminal}`)
+    return code
+  }
+
+  /** Ends it as nothing can be prepared for. */
+  async kill(): Promise<void> {
+    process.kill(await this.pid(), 'SIGKILL')
+    await this.#ended()
+  }
+
+  async #ended(): Promise<{ code: number; terminal: string }> {
+    const said = /\[ended (\d+), terminal (.*?) ?\]$/
+    await this.until(() => said.test(this.text), 'the end of the program')
+    const [, code, terminal = ''] = said.exec(this.text)!
+    return { code: Number(code), terminal }
   }
 
   leave(): void {
