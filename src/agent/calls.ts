@@ -47,8 +47,8 @@ async function runCall({ id, tool, input }: Call, setting: CallSetting, permit: 
   })
   const { output = null, isError = false } = outcome
   const result: ToolResult = { call_id: id, name, output, ...(isError ? { is_error: true } : {}) }
-  await recordResult(tape, result, runId)
-  emit({ type: 'tool-end', id, name, output, isError })
+  const recorded = await recordResult(tape, result, runId)
+  emit({ type: 'tool-end', id, name, output: recorded.output, isError: recorded.is_error === true })
 }
 
 /** The outcome, whatever happens: an error is one too, and so is the end of patience after a cancellation. */
@@ -70,14 +70,21 @@ async function untilCancelled(signal: AbortSignal, run: () => Promise<ToolOutcom
   }
 }
 
-async function recordResult(tape: Tape, result: ToolResult, runId: string): Promise<void> {
-  const meta = { run_id: runId }
+/** What went onto the tape: the result, or why it cannot be there. */
+async function recordResult(tape: Tape, result: ToolResult, runId: string): Promise<ToolResult> {
+  const record = (results: ToolResult[]) =>
+    tape.append([{ kind: 'tool_result', payload: { results }, meta: { run_id: runId } }])
   try {
-    await tape.append([{ kind: 'tool_result', payload: { results: [result] }, meta }])
+    await record([result])
+    return result
   } catch (error) {
-    if (!BatonError.is(error) || (error.code !== 'invalid' && error.code !== 'limit')) throw error
-    const output = `The tool ran, but what it returned cannot be stored: ${error.message}`
-    await tape.append([{ kind: 'tool_result', payload: { results: [{ ...result, output, is_error: true }] }, meta }])
+    // A TypeError is what JSON makes of a bigint or a circle.
+    const unfit = BatonError.is(error) ? error.code === 'invalid' || error.code === 'limit' : error instanceof TypeError
+    if (!unfit) throw error
+    const output = `The tool ran, but what it returned cannot be stored: ${messageOf(error)}`
+    const instead = { ...result, output, is_error: true }
+    await record([instead])
+    return instead
   }
 }
 

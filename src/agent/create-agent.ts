@@ -69,6 +69,10 @@ class OwnAgent implements Agent {
       options,
       emit: (event) => this.#emit(event),
       spawn: depth < deepest ? (child, signal) => this.#spawn(child, signal, depth + 1) : undefined,
+      learnWindow: (tokens) => {
+        this.#session.window = tokens
+        if (this.#model !== undefined) this.#model.window = tokens
+      },
       now,
     }
     if (options.model !== undefined) this.setModel(options.model, options.window)

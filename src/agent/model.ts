@@ -33,6 +33,9 @@ export type Reply =
 const longestWait = 120
 const longestBackoff = 30
 
+// The SDK would write its warnings to the terminal, over whatever is shown there.
+globalThis.AI_SDK_LOG_WARNINGS ??= false
+
 export async function callModel(request: Request): Promise<Reply> {
   const { signal, emit } = request
   const { attempts = 5, seconds: first = 1 } = request.retry

@@ -117,7 +117,7 @@ export class Reader {
     }
   }
 
-  /** What is no escape stays as it is, so that paths and patterns need no doubling. */
+  /** What is no escape stays as it is, so that patterns need no doubling. */
   #escaped(): string {
     const character = this.#text[this.at++]
     if (character === undefined) return '\\'

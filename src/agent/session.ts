@@ -26,5 +26,7 @@ export interface Session {
   readonly emit: (event: AgentEvent) => void
   /** Missing in an agent that may have no children. */
   readonly spawn: ((child: ChildRequest, signal: AbortSignal) => Promise<ChildResult>) | undefined
+  /** The provider said how much its model takes. */
+  readonly learnWindow: (tokens: number) => void
   readonly now: () => Date
 }

@@ -57,7 +57,7 @@ export async function runModel(run: Run, messages: ModelMessage[]): Promise<Repl
   const request = { model: model.model, system, tools: toolbox.offered, signal, retry, emit }
   const reply = await callModel({ ...request, messages })
   if (reply.status !== 'failed' || !reply.failure.tooLong || run.madeRoom) return reply
-  session.window = reply.failure.window ?? session.window
+  if (reply.failure.window !== undefined) session.learnWindow(reply.failure.window)
   await makeRoom(run)
   return callModel({ ...request, messages: await buildContext(run) })
 }
