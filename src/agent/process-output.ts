@@ -1,7 +1,7 @@
 // The output of a command, however long: all of it up to a bound, beyond that its beginning and its end.
 
 /** Half of it from the beginning, half from the end. */
-export const keptBytes = 64 * 1024 * 1024
+const keptBytes = 64 * 1024 * 1024
 
 export class Output {
   readonly #head: Buffer[] = []

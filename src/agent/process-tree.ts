@@ -24,7 +24,7 @@ interface Row extends Process {
 }
 
 /** The living processes of the command whose shell is `root`; the shell is one of them. */
-export async function processesOf(root: number, mark: string): Promise<Process[]> {
+async function processesOf(root: number, mark: string): Promise<Process[]> {
   const rows = process.platform === 'linux' ? readProc(mark) : await readPs()
   const found = new Map<number, Row>()
   const isMine = (row: Row) =>

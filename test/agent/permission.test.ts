@@ -305,54 +305,51 @@ describe('a command that begins like an allowed one', () => {
         mode: 0o755,
       })
     }
-    const piece = fc.constantFrom(
-      ...[
-        'ok sub',
-        'ok',
-        'evil',
-        'sub',
-        ' ',
-        ' ',
-        '\n',
-        ';',
-        '&',
-        '&&',
-        '|',
-        '||',
-        '$(evil)',
-        '`evil`',
-        '"',
-        "'",
-        '\\',
-      ],
-      ...[
-        '#',
-        '(',
-        ')',
-        '{',
-        '}',
-        '<',
-        '>',
-        '>/dev/null',
-        '2>&1',
-        '$',
-        '=',
-        'A=1',
-        '!',
-        '*',
-        '~',
-        '[',
-        '\r',
-        '\t',
-        '\u00a0',
-        'ö',
-        '-x',
-        ',',
-        '<<E',
-        'E',
-      ],
-    )
-    const script = fc.array(piece, { minLength: 1, maxLength: 9 }).map((pieces) => `ok sub${pieces.join('')}`)
+    const pieces = [
+      'ok sub',
+      'ok',
+      'evil',
+      'sub',
+      ' ',
+      ' ',
+      '\n',
+      ';',
+      '&',
+      '&&',
+      '|',
+      '||',
+      '$(evil)',
+      '`evil`',
+      '"',
+      "'",
+      '\\',
+      '#',
+      '(',
+      ')',
+      '{',
+      '}',
+      '<',
+      '>',
+      '>/dev/null',
+      '2>&1',
+      '$',
+      '=',
+      'A=1',
+      '!',
+      '*',
+      '~',
+      '[',
+      '\r',
+      '\t',
+      '\u00a0',
+      'ö',
+      '-x',
+      ',',
+      '<<E',
+      'E',
+    ]
+    const piece = fc.constantFrom(...pieces)
+    const script = fc.array(piece, { minLength: 1, maxLength: 9 }).map((chosen) => `ok sub${chosen.join('')}`)
     let allowed = 0
     fc.assert(
       fc.property(script, (command) => {
@@ -427,7 +424,7 @@ describe('paths', () => {
         try {
           real = realTarget(absolute)
         } catch {
-          expect(() => fs.realpathSync(absolute)).toThrow()
+          expect(() => fs.realpathSync(absolute)).toThrow('ELOOP')
           return
         }
         // What is there is where the system finds it; a second look changes nothing.

@@ -13,7 +13,7 @@ export interface SearchJob {
   readonly maxFileBytes: number
 }
 
-export interface Hit {
+interface Hit {
   readonly file: string
   readonly line: number
   readonly text: string

@@ -9,7 +9,7 @@ export const agentSpawn = defineTool({
   name: 'agent.spawn',
   description:
     'Give a task to a child agent. It works on a fork of this tape, with the same tools and no more rights, and its last words come back to you. ' +
-    'With merge, all that it did comes to this tape.',
+    'With merge, all that it did is noted on this tape too, where tape.search and a handoff document find it.',
   input: z.object({
     task: z.string().min(1).describe('What the child is to do, and what it should answer with'),
     name: z.string().optional().describe("Name of the child's tape"),
@@ -35,7 +35,8 @@ export const agentSpawn = defineTool({
     const { status, text, error } = await spawn({ tape: child, prompt: promptOf(task), onText: onOutput })
     // Only what is complete is told; a child that was cut can still be gone on with.
     if (status === 'done') await child.complete()
-    const merged = merge && status === 'done' ? { merged: await tape.merge(childName) } : {}
+    // For the ledger and for search: in the context, the child's words are the result of the call.
+    const merged = merge && status === 'done' ? { merged: await tape.merge(childName, { context: false }) } : {}
     const [last] = await child.anchors({ limit: 1 })
     const outcome = { tape: childName, status, last_anchor: last?.name, text, ...merged }
     return status === 'done' ? { output: outcome } : { output: { ...outcome, error }, isError: true }

@@ -1,31 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { withoutModelKeys } from '../../../src/agent/process.ts'
 import { bash, blobRead } from '../../../src/agent/tools/index.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
 import { bench } from './calling.ts'
-
-/** Whether a process is there, and not only waiting to be counted. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !/\) Z /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
-
-/** The number a command has written to a file, once it has. */
-async function numberIn(file: string): Promise<number> {
-  for (;;) {
-    const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
-    if (/^\d+\n/.test(text)) return Number(text)
-    await sleep(10)
-  }
-}
+import { isAlive, numberIn } from './processes.ts'
 
 const onLinux = process.platform === 'linux'
 

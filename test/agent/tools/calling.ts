@@ -9,9 +9,9 @@ export interface Bench {
   readonly tape: Tape
   readonly cwd: string
   /** Parses the input, asks for the access, runs; a thrown error is the test's to catch. */
-  call(tool: AgentTool, input: unknown, more?: Partial<ToolContext>): Promise<ToolOutcome>
+  readonly call: (tool: AgentTool, input: unknown, more?: Partial<ToolContext>) => Promise<ToolOutcome>
   /** The output of a call as text. */
-  text(tool: AgentTool, input: unknown, more?: Partial<ToolContext>): Promise<string>
+  readonly text: (tool: AgentTool, input: unknown, more?: Partial<ToolContext>) => Promise<string>
 }
 
 /** A tape whose last entry holds the call. */

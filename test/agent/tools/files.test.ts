@@ -5,6 +5,7 @@ import { build } from 'esbuild'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fsEdit, fsList, fsRead, fsSearch, fsWrite } from '../../../src/agent/tools/index.ts'
+import { searchFiles } from '../../../src/agent/tools/search-worker.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
 import { bench } from './calling.ts'
 
@@ -304,5 +305,23 @@ describe('fs.list and fs.search', () => {
     await expect(run).rejects.toThrow('aborted')
     clearInterval(timer)
     expect(turns).toBeGreaterThanOrEqual(20)
+  })
+
+  it('gives what it has found when time is up, and says where it was', async () => {
+    const cwd = folderWith({ 'a.txt': 'aaa\n', 'b.txt': `${'a'.repeat(40_000)}!\n`, 'c.txt': 'aaa\n' })
+    const job = { folder: cwd, files: ['a.txt', 'b.txt', 'c.txt'], source: '^(a+)+$', flags: 'u', maxFileBytes: 1e6 }
+    const bounds = { limit: 10, timeoutMs: 2_000, signal: new AbortController().signal }
+    expect(await searchFiles(job, bounds)).toMatchObject({
+      hits: [{ file: 'a.txt', line: 1, text: 'aaa' }],
+      stopped: 'time',
+      at: 'b.txt',
+    })
+  })
+
+  it('passes over what is large, gone or a pipe, and shows of a long line what is around the match', async () => {
+    const cwd = folderWith({ large: 'foo\n'.repeat(2_000_000), long: `${'x'.repeat(5_000)}foo${'y'.repeat(5_000)}` })
+    execFileSync('mkfifo', [path.join(cwd, 'pipe')])
+    const { text } = await bench(cwd)
+    expect(await text(fsSearch, { pattern: 'foo' })).toMatch(/^long:1: …x+fooy+…\n\[1 files over 4 MB were left out\]$/)
   })
 })
