@@ -104,8 +104,8 @@ class OwnAgent implements Agent {
   }
 
   async start(): Promise<void> {
-    await this.#session.queue.restore(this.tape)
     await this.#recover()
+    await this.#session.queue.restore(this.tape)
   }
 
   async submit(text: string): Promise<TurnResult> {
@@ -271,10 +271,12 @@ class OwnAgent implements Agent {
   }
 
   async #recover(): Promise<void> {
-    const { tape, holder, now } = this.#session
+    const { tape, queue, holder, now } = this.#session
     const recovered = await recover(tape, holder, now())
     if (recovered === undefined) return
     this.#recovered = recovered
+    // What the dead process still had to say waits for this one.
+    await queue.restore(tape)
     this.#emit({ type: 'recovered', ...recovered })
   }
 

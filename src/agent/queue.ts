@@ -30,10 +30,11 @@ export class Queue {
     return added
   }
 
-  /** One after the other, so that each knows the one before it. */
+  /** One after the other, so that each names the one before it. */
   async #addBehind(last: Promise<unknown>, tape: Tape, text: string): Promise<void> {
     await last
-    const data = { tape: tape.name, text, before: this.#waiting.at(-1)?.id ?? 0 }
+    const before = await tape.store.latest(tape.name, queuedKey)
+    const data = { tape: tape.name, text, before: before?.id ?? 0 }
     const [entry] = await tape.append([
       { kind: 'event', payload: { name: 'queued', data }, meta: { key: queuedKey, context: false } },
     ])
