@@ -16,7 +16,9 @@ export interface Process {
   readonly command: string
 }
 
-interface Row extends Process {
+interface Row {
+  readonly pid: number
+  readonly command: () => string
   readonly parent: number
   readonly group: number
   readonly session: number
@@ -33,7 +35,7 @@ async function processesOf(root: number, mark: string): Promise<Process[]> {
     before = found.size
     for (const row of rows) if (row.pid !== process.pid && isMine(row)) found.set(row.pid, row)
   }
-  return [...found.values()]
+  return [...found.values()].map(({ pid, command }) => ({ pid, command: command() }))
 }
 
 function readProc(mark: string): Row[] {
@@ -45,12 +47,14 @@ function readProc(mark: string): Row[] {
     const [state, parent, group, session] = stat.slice(end + 2).split(' ')
     if (end < 0 || state === 'Z' || state === 'X') return []
     const isMarked = readQuietly(`/proc/${name}/environ`).includes(mark)
-    const words = readQuietly(`/proc/${name}/cmdline`).replaceAll('\0', ' ').trim()
-    const command = words || stat.slice(stat.indexOf('(') + 1, end)
-    return [
-      { pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session), isMarked, command },
-    ]
+    const row = { pid: Number(name), parent: Number(parent), group: Number(group), session: Number(session), isMarked }
+    // Only of the few that are the command's.
+    return [{ ...row, command: () => words(name) || stat.slice(stat.indexOf('(') + 1, end) }]
   })
+}
+
+function words(pid: string): string {
+  return readQuietly(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()
 }
 
 function readQuietly(file: string): string {
@@ -66,25 +70,42 @@ async function readPs(): Promise<Row[]> {
   return stdout.split('\n').flatMap((line): Row[] => {
     const [, pid, parent, group, state, command] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []
     if (command === undefined || state?.startsWith('Z') === true) return []
-    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: 0, isMarked: false, command }]
+    return [
+      {
+        pid: Number(pid),
+        parent: Number(parent),
+        group: Number(group),
+        session: 0,
+        isMarked: false,
+        command: () => command,
+      },
+    ]
   })
 }
 
 /** Rounds of looking and killing: what forks while it is being killed is found in the next. */
 const rounds = 25
 
-/** Kills all of it, and returns what was there at first. Resolves when nothing is left, or what is left cannot be killed. */
-export async function killTree(root: number, mark: string): Promise<Process[]> {
+/** `found`: what was there at first. `alive`: what runs as somebody else, or does not die. */
+export interface Killed {
+  readonly found: readonly Process[]
+  readonly alive: readonly Process[]
+}
+
+/** Kills all of it. Resolves when nothing is left, or what is left cannot be killed. */
+export async function killTree(root: number, mark: string): Promise<Killed> {
   let first: Process[] | undefined
+  let found: Process[] = []
   for (let round = 0; round < rounds; round += 1) {
-    const found = await processesOf(root, mark)
+    found = await processesOf(root, mark)
     first ??= found
     // The group in one call: the kernel lets none of it fork in between.
     send(-root, 'SIGKILL')
     if (!found.some(({ pid }) => send(pid, 'SIGKILL'))) break
     await new Promise((resolve) => setTimeout(resolve, 5 + round * 2))
   }
-  return first ?? []
+  // Some of those may have ended on their own in between.
+  return { found: first ?? [], alive: found.length === 0 ? [] : await processesOf(root, mark) }
 }
 
 /** False if there is no such process, or it is not ours to signal. */

@@ -32,8 +32,10 @@ export interface CommandRun {
   /** Standard output and error, in the order they were written. */
   readonly output: Output
   readonly seconds: number
-  /** What the command had left running; it was ended with it. */
+  /** What the command had left running; it was ended with it, but for what is still alive. */
   readonly left: readonly Process[]
+  /** What could not be ended, such as a program that runs as somebody else. */
+  readonly alive: readonly Process[]
 }
 
 export async function runCommand(command: string, options: CommandOptions): Promise<CommandRun> {
@@ -79,10 +81,10 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     const code = await ended(child)
     await killing
     await within(drained, drainMs)
-    const left = child.pid === undefined ? [] : await killTree(child.pid, mark)
+    const { found: left, alive } = await killTree(child.pid!, mark)
     await within(drained, drainMs)
     const seconds = Math.round(performance.now() - started) / 1000
-    return { end: end ?? (typeof code === 'number' ? 'exit' : 'signal'), code, output, seconds, left }
+    return { end: end ?? (typeof code === 'number' ? 'exit' : 'signal'), code, output, seconds, left, alive }
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', abort)

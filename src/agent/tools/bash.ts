@@ -5,6 +5,7 @@ import * as z from 'zod'
 import type { Tape } from '../../tape/index.ts'
 import { type CommandRun, runCommand } from '../process.ts'
 import type { Output } from '../process-output.ts'
+import type { Process } from '../process-tree.ts'
 import { defineTool } from './define.ts'
 import { isText, mediaType } from './media.ts'
 
@@ -51,15 +52,19 @@ function live(onOutput: (chunk: string) => void): (chunk: Buffer) => void {
   }
 }
 
-function endingOf({ end, left }: CommandRun, timeout: number): string[] {
+function endingOf({ end, left, alive }: CommandRun, timeout: number): string[] {
   const lines: string[] = []
-  if (left.length > 0 && end === 'exit') {
-    const names = left.slice(0, 5).map(({ pid, command }) => `${pid} ${command.slice(0, 80)}`)
-    lines.push(`[left running and ended with the call: ${names.join('; ')}${left.length > 5 ? '; …' : ''}]`)
-  }
+  const gone = left.filter(({ pid }) => !alive.some((each) => each.pid === pid))
+  if (gone.length > 0 && end === 'exit') lines.push(`[left running and ended with the call: ${named(gone)}]`)
+  if (alive.length > 0) lines.push(`[could not be ended and still running: ${named(alive)}]`)
   if (end === 'timeout') lines.push(`Command timed out after ${timeout} s and was ended with all that it had started`)
   if (end === 'aborted') lines.push('Command aborted')
   return lines
+}
+
+function named(processes: readonly Process[]): string {
+  const names = processes.slice(0, 5).map(({ pid, command }) => `${pid} ${command.slice(0, 80)}`)
+  return `${names.join('; ')}${processes.length > 5 ? '; …' : ''}`
 }
 
 async function shown(output: Output, tape: Tape): Promise<string> {

@@ -3,7 +3,7 @@
 
 import type { Stats } from 'node:fs'
 import * as z from 'zod'
-import { ConflictError, InvalidError } from '../../errors.ts'
+import { InvalidError } from '../../errors.ts'
 import { defineTool } from './define.ts'
 import { nearestLines, placesOf } from './nearest-lines.ts'
 import { fileError, notAFile, openReal } from './open-file.ts'
@@ -65,7 +65,7 @@ async function checkUnchanged(real: string, before: Stats, shown: string): Promi
   } finally {
     await file.close()
   }
-  throw new ConflictError(`${shown} was changed by somebody else meanwhile`, { actual: 0, hint: 'Read it again.' })
+  throw new InvalidError(`${shown} was changed by somebody else meanwhile`, { hint: 'Read it again.' })
 }
 
 interface Edit {

@@ -34,9 +34,13 @@ export const fsList = defineTool({
       if (glob !== undefined) {
         const matches = globToRegExp(glob)
         const { files, more } = await filesBelow(real, { limit: maxFiles, all, signal })
-        const found = files.filter((file) => matches.test(file))
-        isCut = more || found.length > limit
-        lines.push(...found.slice(0, limit))
+        isCut = more
+        for (const file of files.filter((file) => matches.test(file))) {
+          isCut ||= lines.length === limit
+          if (isCut) break
+          // Git also names what was deleted.
+          if (await isThere(path.join(real, file))) lines.push(file)
+        }
       } else {
         for await (const found of walk(real, { depth, all, signal })) {
           isCut = lines.length === limit
@@ -52,6 +56,13 @@ export const fsList = defineTool({
     return { output: lines.join('\n') }
   },
 })
+
+async function isThere(file: string): Promise<boolean> {
+  return lstat(file).then(
+    () => true,
+    () => false,
+  )
+}
 
 async function line(root: string, { file, entry }: Found): Promise<string> {
   if (entry.isDirectory()) return `${file}/`

@@ -3,9 +3,11 @@
 // with what now stands at the path, which leaves a moment in which a link could be put in and taken out again.
 
 import fs from 'node:fs'
-import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readlink, stat } from 'node:fs/promises'
 import { InvalidError } from '../../errors.ts'
+import { realTarget } from '../permission-path.ts'
 
+const tellsWhere = process.platform === 'linux' && fs.existsSync('/proc/self/fd')
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_DIRECTORY } = fs.constants
 
 /** For reading. A pipe does not make it wait. */
@@ -35,9 +37,9 @@ async function opened(real: string, flags: number): Promise<FileHandle> {
 }
 
 async function isAt(handle: FileHandle, real: string): Promise<boolean> {
-  if (process.platform === 'linux') return (await readlink(`/proc/self/fd/${handle.fd}`)) === real
+  if (tellsWhere) return (await readlink(`/proc/self/fd/${handle.fd}`)) === real
   const [mine, there] = [await handle.stat(), await stat(real)]
-  return (await realpath(real)) === real && mine.ino === there.ino && mine.dev === there.dev
+  return realTarget(real) === real && mine.ino === there.ino && mine.dev === there.dev
 }
 
 function moved(real: string): InvalidError {
@@ -46,7 +48,7 @@ function moved(real: string): InvalidError {
 
 /** A path below an open folder that stays in that folder whatever happens to its name; elsewhere than on Linux, its name. */
 export function below(folder: FileHandle, real: string, name: string): string {
-  return process.platform === 'linux' ? `/proc/self/fd/${folder.fd}/${name}` : `${real}/${name}`
+  return tellsWhere ? `/proc/self/fd/${folder.fd}/${name}` : `${real}/${name}`
 }
 
 /** What stands in the way of treating a file as one. */

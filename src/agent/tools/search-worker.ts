@@ -35,10 +35,19 @@ function inThread(): void {
   let large = 0
   let binary = 0
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
+  // A folder may have become a link since it was listed; git lists what it knows, not what is there.
+  const sound = new Map<string, boolean>()
+  const isSound = (folder: string) => {
+    const known = sound.get(folder) ?? fs.realpathSync(folder) === folder
+    sound.set(folder, known)
+    return known
+  }
   const read = (file: string): Buffer | undefined => {
     let fd: number | undefined
     try {
-      fd = fs.openSync(path.join(job.folder, file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+      const full = path.join(job.folder, file)
+      if (!isSound(path.dirname(full))) return undefined
+      fd = fs.openSync(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
       const stats = fs.fstatSync(fd)
       if (!stats.isFile()) return undefined
       if (stats.size <= job.maxFileBytes) return fs.readFileSync(fd)
