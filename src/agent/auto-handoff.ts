@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { writeHandoff, type WriteHandoffOptions } from '../handoff/index.ts'
-import type { Tape } from '../tape/index.ts'
+import { anchorOf } from './gauge.ts'
 import { longContextNotice } from './prompt.ts'
 import type { Session } from './session.ts'
 
@@ -49,7 +49,7 @@ export class AutoHandoff {
     if (threshold === undefined || session.toolbox.find('tape.handoff') === undefined) return
     const { tape, window } = session
     const tokens = await session.gauge.read(tape)
-    const anchor = await anchorId(tape)
+    const anchor = await anchorOf(tape)
     if (tokens < threshold || anchor === this.#told) return
     this.#told = anchor
     const content = longContextNotice(tokens, window)
@@ -63,7 +63,7 @@ export class AutoHandoff {
   async afterTurn(session: Session, runId: string, signal: AbortSignal): Promise<void> {
     const { tape, emit } = session
     const tokens = await session.gauge.read(tape)
-    const anchor = await anchorId(tape)
+    const anchor = await anchorOf(tape)
     this.#warn(session, tokens, anchor)
     const threshold = this.#threshold(session)
     if (threshold === undefined || !(await this.#isDue(session, tokens, anchor, threshold))) return
@@ -147,10 +147,6 @@ export class AutoHandoff {
 export function tokensAt(threshold: Threshold, window: number | undefined): number {
   if (typeof threshold === 'number') return threshold
   return Math.round(((window ?? assumedWindow) * Number.parseFloat(threshold)) / 100)
-}
-
-async function anchorId(tape: Tape): Promise<number> {
-  return (await tape.store.info(tape.name))?.lastAnchor?.id ?? 0
 }
 
 function messageOf(error: unknown): string {

@@ -110,7 +110,7 @@ export async function recordStep(
 
 async function tellUsage({ tape, gauge, window, emit }: Session, { usage }: StepResult<ToolSet>): Promise<void> {
   const { inputTokens: input = 0, outputTokens: output = 0 } = usage
-  await gauge.correct(tape, input > 0 ? input + output : 0)
+  await gauge.counted(tape, input > 0 ? input + output : 0)
   const contextTokens = await gauge.read(tape)
   emit({
     type: 'usage',

@@ -37,9 +37,9 @@ export interface Scene {
   server: ModelServer
   events: AgentEvent[]
   /** The events of one type, as far as they have come. */
-  of<T extends AgentEvent['type']>(type: T): Extract<AgentEvent, { type: T }>[]
+  of: <T extends AgentEvent['type']>(type: T) => Extract<AgentEvent, { type: T }>[]
   /** Resolves at the first event, from now on, that fits. */
-  until(fits: (event: AgentEvent) => boolean): Promise<AgentEvent>
+  until: (fits: (event: AgentEvent) => boolean) => Promise<AgentEvent>
 }
 
 export async function scene(

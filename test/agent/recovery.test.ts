@@ -54,7 +54,7 @@ function start(folder: string, server: ModelServer, die: string) {
   const child = spawn(process.execPath, [bundle, folder, server.url, die], { stdio: ['pipe', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const events: Crash['events'] = []
-  createInterface({ input: child.stdout! }).on('line', (line) =>
+  createInterface({ input: child.stdout }).on('line', (line) =>
     events.push(JSON.parse(line) as Crash['events'][number]),
   )
   return { child, events }
@@ -193,7 +193,7 @@ test('a tape has one turn at a time: the second process is refused, and goes on 
   expect(await agent.handoff()).toMatchObject({ status: 'failed', message: /still being written/ })
   expect(await agent.submit(',tape.info')).toMatchObject({ ok: true })
   // What is typed into the first meanwhile is on the tape, and not lost with it.
-  child.stdin!.write('and this\n')
+  child.stdin.write('and this\n')
   await heard(child, events, 'queued')
   child.kill('SIGKILL')
   await once(child, 'close')
@@ -259,7 +259,7 @@ test('killed while a handoff is written, the old session is active and what was 
   const { child, events } = start(folder, server, 'handoff')
   await heard(child, events, 'handoff')
   await server.next((request) => request.system.includes('handoff documents'))
-  child.stdin!.write('typed meanwhile\n')
+  child.stdin.write('typed meanwhile\n')
   await heard(child, events, 'queued')
   child.kill('SIGKILL')
   await once(child, 'close')
