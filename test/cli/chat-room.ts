@@ -29,7 +29,8 @@ export interface Room {
   readonly server: ModelServer
   /** What a program started here gets. */
   readonly env: Record<string, string>
-  readonly chat: (args?: readonly string[], settings?: PaneSettings) => Pane
+  /** Resolves with the first frame, before anything is opened: what a test types may come early. */
+  readonly chat: (args?: readonly string[], settings?: PaneSettings) => Promise<Pane>
   readonly run: (command: readonly string[], settings?: PaneSettings) => Pane
   readonly store: <T>(look: (store: Store) => Promise<T>) => Promise<T>
 }
@@ -57,7 +58,11 @@ export function chatRooms(): (options?: RoomOptions) => Promise<Room> {
       server,
       env,
       run,
-      chat: (args = [], settings) => run([process.execPath, program, 'chat', ...args], settings),
+      chat: async (args = [], settings) => {
+        const pane = run([process.execPath, program, 'chat', ...args], settings)
+        await pane.shows('Baton chat')
+        return pane
+      },
       store: async (look) => {
         const data = path.join(folder, '.local/share/baton')
         const store = await openFileStore(path.join(data, fs.readdirSync(data)[0]!))

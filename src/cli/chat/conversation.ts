@@ -200,8 +200,10 @@ export class Conversation {
     const asked = this.#asked[0]
     if (asked !== undefined && (Date.now() - this.#lastTyped > typingMs || matchesKey(key, Key.escape))) {
       const answer = answerFor(key)
-      if (answer !== undefined) asked.answer(answer)
-      if (answer !== undefined || !isControl(key)) return true
+      if (answer !== undefined) {
+        asked.answer(answer)
+        return true
+      }
     }
     if (!matchesKey(key, Key.ctrl('c'))) this.#lastInterrupt = 0
     if (matchesKey(key, Key.ctrl('c'))) return this.#interrupt()
