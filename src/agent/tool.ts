@@ -29,6 +29,8 @@ export interface ToolContext {
   /** Aborted when the person cancels the turn. */
   readonly signal: AbortSignal
   readonly onOutput: (chunk: string) => void
+  /** The policy, for what a tool comes upon below a folder that it was let into. */
+  readonly permissions?: Permissions | undefined
   /** Runs a child agent on a tape of its own, with this agent's model, policy and folder. Missing where children end. */
   readonly spawn?: (child: ChildRequest) => Promise<ChildResult>
 }

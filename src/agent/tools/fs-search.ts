@@ -3,8 +3,10 @@ import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
 import { globToRegExp } from '../permission-glob.ts'
+import type { ToolContext } from '../tool.ts'
 import { defineTool } from './define.ts'
 import { filesBelow } from './files.ts'
+import { fsRead } from './fs-read.ts'
 import { fileError } from './open-file.ts'
 import { accessTo, placeOf } from './place.ts'
 import { type SearchEnd, searchFiles } from './search-worker.ts'
@@ -45,7 +47,8 @@ export const fsSearch = defineTool({
         flags: input.ignore_case ? 'iu' : 'u',
         maxFileBytes,
       }
-      const end = await searchFiles(job, { limit: input.limit, timeoutMs, signal })
+      const mayShow = (file: string) => isOpen(path.join(folder, file), real, context)
+      const end = await searchFiles(job, { limit: input.limit, timeoutMs, signal }, mayShow)
       const lines = end.hits.map(({ file, line, text }) => `${file}:${line}: ${text}`)
       const notes = notesOn(end, input.limit)
       if (more) notes.push(`only the first ${maxFiles} files were searched`)
@@ -56,6 +59,21 @@ export const fsSearch = defineTool({
     }
   },
 })
+
+/** A line of a file is a reading of it: what may not be read, or only after a question, is not shown either. */
+function isOpen(file: string, searched: string, { permissions }: ToolContext): boolean {
+  if (permissions === undefined) return true
+  const decide = (name: string, place: string) => {
+    const tool = { ...fsRead, name }
+    return permissions.decide(tool, { path: place }, { kind: 'read', paths: [place] })
+  }
+  // The person was asked about the search as a whole: its files need no further question.
+  const wasAsked = decide('fs.search', searched) === 'ask'
+  return ['fs.search', 'fs.read'].every((name) => {
+    const decision = decide(name, file)
+    return decision === 'allow' || (decision === 'ask' && wasAsked)
+  })
+}
 
 function sourceOf({ pattern, literal }: { pattern: string; literal: boolean }): string {
   const source = literal ? pattern.replaceAll(/[\\^$.|+()[\]{}*?/]/g, String.raw`\$&`) : pattern

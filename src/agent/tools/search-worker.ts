@@ -97,6 +97,7 @@ export interface SearchEnd {
 export async function searchFiles(
   job: SearchJob,
   bounds: { limit: number; timeoutMs: number; signal: AbortSignal },
+  mayShow: (file: string) => boolean = () => true,
 ): Promise<SearchEnd> {
   const worker = new Worker(`(${inThread.toString()})()`, { eval: true, workerData: job, stdout: true, stderr: true })
   const hits: Hit[] = []
@@ -114,7 +115,7 @@ export async function searchFiles(
       worker.on('message', (told: Told) => {
         if (told.kind === 'at') at = told.file
         else if (told.kind === 'end') resolve({ hits, large: told.large, binary: told.binary })
-        else {
+        else if (mayShow(told.hits[0]!.file)) {
           hits.push(...told.hits)
           if (hits.length <= bounds.limit) return
           hits.length = bounds.limit

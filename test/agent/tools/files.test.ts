@@ -4,6 +4,7 @@ import path from 'node:path'
 import { build } from 'esbuild'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { permissionPolicy } from '../../../src/agent/permission.ts'
 import { fsEdit, fsList, fsRead, fsSearch, fsWrite } from '../../../src/agent/tools/index.ts'
 import { searchFiles } from '../../../src/agent/tools/search-worker.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
@@ -323,5 +324,17 @@ describe('fs.list and fs.search', () => {
     execFileSync('mkfifo', [path.join(cwd, 'pipe')])
     const { text } = await bench(cwd)
     expect(await text(fsSearch, { pattern: 'foo' })).toMatch(/^long:1: …x+fooy+…\n\[1 files over 4 MB were left out\]$/)
+  })
+
+  it('does not show lines of files that may not be read, or only after a question', async () => {
+    const cwd = folderWith({ a: 'token', '.env': 'token', 'keys/b': 'token', 'ask/c': 'token' })
+    const outside = folderWith({ d: 'token', 'e.pem': 'token' })
+    const deny = ['fs.read **/.env', 'fs.search keys/**', '* **/*.pem', `* ${outside}/**/*.pem`]
+    const permissions = permissionPolicy({ cwd, deny, ask: ['fs.read ask/**'] })
+    const { text } = await bench(cwd)
+    expect(await text(fsSearch, { pattern: 'token' }, { permissions })).toBe('a:1: token')
+    expect(await text(fsSearch, { pattern: 'token', path: 'ask' }, { permissions })).toBe('[nothing found in 1 files]')
+    expect(await text(fsSearch, { pattern: 'token', path: outside }, { permissions })).toBe('d:1: token')
+    expect(await text(fsSearch, { pattern: 'token' })).toMatch(/^\.env:1: token\na:1/)
   })
 })
