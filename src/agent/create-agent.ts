@@ -147,10 +147,9 @@ class OwnAgent implements Agent {
   }
 
   async handoff(goal?: string, options: AgentHandoffOptions = {}): Promise<SessionHandoff> {
-    const { tape } = this
-    if (this.busy || (await this.#isTakenElsewhere())) return handoffSession(tape, { isStreaming: () => true })
+    if (this.busy) return refused(this.tape)
     const result = await this.#occupy((signal) => this.#handoff(goal, options, signal))
-    if (this.#session.queue.length > 0 || this.#carried > 0) void this.#turn([])
+    if (!this.#closing && (this.#session.queue.length > 0 || this.#carried > 0)) void this.#turn([])
     return result
   }
 
@@ -161,6 +160,7 @@ class OwnAgent implements Agent {
     const session = this.#session
     const { queue, cwd } = session
     const old = session.tape
+    if (await this.#isTakenElsewhere()) return refused(old)
     this.#takeModel()
     const { model, window } = session
     const trigger = 'command'
@@ -245,7 +245,7 @@ class OwnAgent implements Agent {
     } catch (error) {
       const message = failureText(error)
       outcome = { status: signal.aborted ? 'aborted' : 'failed', text: '', error: message }
-      await tape.append([errorDraft('agent', { message }, runId)]).catch(() => {}) // what broke may be the tape
+      if (!signal.aborted) await tape.append([errorDraft('agent', { message }, runId)]).catch(() => {}) // it may be the tape that broke
     }
     try {
       await turn.end(outcome.status)
@@ -331,6 +331,10 @@ class OwnAgent implements Agent {
       }
     }
   }
+}
+
+async function refused(tape: Tape): Promise<SessionHandoff> {
+  return handoffSession(tape, { isStreaming: () => true })
 }
 
 function nameOf(model: LanguageModel): string {
