@@ -3,7 +3,7 @@
 import os from 'node:os'
 import path from 'node:path'
 import { allAllowed, mayRun } from './permission-command.ts'
-import { globToRegExp, literalGlob } from './permission-glob.ts'
+import { type Glob, literalGlob, parseGlob } from './permission-glob.ts'
 import type { Access } from './tool.ts'
 
 export interface Rule {
@@ -11,27 +11,33 @@ export interface Rule {
   readonly tool: RegExp
   /** Empty: everything the tool does, within the workspace. */
   readonly pattern: string
-  readonly paths: RegExp
+  readonly paths: Glob
 }
 
 /** `cwd` is what a relative path in a rule is relative to: the real path of the workspace. */
 export function parseRule(text: string, cwd: string): Rule {
   const [, tool = '', pattern = ''] = /^\s*(\S+)\s*(.*?)\s*$/s.exec(text) ?? []
   // Names have dots where paths have slashes.
-  const toolGlob = new RegExp(`^${tool.replaceAll(/[\\^$.|+()[\]{}?]/g, String.raw`\$&`).replaceAll('*', '.*')}$`, 's')
-  return { text: text.trim(), tool: toolGlob, pattern, paths: globToRegExp(absoluteGlob(pattern || '**', cwd)) }
+  const toolGlob = new RegExp(`^${tool.replaceAll(/[\\^$.|+()[\]{}?]/g, String.raw`\$&`).replaceAll('*', '.*')}$`, 'i')
+  return { text: text.trim(), tool: toolGlob, pattern, paths: parseGlob(absoluteGlob(pattern || '**', cwd)) }
 }
 
 function absoluteGlob(pattern: string, cwd: string): string {
-  if (/^~(?=\/|$)/.test(pattern)) return path.join(literalGlob(os.homedir()), pattern.slice(1))
-  if (path.isAbsolute(pattern)) return path.normalize(pattern)
+  if (/^~(?=\/|$)/.test(pattern)) return withAllBelow(path.join(literalGlob(os.homedir()), pattern.slice(1)))
+  if (path.isAbsolute(pattern)) return withAllBelow(path.normalize(pattern))
   let folder = cwd
   let rest = pattern.replace(/^(?:\.\/)+/, '')
   while (/^\.\.(?=\/|$)/.test(rest)) {
     folder = path.dirname(folder)
     rest = rest.replace(/^\.\.\/?/, '')
   }
-  return path.join(literalGlob(folder), rest)
+  return withAllBelow(path.join(literalGlob(folder), rest))
+}
+
+/** A rule that names a folder is about what is in it. */
+function withAllBelow(glob: string): string {
+  const name = glob.replace(/\/+$/, '')
+  return /[*?\]}][^/]*$/.test(name) ? name : `${name}/**`
 }
 
 /** Whether a rule that denies or asks is about this call; `given` also as it was written, `real` as it is. */
@@ -40,7 +46,7 @@ export function concerns(rule: Rule, tool: string, access: Access, real: readonl
   if (rule.pattern === '') return true
   if (access.kind === 'command') return mayRun(access.command, rule.pattern)
   if (access.kind === 'none') return false
-  return [...access.paths, ...real].some((file) => rule.paths.test(file))
+  return [...access.paths, ...real].some((file) => rule.paths(file))
 }
 
 /** Whether the rules together allow all that the call would touch. */
@@ -52,5 +58,5 @@ export function coveredBy(rules: readonly Rule[], tool: string, access: Access, 
     return prefixes.length > 0 && (prefixes.includes(access.command.trim()) || allAllowed(access.command, prefixes))
   }
   if (access.kind === 'none') return mine.length > 0
-  return real.length > 0 && real.every((file) => mine.some((rule) => rule.paths.test(file)))
+  return real.length > 0 && real.every((file) => mine.some((rule) => rule.paths(file)))
 }

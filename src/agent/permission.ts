@@ -6,13 +6,21 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import * as z from 'zod'
+import { InvalidError } from '../errors.ts'
+import { nearest } from '../tape/index.ts'
 import { prefixesFor } from './permission-command.ts'
 import { literalGlob } from './permission-glob.ts'
 import { isInside, realTarget } from './permission-path.ts'
 import { concerns, coveredBy, parseRule, type Rule } from './permission-rule.ts'
 import type { Access, AgentTool, Decision, Permissions } from './tool.ts'
 
-const rules = z.array(z.string().regex(/\S/, 'a rule is a tool and what it may touch, such as "fs.write docs/**"'))
+const rule = z
+  .string()
+  .regex(
+    /^\s*[\w.*-]+(?:\s|$)/,
+    'a rule is a tool and what it may touch, such as "fs.write docs/**" or "bash npm test"',
+  )
+const rules = z.array(rule)
 
 /** `agent.permissions` of `baton.config.json`. */
 export const permissionsSchema = z.strictObject({
@@ -28,6 +36,8 @@ export interface PolicyOptions extends PermissionSettings {
   cwd: string
   /** Allow what would be asked about; what is denied stays denied. */
   yes?: boolean
+  /** Where they are given, a rule about a tool that none of them is, is a mistake and refused. */
+  tools?: readonly AgentTool[]
 }
 
 /** Names that no write may touch, wherever they stand in a path, unless a rule names them. */
@@ -45,11 +55,15 @@ export class Policy implements Permissions {
   readonly #deny: readonly Rule[]
   readonly #always: Rule[] = []
 
-  constructor({ cwd, yes = false, ...settings }: PolicyOptions) {
+  constructor({ cwd, yes = false, tools, ...settings }: PolicyOptions) {
     const { allow, ask, deny } = permissionsSchema.parse(settings)
     this.#cwd = realTarget(path.resolve(cwd))
     this.#yes = yes
-    const parse = (text: string) => parseRule(text, this.#cwd)
+    const parse = (text: string) => {
+      const parsed = parseRule(text, this.#cwd)
+      if (tools !== undefined) checkTool(parsed, tools)
+      return parsed
+    }
     this.#allow = allow.map(parse)
     this.#ask = ask.map(parse)
     this.#deny = deny.map(parse)
@@ -94,7 +108,7 @@ export class Policy implements Permissions {
   #closedTo(tool: string, real: readonly string[]): string | undefined {
     const open = [...this.#allow, ...this.#always].filter((rule) => rule.pattern !== '' && rule.tool.test(tool))
     for (const file of real) {
-      const fits = open.filter((rule) => rule.paths.test(file))
+      const fits = open.filter((rule) => rule.paths(file))
       const name = closedName(isInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
       if (name !== undefined && !fits.some((rule) => rule.pattern.includes(name)))
         return `${file} is closed to writes, as everything in ${name} is. ${howTo(tool, file)}`
@@ -121,6 +135,18 @@ export class Policy implements Permissions {
     if (folder === this.#cwd) return '**'
     return `${literalGlob(isInside(this.#cwd, folder) ? path.relative(this.#cwd, folder) : folder)}/**`
   }
+}
+
+/** A rule that never applies is worse than none. */
+function checkTool({ text, tool }: Rule, tools: readonly AgentTool[]): void {
+  const names = tools.map(({ name }) => name)
+  if (names.some((name) => tool.test(name))) return
+  const [asked = ''] = text.split(/\s/)
+  const near = nearest(asked, names)
+  throw new InvalidError(`The rule "${text}" in agent.permissions is about "${asked}", which is no tool`, {
+    path: 'agent.permissions',
+    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `The tools are ${names.join(', ')}.`,
+  })
 }
 
 /** As a file system that minds neither case nor invisible letters would read it. */

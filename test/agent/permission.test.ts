@@ -5,9 +5,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { permissionPolicy, permissionsSchema, type PermissionSettings } from '../../src/agent/permission.ts'
 import { allAllowed, mayRun, plainCommands } from '../../src/agent/permission-command.ts'
-import { globToRegExp, literalGlob } from '../../src/agent/permission-glob.ts'
+import { literalGlob, parseGlob } from '../../src/agent/permission-glob.ts'
 import { absolutePath, isInside, realTarget } from '../../src/agent/permission-path.ts'
-import { bash, fsEdit, fsRead, fsWrite, tapeInfo } from '../../src/agent/tools/index.ts'
+import { bash, codingTools, fsEdit, fsRead, fsWrite, tapeInfo } from '../../src/agent/tools/index.ts'
 import type { AgentTool, Decision } from '../../src/agent/tool.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
@@ -181,7 +181,25 @@ describe('rules', () => {
     expect(decide(fsWrite, { path: '/x' })).toMatchObject({ deny: /outside/ })
   })
 
+  it('that name a folder are about all that is in it', () => {
+    const { cwd } = house()
+    const { decide } = judge(cwd, { allow: ['fs.write src', 'FS.Edit docs/'], deny: ['* src/secrets', '* keys/'] })
+    expect(decide(fsWrite, { path: 'src/deep/a.ts' })).toBe('allow')
+    expect(decide(fsWrite, { path: 'srcs/a.ts' })).toBe('ask')
+    expect(decide(fsEdit, { path: 'docs/a.md' })).toBe('allow')
+    expect(decide(fsRead, { path: 'src/secrets/a' })).toMatchObject({ deny: /secrets/ })
+    expect(decide(fsRead, { path: 'keys/a' })).toMatchObject({ deny: /keys/ })
+  })
+
   it('that cannot be read are refused with the field', () => {
+    expect(permissionsSchema.safeParse({ allow: ['Bash(git status)'] }).success).toBe(false)
+    expect(() => permissionPolicy({ cwd: '/', tools: codingTools(), deny: ['fs.raed **/.env'] })).toThrow(
+      expect.objectContaining({
+        message: 'The rule "fs.raed **/.env" in agent.permissions is about "fs.raed", which is no tool',
+        hint: expect.stringContaining('fs.read'),
+      }),
+    )
+    expect(() => permissionPolicy({ cwd: '/', tools: codingTools(), deny: ['fs.* x', '* y', 'bash rm'] })).not.toThrow()
     expect(permissionsSchema.safeParse({ allow: [' '] }).success).toBe(false)
     expect(permissionsSchema.safeParse({ alow: [] }).success).toBe(false)
     expect(permissionsSchema.parse({})).toEqual({ allow: [], ask: [], deny: [] })
@@ -354,13 +372,16 @@ describe('a command that begins like an allowed one', () => {
     fc.assert(
       fc.property(script, (command) => {
         if (!allAllowed(command, ['ok sub'])) return
-        allowed += 1
         fs.rmSync(path.join(folder, 'ran'), { force: true })
         const work = path.join(folder, 'work')
         fs.rmSync(work, { recursive: true, force: true })
         fs.mkdirSync(work)
-        spawnSync('/bin/bash', ['-c', command], { cwd: work, env: { PATH: bin + ':/usr/bin:/bin' }, timeout: 20_000 })
-        const ran = fs.readFileSync(path.join(folder, 'ran'), 'utf8').trim().split('\n')
+        const env = { PATH: `${bin}:/usr/bin:/bin` }
+        const { error } = spawnSync('/bin/bash', ['-c', command], { cwd: work, env, timeout: 20_000 })
+        expect(error).toBeUndefined()
+        const file = path.join(folder, 'ran')
+        const ran = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n') : []
+        allowed += ran.length
         expect(ran.filter((line) => line !== 'ok sub')).toEqual([])
         expect(fs.readdirSync(work)).toEqual([])
       }),
@@ -445,10 +466,43 @@ describe('paths', () => {
     })
     fc.assert(
       fc.property(odd, odd, (one, other) => {
-        const glob = globToRegExp(literalGlob(`/${one}`))
-        expect(glob.test(`/${one}`)).toBe(true)
-        if (one !== other) expect(glob.test(`/${other}`)).toBe(false)
+        const glob = parseGlob(literalGlob(`/${one}`))
+        expect(glob(`/${one}`)).toBe(true)
+        if (one !== other) expect(glob(`/${other}`)).toBe(false)
       }),
     )
+  })
+
+  it.each([
+    ['/a/*', '/a/b', true],
+    ['/a/*', '/a/b/c', false],
+    ['/a/**', '/a', true],
+    ['/a/**', '/a/b/c', true],
+    ['/a/**', '/ab', false],
+    ['/a/**/c', '/a/c', true],
+    ['/a/**/c', '/a/b/b/c', true],
+    ['/a/**/c', '/a/b/cc', false],
+    ['**/*.ts', 'x.ts', true],
+    ['**/*.ts', 'a/b/x.ts', true],
+    ['*.ts', 'a/x.ts', false],
+    ['a?c', 'a🎉c', true],
+    ['[a-c]x', 'bx', true],
+    ['[!a-c]x', 'bx', false],
+    ['[!a-c]x', 'dx', true],
+    ['*.{ts,{js,mjs}}', 'a.mjs', true],
+    ['*.{ts,js}', 'a.md', false],
+    ['src/{a,b/c}/x', 'src/b/c/x', true],
+    ['{a', '{a', true],
+    ['[a', '[a', true],
+    ['*a*b*', 'xxaxxbxx', true],
+    ['*a*b*', 'xxbxxaxx', false],
+    ['', '', true],
+  ])('%s and %s: %s', (glob, file, fits) => expect(parseGlob(glob)(file)).toBe(fits))
+
+  it('no glob takes forever', () => {
+    const folders = `/${'a/'.repeat(200)}b`
+    expect(parseGlob(`/${'**/'.repeat(50)}c`)(folders)).toBe(false)
+    expect(parseGlob(`${'*a'.repeat(60)}*c`)('a'.repeat(250))).toBe(false)
+    expect(parseGlob(`${'{a,b}'.repeat(40)}c`)('c')).toBe(false)
   })
 })

@@ -1,7 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises'
 import path from 'node:path'
 import * as z from 'zod'
-import { globToRegExp } from '../permission-glob.ts'
+import { parseGlob } from '../permission-glob.ts'
 import { defineTool } from './define.ts'
 import { filesBelow, type Found, skipped, walk } from './files.ts'
 import { fileError, openFolder } from './open-file.ts'
@@ -32,10 +32,10 @@ export const fsList = defineTool({
     try {
       await (await openFolder(real)).close()
       if (glob !== undefined) {
-        const matches = globToRegExp(glob)
+        const matches = parseGlob(glob)
         const { files, more } = await filesBelow(real, { limit: maxFiles, all, signal })
         isCut = more
-        for (const file of files.filter((file) => matches.test(file))) {
+        for (const file of files.filter((file) => matches(file))) {
           isCut ||= lines.length === limit
           if (isCut) break
           // Git also names what was deleted.

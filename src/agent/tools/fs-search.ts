@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
-import { globToRegExp } from '../permission-glob.ts'
+import { parseGlob } from '../permission-glob.ts'
 import type { ToolContext } from '../tool.ts'
 import { defineTool } from './define.ts'
 import { filesBelow } from './files.ts'
@@ -39,10 +39,10 @@ export const fsSearch = defineTool({
       const { files, more } = isFolder
         ? await filesBelow(real, { limit: maxFiles, all: input.all, signal })
         : { files: [path.basename(real)], more: false }
-      const wanted = input.glob === undefined ? undefined : globToRegExp(input.glob)
+      const wanted = input.glob === undefined ? undefined : parseGlob(input.glob)
       const job = {
         folder,
-        files: wanted === undefined ? files : files.filter((file) => wanted.test(file)),
+        files: wanted === undefined ? files : files.filter((file) => wanted(file)),
         source,
         flags: input.ignore_case ? 'iu' : 'u',
         maxFileBytes,

@@ -27,8 +27,8 @@ export interface Making {
 /** Fails where the settings of the project cannot be read. */
 export function makingOf(options: ChatOptions, store: Store, folder: string, hooks: Hooks): Making {
   const { handoff, permissions } = chatSettings(folder)
-  const policy = permissionPolicy({ ...permissions, cwd: folder, yes: options.yes === true })
   const tools: readonly AgentTool[] = codingTools()
+  const policy = permissionPolicy({ ...permissions, cwd: folder, tools, yes: options.yes === true })
   return {
     agentOn: (tape) => createAgent({ store, tape, tools, cwd: folder, permissions: policy, handoff, ...hooks }),
     alwaysAllows: ({ name, input, access }) => {

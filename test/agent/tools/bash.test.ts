@@ -75,15 +75,9 @@ describe('a command', () => {
   })
 
   it('does not see the keys of models', async () => {
-    const env = {
-      ANTHROPIC_API_KEY: 'a',
-      OPENAI_API_KEY: 'b',
-      AZURE_OPENAI_API_KEY: 'c',
-      HF_TOKEN: 'd',
-      KEY: 'e',
-      PATH: 'f',
-    }
-    expect(withoutModelKeys(env)).toEqual({ KEY: 'e', PATH: 'f' })
+    const keys = { ANTHROPIC_API_KEY: 'a', OPENAI_API_KEY: 'b', AZURE_OPENAI_API_KEY: 'c', ANTHROPIC_AUTH_TOKEN: 'd' }
+    const others = { AZURE_CLIENT_SECRET: 'e', GITHUB_TOKEN: 'f', PATH: 'g' }
+    expect(withoutModelKeys({ ...keys, ...others })).toEqual(others)
     const { text } = await bench(temporaryFolder())
     process.env['ANTHROPIC_API_KEY'] = 'secret-of-the-agent'
     try {
