@@ -5,8 +5,6 @@ export class ControlReader {
   readonly #asked: { resolve: (lines: string[]) => void; reject: (error: Error) => void }[] = []
   #rest = ''
   #block: string[] | undefined
-  /** The first block answers the command that started the client. */
-  #greeted = false
 
   constructor(onOutput: (bytes: Uint8Array) => void) {
     this.#onOutput = onOutput
@@ -25,23 +23,20 @@ export class ControlReader {
   }
 
   #line(line: string): void {
-    if (this.#block !== undefined && /^%(end|error) \d+ \d+ \d+$/.test(line))
-      return this.#end(line.startsWith('%error'))
+    const end = this.#block === undefined ? null : /^%(end|error) \d+ \d+ (\d+)$/.exec(line)
+    if (end !== null) return this.#end(end[1] === 'error', end[2] === '1')
     if (this.#block !== undefined) this.#block.push(Buffer.from(line, 'latin1').toString('utf8'))
     else if (line.startsWith('%begin ')) this.#block = []
     else if (line.startsWith('%output ')) this.#onOutput(unescaped(line.slice(line.indexOf(' ', 8) + 1)))
   }
 
-  #end(failed: boolean): void {
+  #end(failed: boolean, asked: boolean): void {
     const lines = this.#block!
     this.#block = undefined
-    if (!this.#greeted) {
-      this.#greeted = true
-      return
-    }
-    const asked = this.#asked.shift()
-    if (failed) asked?.reject(new Error(`tmux: ${lines.join('\n')}`))
-    else asked?.resolve(lines)
+    // Other blocks answer the commands that the client was started with.
+    const waiting = asked ? this.#asked.shift() : undefined
+    if (failed) waiting?.reject(new Error(`tmux: ${lines.join('\n')}`))
+    else waiting?.resolve(lines)
   }
 }
 

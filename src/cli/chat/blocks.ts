@@ -34,26 +34,26 @@ abstract class Block implements Component {
 }
 
 export class UserBlock extends Block {
-  readonly #text: string
+  /** As it was typed. */
+  readonly text: string
   readonly #theme: Theme
-  #waiting: boolean
+  #waiting = false
 
-  constructor(text: string, theme: Theme, waiting: boolean) {
+  constructor(text: string, theme: Theme) {
     super()
-    this.#text = neutral(text)
+    this.text = text
     this.#theme = theme
-    this.#waiting = waiting
   }
 
-  /** It is with the model now. */
-  delivered(): void {
-    this.#waiting = false
+  /** Whether it is kept until the model can hear it. */
+  wait(waiting: boolean): void {
+    this.#waiting = waiting
     this.invalidate()
   }
 
   protected draw(width: number): string[] {
     const { accent, bold, dim } = this.#theme
-    const lines = hanging(this.#text, accent('› '), width, bold)
+    const lines = hanging(neutral(this.text), accent('› '), width, bold)
     if (this.#waiting) lines.push(dim(truncateToWidth('  queued: the model gets it before its next step', width, '…')))
     return ['', ...lines]
   }

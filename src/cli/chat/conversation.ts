@@ -85,8 +85,8 @@ export class Conversation {
       return this.#rest()
     }
     const { agent } = session
-    transcript.user(to.text, agent.busy)
-    this.#screen.status.show('Waiting for the model')
+    transcript.user(to.text)
+    if (!agent.busy) this.#screen.status.show('Waiting for the model')
     const result = await agent.submit(line)
     if (result.kind !== 'turn' || result.status !== 'failed' || result.runId === this.#lastRun) return
     // The turn never began: what was typed is not on the tape.

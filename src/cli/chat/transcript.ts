@@ -19,6 +19,7 @@ export class Transcript extends Container {
   readonly #theme: Theme
   readonly #folding: Folding = { folded: true }
   readonly #tools = new Map<string, ToolBlock>()
+  #typed: UserBlock | undefined
   #waiting: UserBlock[] = []
   /** What the call to the model that runs now has said, to be taken back if it is made again. */
   #answer: AnswerBlock | undefined
@@ -33,10 +34,9 @@ export class Transcript extends Container {
     this.#folding.folded = !this.#folding.folded
   }
 
-  user(text: string, waiting = false): void {
-    const block = new UserBlock(text, this.#theme, waiting)
-    if (waiting) this.#waiting.push(block)
-    this.addChild(block)
+  user(text: string): void {
+    this.#typed = new UserBlock(text, this.#theme)
+    this.addChild(this.#typed)
   }
 
   answer(text: string): void {
@@ -89,7 +89,7 @@ export class Transcript extends Container {
         return this.toolEnd(event.id, event.output, event.isError)
       case 'usage':
         this.#endCall()
-        for (const block of this.#waiting) block.delivered()
+        for (const block of this.#waiting) block.wait(false)
         this.#waiting = []
         return
       case 'retry':
@@ -105,14 +105,23 @@ export class Transcript extends Container {
         return
       case 'warning':
         return this.notice(event.message, 'warn')
+      case 'queued':
+        return this.#queued(event.message)
       case 'turn-end':
         return this.#endCall()
       case 'recovered':
       case 'turn-start':
       case 'handoff':
-      case 'queued':
         return
     }
+  }
+
+  /** It is on the tape now, which is more than that it was typed. */
+  #queued(text: string): void {
+    if (this.#typed?.text !== text) this.user(text)
+    this.#typed!.wait(true)
+    this.#waiting.push(this.#typed!)
+    this.#typed = undefined
   }
 
   #endCall(): void {
