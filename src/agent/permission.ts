@@ -111,11 +111,16 @@ export class Policy implements Permissions {
       const fits = open.filter((rule) => rule.paths(file))
       const name = closedName(isInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
       if (name !== undefined && !fits.some((rule) => rule.pattern.includes(name)))
-        return `${file} is closed to writes, as everything in ${name} is. ${howTo(tool, file)}`
+        return `${file} is closed to writes, as everything in ${name} is. ${this.#howTo(tool, file)}`
       if (!isInside(this.#cwd, file) && fits.length === 0)
-        return `${file} is outside the workspace ${this.#cwd}. ${howTo(tool, file)}`
+        return `${file} is outside the workspace ${this.#cwd}. ${this.#howTo(tool, file)}`
     }
     return undefined
+  }
+
+  #howTo(tool: string, file: string): string {
+    const named = literalGlob(isInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
+    return `To allow it, a person can add "${tool} ${named}" to agent.permissions.allow in baton.config.json.`
   }
 
   #rulesFor(tool: AgentTool, access: Access): string[] {
@@ -166,8 +171,4 @@ function isFolder(file: string): boolean {
   } catch {
     return false // not there, or out of reach
   }
-}
-
-function howTo(tool: string, file: string): string {
-  return `To allow it, add "${tool} ${literalGlob(file)}" to agent.permissions.allow in baton.config.json.`
 }

@@ -31,7 +31,7 @@ export const fsSearch = defineTool({
   access: accessTo('read'),
   async run(input, context) {
     const { real, shown } = placeOf(input, context)
-    const source = sourceOf(input)
+    const expression = expressionOf(input)
     const { signal } = context
     try {
       const isFolder = (await stat(real)).isDirectory()
@@ -43,8 +43,7 @@ export const fsSearch = defineTool({
       const job = {
         folder,
         files: wanted === undefined ? files : files.filter((file) => wanted(file)),
-        source,
-        flags: input.ignore_case ? 'iu' : 'u',
+        ...expression,
         maxFileBytes,
       }
       const mayShow = (file: string) => isOpen(path.join(folder, file), real, context)
@@ -75,16 +74,28 @@ function isOpen(file: string, searched: string, { permissions }: ToolContext): b
   })
 }
 
-function sourceOf({ pattern, literal }: { pattern: string; literal: boolean }): string {
+function expressionOf({ pattern, literal, ignore_case }: Wanted): { source: string; flags: string } {
   const source = literal ? pattern.replaceAll(/[\\^$.|+()[\]{}*?/]/g, String.raw`\$&`) : pattern
+  const flags = ignore_case ? 'i' : ''
   try {
-    return new RegExp(source, 'u').source
+    return { source: new RegExp(source, `${flags}u`).source, flags: `${flags}u` }
+  } catch {
+    // Without `u`, escapes that mean nothing are allowed, such as `\-`.
+  }
+  try {
+    return { source: new RegExp(source, flags).source, flags }
   } catch (error) {
     throw new InvalidError(`The pattern cannot be read: ${(error as Error).message}`, {
       path: 'pattern',
       hint: 'Set literal to search for the text itself.',
     })
   }
+}
+
+interface Wanted {
+  pattern: string
+  literal: boolean
+  ignore_case: boolean
 }
 
 function notesOn({ stopped, at, large }: SearchEnd, limit: number): string[] {
@@ -94,6 +105,7 @@ function notesOn({ stopped, at, large }: SearchEnd, limit: number): string[] {
     notes.push(
       `stopped after ${timeoutMs / 1000} s${at === undefined ? '' : ` in ${at}`}; use a simpler pattern or narrow it down`,
     )
-  if (large > 0) notes.push(`${large} files over ${maxFileBytes / 1024 / 1024} MB were left out`)
+  if (large > 0)
+    notes.push(`over ${maxFileBytes / 1024 / 1024} MB: ${large} ${large === 1 ? 'file' : 'files'} left out`)
   return notes
 }

@@ -14,9 +14,7 @@ export const fsWrite = defineTool({
     const { real, shown } = placeOf(input, context)
     try {
       const isNew = await inTurn(real, () => writeReal(real, input.content))
-      const lines = input.content.split('\n').length - (input.content.endsWith('\n') ? 1 : 0)
-      const size = `${input.content === '' ? 0 : lines} lines, ${Buffer.byteLength(input.content)} bytes`
-      return { output: `${isNew ? 'Created' : 'Replaced'} ${shown} (${size})` }
+      return { output: `${isNew ? 'Created' : 'Replaced'} ${shown} (${Buffer.byteLength(input.content)} bytes)` }
     } catch (error) {
       throw fileError(shown, error)
     }
