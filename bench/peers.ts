@@ -176,6 +176,70 @@ function loadLangGraph() {
   return { open, asMessage }
 }
 
+interface LoopMessages {
+  HumanMessage: new (fields: object) => object
+  AIMessage: new (fields: object) => object
+  ToolMessage: new (fields: object) => object
+}
+
+/** An agent's loop as a graph: the model, its tool, the model again; every step a checkpoint, durable before the next. */
+export async function langGraphLoop(folder: string, size: number) {
+  const { StateGraph, MessagesAnnotation, START, END } = load('@langchain/langgraph') as {
+    StateGraph: new (state: unknown) => LoopGraph
+    MessagesAnnotation: unknown
+    START: string
+    END: string
+  }
+  const { SqliteSaver } = load('@langchain/langgraph-checkpoint-sqlite') as {
+    SqliteSaver: { fromConnString(file: string): { db: { close(): void } } }
+  }
+  const { HumanMessage, AIMessage, ToolMessage } = load('@langchain/core/messages') as LoopMessages
+  const checkpointer = SqliteSaver.fromConnString(path.join(folder, 'langgraph.db'))
+  let next = size
+  const id = () => `m${next++}`
+  const isAnswered = (messages: readonly object[]) => messages.at(-1) instanceof ToolMessage
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('model', ({ messages }) => {
+      // What a model is given, made from the state as ours is from the tape.
+      JSON.stringify(messages.slice(-40))
+      const call = { id: id(), name: 'test_add', args: { a: 1, b: 1 }, type: 'tool_call' }
+      const said = isAnswered(messages)
+        ? new AIMessage({ id: id(), content: 'It is one more.' })
+        : new AIMessage({ id: id(), content: '', tool_calls: [call] })
+      return { messages: [said] }
+    })
+    .addNode('tools', ({ messages }) => {
+      const { tool_calls: calls } = messages.at(-1) as { tool_calls: { id: string }[] }
+      return { messages: [new ToolMessage({ id: id(), content: '2', tool_call_id: calls[0]!.id })] }
+    })
+    .addEdge(START, 'model')
+    .addConditionalEdges('model', ({ messages }) => (isAnswered(messages.slice(0, -1)) ? END : 'tools'), ['tools', END])
+    .addEdge('tools', 'model')
+    .compile({ checkpointer })
+  const messages = Array.from({ length: size }, (_, i) => {
+    const { role, content } = message(i)
+    return new (role === 'user' ? HumanMessage : AIMessage)({ id: `m${i}`, content })
+  })
+  await graph.updateState(thread, { messages }, 'tools')
+  return {
+    async turn(n: number) {
+      const prompt = new HumanMessage({ id: id(), content: `What is ${n} and 1?` })
+      await graph.invoke({ messages: [prompt] }, { ...thread, durability: 'sync' })
+    },
+    close: async () => checkpointer.db.close(),
+  }
+}
+
+interface LoopGraph {
+  addNode(name: string, work: (state: { messages: object[] }) => { messages: object[] }): LoopGraph
+  addEdge(from: string, to: string): LoopGraph
+  addConditionalEdges(from: string, choose: (state: { messages: object[] }) => string, targets: string[]): LoopGraph
+  compile(options: { checkpointer: object }): {
+    invoke(input: object, options: object): Promise<unknown>
+    updateState(config: object, values: object, node: string): Promise<unknown>
+  }
+}
+
 const thread = { configurable: { thread_id: 'main' } }
 
 export const langGraph: Contender & Keeper = {

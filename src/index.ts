@@ -1,3 +1,4 @@
+export * from './agent/index.ts'
 export * from './errors.ts'
 export * from './handoff/index.ts'
 export * from './notify/index.ts'

@@ -3,6 +3,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { wholeNumber } from './arguments.ts'
+import { addChat } from './chat-commands.ts'
 import { report } from './failure.ts'
 import { addHandoff } from './handoff-commands.ts'
 import { addNotify } from './notify-commands.ts'
@@ -44,6 +45,7 @@ function build(): Command {
     .showHelpAfterError('Run it with --help to see how it is used.')
     .enablePositionalOptions(false)
   addSessions(program)
+  addChat(program)
   addWorkspace(program)
   addHandoff(program)
   addTask(program)

@@ -5,7 +5,7 @@ import path from 'node:path'
 import type { AgentName, Models, Session } from '../transcripts/index.ts'
 import { agents } from '../transcripts/agents.ts'
 import { listSessions, type ListOptions } from '../transcripts/sessions.ts'
-import { configuredModels } from '../transcripts/settings.ts'
+import { configuredModels } from '../config/configured-models.ts'
 import { type Globals, Output } from './output.ts'
 import { sessionRows, shortIds } from './session-table.ts'
 

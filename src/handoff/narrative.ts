@@ -124,10 +124,10 @@ export async function withinWindow<T>(window: number, work: (window: number) => 
 }
 
 /** How providers say that the context is too long. */
-function isTooLong(error: unknown): boolean {
+export function isTooLong(error: unknown): boolean {
   const { message = '', responseBody = '' } = (error ?? {}) as { message?: unknown; responseBody?: unknown }
   const text = `${String(message)} ${String(responseBody)}`
-  return /context.?(length|window|size)|prompt is too long|too many tokens|token limit|maximum.{0,20}tokens|input is too long|request too large/i.test(
+  return /context.?(length|window|size|limit)|exceeds?.{0,40}context|context.{0,20}overflow|prompt is too long|too many tokens|token limit|maximum.{0,20}tokens|input is too long|request too large/i.test(
     text,
   )
 }

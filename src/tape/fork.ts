@@ -84,8 +84,18 @@ export async function forkOf(store: Store, child: string): Promise<Fork | undefi
   return { id: entry.id, intention: (entry.payload as { state: Intention }).state, origin }
 }
 
+export interface MergeOptions {
+  /** `false`: what comes is on the parent's tape, for search and the ledger, but not in its context. */
+  context?: boolean
+}
+
 /** Brings what is new on the child to the parent; a second time there is nothing new. Returns how many entries came. */
-export async function merge(store: Store, parent: string, child: string): Promise<number> {
+export async function merge(
+  store: Store,
+  parent: string,
+  child: string,
+  { context = true }: MergeOptions = {},
+): Promise<number> {
   const marker = `merge:${child}`
   const fork = await forkOf(store, child)
   // Behind the intention and its event; all of a tape that is no fork of this one.
@@ -96,7 +106,7 @@ export async function merge(store: Store, parent: string, child: string): Promis
     const before = await store.latest(parent, marker)
     const upTo = before === undefined ? start : (before.payload as { data: { upto: number } }).data.upto
     if (upTo >= last) break
-    const batch = await firstOf(inBatches(broughtBack(store, child, upTo, last), 1))
+    const batch = await firstOf(inBatches(broughtBack(store, child, upTo, last, context), 1))
     if (batch === undefined) break
     const upto = idOf(batch.at(-1)!)
     const event = {
@@ -122,13 +132,20 @@ async function firstOf<T>(items: AsyncIterable<T>): Promise<T | undefined> {
 }
 
 /** The child's entries as the parent will hold them. Its anchors become events, so that they do not cut the parent's context. */
-async function* broughtBack(store: Store, child: string, after: number, last: number): AsyncGenerator<Draft> {
+async function* broughtBack(
+  store: Store,
+  child: string,
+  after: number,
+  last: number,
+  context: boolean,
+): AsyncGenerator<Draft> {
   for await (const entry of store.read(child, { after, before: last + 1 })) {
     const { id, meta, ...draft } = entry
     const origin = formatUri({ workspace: store.workspace, tape: child, place: { type: 'entry', id } })
     const { key, idempotency: _once, ...kept } = meta
     // A key would make the child's setting the parent's.
-    const moved = { ...kept, origin, ...(key === undefined ? {} : { child_key: key }) }
+    const hidden = context ? {} : { context: false }
+    const moved = { ...kept, ...hidden, origin, ...(key === undefined ? {} : { child_key: key }) }
     if (entry.kind !== 'anchor') yield { ...draft, meta: moved }
     else yield { kind: 'event', payload: { name: 'anchor', data: entry.payload }, meta: moved, date: entry.date }
   }

@@ -6,7 +6,7 @@ import { toJson } from '../store/json.ts'
 import { afterAnchor, betweenAnchors, fromLastAnchor, type KindsQuery, latestAnchor } from './anchors.ts'
 import { isHeavy, readBlob, spill } from './blob.ts'
 import { buildContext, type Context, type ContextQuery, type Format, type Formats, sessionStart } from './context.ts'
-import { complete, completeFork, fork, type ForkOptions, merge } from './fork.ts'
+import { complete, completeFork, fork, type ForkOptions, merge, type MergeOptions } from './fork.ts'
 import { ancestors, descendants, type Edge, familyOf, readEdges } from './lineage.ts'
 import { appendAs, asOwner, ownerDraft, ownerOf } from './owner.ts'
 import { checkPayload, type EventPayload, type Part } from './payload.ts'
@@ -203,9 +203,9 @@ export class Tape {
   }
 
   /** Appends what is new on a child; returns how many entries that was. */
-  async merge(child: string): Promise<number> {
+  async merge(child: string, options?: MergeOptions): Promise<number> {
     await this.#checkOwner()
-    return merge(this.store, this.name, child)
+    return merge(this.store, this.name, child, options)
   }
 
   /** Tells the parent that this fork is done, if its intention asks for that. True if it was told now. */

@@ -3,7 +3,7 @@
 
 import type { AgentName } from './agent.ts'
 import type { Quota } from './fact.ts'
-import { type Models, priceOf, tablesOf, windowOf } from './models.ts'
+import { type Models, priceOf, tablesOf, windowOf } from '../config/models.ts'
 import type { Tally } from './tally.ts'
 
 export interface Meter {

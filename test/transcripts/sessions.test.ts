@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { agents, listSessions, newestSession, resolveSession, type Session } from '../../src/transcripts/index.ts'
 import { sessionEntries } from '../../src/transcripts/entries.ts'
 import { sessionFile } from '../../src/transcripts/resolve.ts'
-import { configuredModels } from '../../src/transcripts/settings.ts'
+import { configuredModels } from '../../src/config/configured-models.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { homeWith, sessionsIn, snapshot } from './home.ts'
 

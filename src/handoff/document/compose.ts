@@ -4,6 +4,7 @@
 import { sentences } from '../ledger/cues.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../ledger/facts.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from './document.ts'
+import { inheritedDocument, withInherited } from './inherited.ts'
 import { contains } from './likeness.ts'
 import { mergeNarrative } from './merge.ts'
 import { brief, code, isBlank, nextSteps, unresolved } from './next-step.ts'
@@ -24,7 +25,7 @@ type Sections = Partial<Record<SectionKey, Item[]>>
 export function compose(ledger: Ledger, options: ComposeOptions = {}): HandoffDocument {
   const { profile = 'session', narrative, ...header } = options
   const facts = new Facts(ledger, header.tape, header.goal)
-  const sections = profile === 'cycle' ? cycleSections(facts) : sessionSections(facts)
+  const sections = withInherited(profile === 'cycle' ? cycleSections(facts) : sessionSections(facts), ledger, binds)
   const document: HandoffDocument = {
     profile,
     header: { ...header, ...(ledger.range !== undefined && { range: ledger.range }) },
@@ -195,7 +196,8 @@ class Facts {
       const empty = ['', '{}', 'null'].includes(state)
       items.push({
         ...this.item(`Handed over before: ${brief(inherited.name)}`, [inherited.id]),
-        ...(!empty && { data: shorten(state, longest) }),
+        // The items of a document of ours go along one by one.
+        ...(!empty && inheritedDocument(this.ledger) === undefined && { data: shorten(state, longest) }),
       })
     }
     for (const { task, id, resultId, status } of subagents) {

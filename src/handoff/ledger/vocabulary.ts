@@ -146,7 +146,7 @@ const TOOLS = new Map<string, Reader>([
     const plan = text(fields, ['plan', 'plan_path', 'planFilePath']) ?? ''
     return { kind: 'plan', what: name, text: clip(plan, 4000) }
   }),
-  ...names('task agent spawnagent delegatetoagent subagent codebaseinvestigator', (fields, name) => {
+  ...names('task agent agentspawn spawnagent delegatetoagent subagent codebaseinvestigator', (fields, name) => {
     const task = text(fields, ['description', 'task', 'objective', 'message', 'prompt', 'query']) ?? name
     const type = text(fields, ['subagent_type', 'agent_type', 'agent_name', 'agent', 'type'])
     const background = fields['run_in_background'] === true || plain(name) === 'spawnagent'
@@ -156,7 +156,7 @@ const TOOLS = new Map<string, Reader>([
     'ls list listdir listdirectory fslist glob fsglob grep fsgrep fssearch find search searchfilecontent grepsearch grepfiles ' +
       'webfetch websearch googlewebsearch fetch toolsearch todoread tasklist taskget skill activateskill slashcommand ' +
       'enterplanmode planenter savememory sendinput resumeagent listmcpresources readmcpresource listmcpresourcetemplates ' +
-      'tapehandoff tapeanchors tapesearch tapeinfo tapefork lsp invalid',
+      'tapehandoff tapeanchors tapesearch tapeinfo tapefork blobread lsp invalid',
     (fields, name) => ({ kind: 'look', what: subject(name, fields) }),
   ),
 ])

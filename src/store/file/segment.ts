@@ -7,7 +7,7 @@ import type { Place } from './batch.ts'
 import { IndexFile } from './index-file.ts'
 import { damagedError } from './damage.ts'
 import { IndexTable, markEvery, type Row, type RowKind } from './index-table.ts'
-import { claimedCrc, hasKind, kindMark, type Line, parseLine, verified } from './line.ts'
+import { claimedCrc, hasKind, kindMark, leadingId, type Line, lineFrom, parseLine, verified } from './line.ts'
 import { origin, type Position, Scan } from './scan.ts'
 
 const anchorMark = [kindMark('anchor')]
@@ -314,6 +314,21 @@ export class Segment {
       if (end >= 0) return bytes.subarray(0, end)
       if (bytes.length < length) return undefined
     }
+  }
+
+  /** The last line, without reading what comes before it; undefined if it does not end where and as it should. */
+  lastLine(): Line | undefined {
+    const { id, crc, offset } = this.at
+    for (let length = 2048; offset > 0; length *= 8) {
+      const from = Math.max(0, offset - 1 - length)
+      const bytes = this.#read(from, offset - 1)
+      const start = bytes.lastIndexOf(0x0a) + 1
+      if (start === 0 && from > 0) continue
+      const last = bytes.subarray(start)
+      if (claimedCrc(last) !== crc || leadingId(last) !== id) return undefined
+      return lineFrom(last, from + start, Number.NaN, crc)
+    }
+    return undefined
   }
 
   #read(from: number, to: number): Buffer {

@@ -11,7 +11,7 @@ const fileName = 'baton.config.json'
 /** What the user says about models. Where there is no file, nothing is loaded to read it with: lists start fast. */
 export async function configuredModels(cwd: string = process.cwd()): Promise<Models> {
   if (!existsUpwards(path.resolve(cwd))) return {}
-  const [{ loadConfig }, z] = await Promise.all([import('../config/config.ts'), import('zod')])
+  const [{ loadConfig }, z] = await Promise.all([import('./config.ts'), import('zod')])
   const dollars = z.number().nonnegative()
   const price = z.strictObject({
     input: dollars,

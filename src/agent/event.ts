@@ -1,0 +1,76 @@
+// What happens in a turn, as a screen or a pipe needs it. The tape holds what counts; events are how it looks meanwhile.
+
+import type { Progress } from '../handoff/index.ts'
+import type { Access, Answer } from './tool.ts'
+
+export type AgentEvent =
+  /** The last process died in a turn; this is where the work stands. `closed`: calls that got the result `interrupted`. */
+  | { readonly type: 'recovered'; readonly anchor: string; readonly state: unknown; readonly closed: readonly string[] }
+  | { readonly type: 'turn-start'; readonly runId: string }
+  | { readonly type: 'text'; readonly delta: string }
+  | { readonly type: 'reasoning'; readonly delta: string }
+  | { readonly type: 'tool-start'; readonly id: string; readonly name: string; readonly input: unknown }
+  | { readonly type: 'tool-output'; readonly id: string; readonly chunk: string }
+  | {
+      readonly type: 'tool-end'
+      readonly id: string
+      readonly name: string
+      readonly output: unknown
+      readonly isError: boolean
+    }
+  /** A person or the policy decided about a call; what is allowed without a question makes no event. */
+  | {
+      readonly type: 'permission'
+      readonly id: string
+      readonly name: string
+      readonly input: unknown
+      readonly access: Access
+      readonly answer: Answer
+      /** Why it was denied, where the policy did so. */
+      readonly reason?: string
+    }
+  | ({ readonly type: 'usage' } & Usage)
+  /** A call to the model failed and is made again; what it had said so far is void. */
+  | {
+      readonly type: 'retry'
+      readonly attempt: number
+      readonly of: number
+      readonly seconds: number
+      readonly reason: string
+    }
+  | ({ readonly type: 'handoff' } & HandoffPhase)
+  | { readonly type: 'warning'; readonly message: string }
+  /** A message was taken in while a turn runs: it is on the tape and reaches the model before its next call. */
+  | { readonly type: 'queued'; readonly message: string }
+  | {
+      readonly type: 'turn-end'
+      readonly runId: string
+      readonly status: 'done' | 'aborted' | 'failed'
+      readonly error?: string
+    }
+
+/** Of one call to the model; tokens. */
+export interface Usage {
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  /** How much the context holds after this call. */
+  readonly contextTokens: number
+  readonly window?: number
+  readonly percent?: number
+}
+
+export type HandoffTrigger = 'automatic' | 'tool' | 'command' | 'overflow'
+
+type HandoffPhase =
+  | { readonly phase: 'start'; readonly trigger: HandoffTrigger }
+  | { readonly phase: 'progress'; readonly trigger: HandoffTrigger; readonly progress: Progress }
+  | {
+      readonly phase: 'done'
+      readonly trigger: HandoffTrigger
+      readonly anchor: string
+      readonly message: string
+      /** Where the work goes on: another tape after `/handoff`, else the same. */
+      readonly tape: string
+    }
+  | { readonly phase: 'failed'; readonly trigger: HandoffTrigger; readonly message: string }

@@ -1,0 +1,59 @@
+// The loop: route what was typed, build the context, run the model, record what it did. Each step is on the tape before
+// the next begins, and the model never sees anything but a context built from the tape.
+
+import type { TurnResult } from './agent.ts'
+import { runCalls } from './calls.ts'
+import { failureText, findCommand } from './commands.ts'
+import { route } from './router.ts'
+import type { Session } from './session.ts'
+import { buildContext, callSetting, hearQueued, recordBroken, recordStep, type Run, runModel } from './steps.ts'
+import type { Outcome } from './turn.ts'
+
+/** Only what a person typed comes here; it goes to a command, to the door, or to the model. */
+export async function handleInput(
+  session: Session,
+  input: string,
+  isBusy: boolean,
+  takeTurn: (text: string) => Promise<TurnResult>,
+): Promise<TurnResult> {
+  try {
+    const to = route(input)
+    switch (to.to) {
+      case 'nowhere':
+        return { kind: 'empty' }
+      case 'slash':
+        return { kind: 'slash', name: to.name, rest: to.rest }
+      case 'model':
+        return await takeTurn(to.text)
+      case 'command': {
+        const command = findCommand(to.name)
+        if (command.cuts !== true || !isBusy) {
+          return { kind: 'command', ok: true, ...(await command.run(session.tape, to.args)) }
+        }
+        return { kind: 'command', ok: false, text: `Wait for the response or cancel it, then ,${to.name}`, data: null }
+      }
+    }
+  } catch (error) {
+    return { kind: 'command', ok: false, text: failureText(error), data: null }
+  }
+}
+
+/** One turn: as many steps as the model takes, and as many more as the person has to say meanwhile. */
+export async function runTurn(run: Run): Promise<Outcome> {
+  const { session, signal } = run
+  const { maxSteps = 200 } = session.options
+  let text = ''
+  for (let step = 1; step <= maxSteps; step++) {
+    await hearQueued(run)
+    const context = await buildContext(run)
+    const reply = await runModel(run, context)
+    if (reply.status !== 'done') return recordBroken(run, reply)
+    const { calls, entryId } = await recordStep(run, reply.step)
+    if (reply.step.text !== '') text = reply.step.text
+    await runCalls(calls, callSetting(run, entryId))
+    if (signal.aborted) return { status: 'aborted', text }
+    if (reply.step.toolCalls.length === 0 && session.queue.length === 0) return { status: 'done', text }
+    await session.auto.duringTurn(session, run.turn.runId)
+  }
+  return { status: 'failed', text, error: `The turn took ${maxSteps} steps without coming to an end` }
+}

@@ -1,0 +1,97 @@
+// One call to a model, whatever its provider: streamed, made again when the provider stumbles, ended when the person says so.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type LanguageModel,
+  type ModelMessage,
+  type StepResult,
+  streamText,
+  type SystemModelMessage,
+  type ToolSet,
+} from 'ai'
+import type { RetryOptions } from './agent.ts'
+import type { AgentEvent } from './event.ts'
+import { type Failure, failureOf } from './failure.ts'
+
+export interface Request {
+  readonly model: LanguageModel
+  readonly system: string
+  readonly messages: ModelMessage[]
+  readonly tools: ToolSet
+  readonly signal: AbortSignal
+  readonly retry: RetryOptions
+  readonly emit: (event: AgentEvent) => void
+}
+
+export type Reply =
+  | { readonly status: 'done'; readonly step: StepResult<ToolSet> }
+  /** Cancelled, or failed for good; `text` is what was said until then. */
+  | { readonly status: 'aborted'; readonly text: string }
+  | { readonly status: 'failed'; readonly text: string; readonly failure: Failure }
+
+/** Nobody waits longer than this for a provider that asks to come back later. */
+const longestWait = 120
+const longestBackoff = 30
+
+// The SDK would write its warnings to the terminal, over whatever is shown there.
+globalThis.AI_SDK_LOG_WARNINGS ??= false
+
+export async function callModel(request: Request): Promise<Reply> {
+  const { signal, emit } = request
+  const { attempts = 5, seconds: first = 1 } = request.retry
+  for (let attempt = 1; ; attempt++) {
+    let text = ''
+    try {
+      const step = await stream(request, (delta) => {
+        text += delta
+      })
+      return step === undefined ? { status: 'aborted', text } : { status: 'done', step }
+    } catch (error) {
+      if (signal.aborted) return { status: 'aborted', text }
+      const failure = failureOf(error)
+      // Jitter, so that many agents of one key do not come back at the same moment.
+      const backoff = Math.min(longestBackoff, first * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
+      const seconds = failure.after ?? backoff
+      if (!failure.retry || attempt >= attempts || seconds > longestWait) return { status: 'failed', text, failure }
+      emit({ type: 'retry', attempt, of: attempts, seconds, reason: failure.message })
+      await sleep(seconds * 1000, undefined, { signal }).catch(() => {})
+      if (signal.aborted) return { status: 'aborted', text: '' }
+    }
+  }
+}
+
+/** Undefined when it was cancelled. */
+async function stream(request: Request, onText: (delta: string) => void): Promise<StepResult<ToolSet> | undefined> {
+  const { model, tools, signal, emit } = request
+  const run = streamText({
+    model,
+    ...(isAnthropic(model) ? cached(request) : { system: request.system, messages: request.messages }),
+    tools,
+    abortSignal: signal,
+    maxRetries: 0,
+    onError: () => {}, // it comes as a part of the stream, below
+  })
+  for await (const part of run.fullStream) {
+    if (part.type === 'error') throw part.error
+    if (part.type === 'abort') return undefined
+    if (part.type === 'reasoning-delta') emit({ type: 'reasoning', delta: part.text })
+    if (part.type !== 'text-delta') continue
+    onText(part.text)
+    emit({ type: 'text', delta: part.text })
+  }
+  return (await run.steps)[0]
+}
+
+function isAnthropic(model: LanguageModel): boolean {
+  return typeof model === 'string' ? model.startsWith('anthropic/') : model.provider.startsWith('anthropic')
+}
+
+/** Anthropic caches up to where it is told: after the system prompt, and after the newest message. */
+function cached({ system, messages }: Request) {
+  const providerOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
+  const marked = messages.map((message, i) => (i === messages.length - 1 ? { ...message, providerOptions } : message))
+  return {
+    system: { role: 'system', content: system, providerOptions } satisfies SystemModelMessage,
+    messages: marked as ModelMessage[],
+  }
+}

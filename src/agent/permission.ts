@@ -1,0 +1,174 @@
+// What the agent may do without a question, with one, or not at all. Bound to the workspace: reading in it is allowed,
+// writing in it and running commands is asked about, reading outside is asked about, writing outside is denied; the
+// history, Baton's own folder and the file with these rules are closed to writes. A command that was allowed can do all
+// that the person can: the rules about paths bind the tools for files, they are no sandbox for a shell.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import * as z from 'zod'
+import { InvalidError } from '../errors.ts'
+import { nearest } from '../tape/index.ts'
+import { prefixesFor } from './permission-command.ts'
+import { literalGlob } from './permission-glob.ts'
+import { isInside, realTarget } from './permission-path.ts'
+import { concerns, coveredBy, parseRule, type Rule } from './permission-rule.ts'
+import type { Access, AgentTool, Decision, Permissions } from './tool.ts'
+
+const rule = z
+  .string()
+  .regex(
+    /^\s*[\w.*-]+(?:\s|$)/,
+    'a rule is a tool and what it may touch, such as "fs.write docs/**" or "bash npm test"',
+  )
+const rules = z.array(rule)
+
+/** `agent.permissions` of `baton.config.json`. */
+export const permissionsSchema = z.strictObject({
+  allow: rules.default([]),
+  ask: rules.default([]),
+  deny: rules.default([]),
+})
+
+export type PermissionSettings = z.input<typeof permissionsSchema>
+
+export interface PolicyOptions extends PermissionSettings {
+  /** The workspace that the tools are bound to. */
+  cwd: string
+  /** Allow what would be asked about; what is denied stays denied. */
+  yes?: boolean
+  /** Where they are given, a rule about a tool that none of them is, is a mistake and refused. */
+  tools?: readonly AgentTool[]
+}
+
+/** Names that no write may touch, wherever they stand in a path, unless a rule names them. */
+const closed = ['.git', '.baton', 'baton.config.json']
+
+export function permissionPolicy(options: PolicyOptions): Policy {
+  return new Policy(options)
+}
+
+export class Policy implements Permissions {
+  readonly #cwd: string
+  readonly #yes: boolean
+  readonly #allow: readonly Rule[]
+  readonly #ask: readonly Rule[]
+  readonly #deny: readonly Rule[]
+  readonly #always: Rule[] = []
+
+  constructor({ cwd, yes = false, tools, ...settings }: PolicyOptions) {
+    const { allow, ask, deny } = permissionsSchema.parse(settings)
+    this.#cwd = realTarget(path.resolve(cwd))
+    this.#yes = yes
+    const parse = (text: string) => {
+      const parsed = parseRule(text, this.#cwd)
+      if (tools !== undefined) checkTool(parsed, tools)
+      return parsed
+    }
+    this.#allow = allow.map(parse)
+    this.#ask = ask.map(parse)
+    this.#deny = deny.map(parse)
+  }
+
+  decide(tool: AgentTool, _input: unknown, access: Access): Decision {
+    const real = access.kind === 'read' || access.kind === 'write' ? access.paths.map(realTarget) : []
+    const denied = this.#deny.find((rule) => concerns(rule, tool.name, access, real))
+    if (denied !== undefined) return { deny: `The rule "${denied.text}" denies it.` }
+    const closedTo = access.kind === 'write' ? this.#closedTo(tool.name, real) : undefined
+    if (closedTo !== undefined) return { deny: closedTo }
+    if (coveredBy(this.#always, tool.name, access, real)) return 'allow'
+    if (this.#ask.some((rule) => concerns(rule, tool.name, access, real))) return this.#asked()
+    if (coveredBy(this.#allow, tool.name, access, real)) return 'allow'
+    switch (access.kind) {
+      case 'none':
+        return 'allow'
+      case 'command':
+        return this.#asked()
+      case 'read':
+        return real.every((file) => isInside(this.#cwd, file)) ? 'allow' : this.#asked()
+      case 'write':
+        return this.#asked()
+    }
+  }
+
+  /** The person said "always": holds as long as this policy does. */
+  remember(tool: AgentTool, _input: unknown, access: Access): void {
+    this.#always.push(...this.#rulesFor(tool, access).map((text) => parseRule(text, this.#cwd)))
+  }
+
+  /** What "always" would allow, for the person to see before they say it. */
+  always(tool: AgentTool, _input: unknown, access: Access): readonly string[] {
+    return this.#rulesFor(tool, access)
+  }
+
+  #asked(): Decision {
+    return this.#yes ? 'allow' : 'ask'
+  }
+
+  /** Why no write may go to one of the files, whoever is asked. */
+  #closedTo(tool: string, real: readonly string[]): string | undefined {
+    const open = [...this.#allow, ...this.#always].filter((rule) => rule.pattern !== '' && rule.tool.test(tool))
+    for (const file of real) {
+      const fits = open.filter((rule) => rule.paths(file))
+      const name = closedName(isInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
+      if (name !== undefined && !fits.some((rule) => rule.pattern.includes(name)))
+        return `${file} is closed to writes, as everything in ${name} is. ${this.#howTo(tool, file)}`
+      if (!isInside(this.#cwd, file) && fits.length === 0)
+        return `${file} is outside the workspace ${this.#cwd}. ${this.#howTo(tool, file)}`
+    }
+    return undefined
+  }
+
+  #howTo(tool: string, file: string): string {
+    const named = literalGlob(isInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
+    return `To allow it, a person can add "${tool} ${named}" to agent.permissions.allow in baton.config.json.`
+  }
+
+  #rulesFor(tool: AgentTool, access: Access): string[] {
+    if (access.kind === 'none') return [tool.name]
+    if (access.kind === 'command') {
+      const prefixes = prefixesFor(access.command) ?? [access.command.trim()]
+      return [...new Set(prefixes)].map((prefix) => `${tool.name} ${prefix}`)
+    }
+    return [...new Set(access.paths.map(realTarget))].map((file) => {
+      // Of a file in the workspace its folder, of one elsewhere only the file.
+      if (!isFolder(file) && !isInside(this.#cwd, file)) return `${tool.name} ${literalGlob(file)}`
+      return `${tool.name} ${this.#allIn(isFolder(file) ? file : path.dirname(file))}`
+    })
+  }
+
+  #allIn(folder: string): string {
+    if (folder === this.#cwd) return '**'
+    return `${literalGlob(isInside(this.#cwd, folder) ? path.relative(this.#cwd, folder) : folder)}/**`
+  }
+}
+
+/** A rule that never applies is worse than none. */
+function checkTool({ text, tool }: Rule, tools: readonly AgentTool[]): void {
+  const names = tools.map(({ name }) => name)
+  if (names.some((name) => tool.test(name))) return
+  const [asked = ''] = text.split(/\s/)
+  const near = nearest(asked, names)
+  throw new InvalidError(`The rule "${text}" in agent.permissions is about "${asked}", which is no tool`, {
+    path: 'agent.permissions',
+    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `The tools are ${names.join(', ')}.`,
+  })
+}
+
+/** As a file system that minds neither case nor invisible letters would read it. */
+function closedName(file: string): string | undefined {
+  const names = file.split('/').map((name) =>
+    name
+      .normalize('NFKC')
+      .replaceAll(/\p{Cf}/gu, '')
+      .toLowerCase(),
+  )
+  return closed.find((name) => names.includes(name))
+}
+
+function isFolder(file: string): boolean {
+  try {
+    return fs.statSync(file).isDirectory()
+  } catch {
+    return false // not there, or out of reach
+  }
+}

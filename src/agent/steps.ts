@@ -1,0 +1,162 @@
+// The steps of a turn, as the loop names them.
+
+import type { ModelMessage, StepResult, ToolSet } from 'ai'
+import { writeHandoff } from '../handoff/index.ts'
+import type { Draft } from '../store/index.ts'
+import type { Call, CallSetting } from './calls.ts'
+import type { Failure } from './failure.ts'
+import { callModel, type Reply } from './model.ts'
+import type { Session } from './session.ts'
+import type { Outcome, Turn } from './turn.ts'
+
+/** A turn while it runs. */
+export interface Run {
+  readonly session: Session
+  readonly turn: Turn
+  readonly model: NonNullable<Session['model']>
+  readonly signal: AbortSignal
+  /** What the person said in this turn: asked again when the context had to be cut. */
+  readonly said: Draft[]
+  /** The context was too long and was handed off; once in a turn is enough. */
+  madeRoom: boolean
+}
+
+/** What was typed meanwhile becomes part of the conversation. */
+export async function hearQueued({ session, turn, said }: Run): Promise<void> {
+  const drafts = session.queue.drafts(turn.runId)
+  if (drafts.length === 0) return
+  await session.tape.append(drafts)
+  session.queue.delivered(drafts.length)
+  said.push(...drafts)
+}
+
+/** The messages for the model, always from the tape; what would not fit is handed off first. */
+export async function buildContext(run: Run): Promise<ModelMessage[]> {
+  const { session, turn } = run
+  const { tape, gauge, window, system } = session
+  // Counting tokens takes longer than building the context: it is done only where the limit is near.
+  const limit = window === undefined ? Number.POSITIVE_INFINITY : Math.floor(window * 0.9)
+  const isNear = (await gauge.read(tape)) > limit * 0.8
+  const bound = isNear ? { maxTokens: Math.max(1_000, limit - gauge.overhead) } : {}
+  const context = await tape.context({ format: 'ai-sdk', ...bound })
+  if (context.omitted !== undefined && !run.madeRoom) {
+    await makeRoom(run)
+    return buildContext(run)
+  }
+  if (context.system !== system) {
+    await tape.append([{ kind: 'system', payload: { content: system }, meta: { run_id: turn.runId } }])
+  }
+  return context.messages
+}
+
+/** A context that the provider finds too long is handed off, and the call is made once more. */
+export async function runModel(run: Run, messages: ModelMessage[]): Promise<Reply> {
+  const { session, model, signal } = run
+  const { system, toolbox, emit } = session
+  const { retry = {} } = session.options
+  const request = { model: model.model, system, tools: toolbox.offered, signal, retry, emit }
+  const reply = await callModel({ ...request, messages })
+  if (reply.status !== 'failed' || !reply.failure.tooLong || run.madeRoom) return reply
+  if (reply.failure.window !== undefined) session.learnWindow(reply.failure.window)
+  await makeRoom(run)
+  return callModel({ ...request, messages: await buildContext(run) })
+}
+
+/** A document in place of the conversation. Taken from the tape by code: the model has just said that it is full. */
+async function makeRoom(run: Run): Promise<void> {
+  const { session, turn, said, signal } = run
+  const { tape, emit } = session
+  const name = 'handoff/overflow'
+  run.madeRoom = true
+  emit({ type: 'handoff', phase: 'start', trigger: 'overflow' })
+  await writeHandoff(tape, {
+    ...session.auto.options(session),
+    name,
+    signal,
+    runId: turn.runId,
+    behind: said.map(({ kind, payload }) => ({ kind, payload, meta: { run_id: turn.runId } })),
+  })
+  const message = 'The context was too long for the model: handed off, and asked again'
+  emit({ type: 'handoff', phase: 'done', trigger: 'overflow', anchor: name, message, tape: tape.name })
+}
+
+/** What the model said and which tools it calls, in one batch, before any of them runs. */
+export async function recordStep(
+  { session, turn }: Run,
+  step: StepResult<ToolSet>,
+): Promise<{ calls: Call[]; entryId: number }> {
+  const { tape, toolbox, emit } = session
+  const content = step.content.map((part) =>
+    'toolName' in part ? { ...part, toolName: toolbox.nameOf(part.toolName) } : part,
+  )
+  const { finishReason, response } = step
+  const usage = { ...step.usage, cachedInputTokens: step.usage.inputTokenDetails.cacheReadTokens }
+  const entries = await tape.recordStep({ content, finishReason, usage, response }, { run_id: turn.runId })
+  await tellUsage(session, step)
+  if (content.length === 0) emit({ type: 'warning', message: 'The model returned no text' })
+  if (finishReason === 'length') emit({ type: 'warning', message: 'The response was cut at its length limit' })
+  const calls: Call[] = []
+  for (const { toolCallId: id, toolName, input, invalid, providerExecuted, error } of step.toolCalls) {
+    const tool = toolbox.find(toolName)
+    if (tool !== undefined && invalid !== true && providerExecuted !== true) calls.push({ id, tool, input })
+    else if (invalid === true) {
+      const name = toolbox.nameOf(toolName)
+      emit({ type: 'tool-start', id, name, input })
+      emit({ type: 'tool-end', id, name, output: error instanceof Error ? error.message : error, isError: true })
+    }
+  }
+  return { calls, entryId: entries.find(({ kind }) => kind === 'tool_call')?.id ?? 0 }
+}
+
+async function tellUsage({ tape, gauge, window, emit }: Session, { usage }: StepResult<ToolSet>): Promise<void> {
+  const { inputTokens: input = 0, outputTokens: output = 0 } = usage
+  await gauge.counted(tape, input > 0 ? input + output : 0)
+  const contextTokens = await gauge.read(tape)
+  emit({
+    type: 'usage',
+    input,
+    output,
+    cached: usage.inputTokenDetails.cacheReadTokens ?? 0,
+    contextTokens,
+    ...(window === undefined ? {} : { window, percent: Math.round((contextTokens / window) * 100) }),
+  })
+}
+
+/** What was said before it broke off stays. */
+export async function recordBroken(
+  { session, turn }: Run,
+  reply: Exclude<Reply, { status: 'done' }>,
+): Promise<Outcome> {
+  const meta = { run_id: turn.runId }
+  const drafts: Draft[] = []
+  if (reply.text.trim() !== '') {
+    drafts.push({
+      kind: 'message',
+      payload: { role: 'assistant', content: reply.text },
+      meta: { ...meta, partial: true },
+    })
+  }
+  if (reply.status === 'failed') drafts.push(errorDraft('model', reply.failure, meta.run_id))
+  if (drafts.length > 0) await session.tape.append(drafts)
+  const { status, text } = reply
+  return status === 'aborted' ? { status, text } : { status, text, error: reply.failure.message }
+}
+
+export function errorDraft(kind: string, failure: Pick<Failure, 'message'>, runId: string): Draft {
+  return { kind: 'error', payload: { kind, message: failure.message }, meta: { run_id: runId } }
+}
+
+export function callSetting({ session, turn, signal }: Run, entryId: number): CallSetting {
+  const { tape, cwd, emit, options } = session
+  return {
+    tape,
+    cwd,
+    entryId,
+    runId: turn.runId,
+    signal,
+    emit,
+    permissions: options.permissions,
+    ask: options.ask,
+    ...(session.spawn === undefined ? {} : { spawn: (child) => session.spawn!(child, signal) }),
+  }
+}

@@ -1,0 +1,61 @@
+// Replaces a file as a whole: the new content is complete beside it before it takes its name. Writes to one file take
+// turns, so that two calls of one step cannot lose each other's work.
+
+import { randomBytes } from 'node:crypto'
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { InvalidError } from '../../errors.ts'
+import { below, notAFile, openFolder } from './open-file.ts'
+
+const turns = new Map<string, Promise<unknown>>()
+
+/** Runs `work` when all that was asked of the same file before is done. */
+export async function inTurn<T>(real: string, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(real) ?? Promise.resolve()
+  const mine = before.then(work, work)
+  // The next in turn does not care how this one ended.
+  const settled = mine.catch(() => undefined)
+  turns.set(real, settled)
+  try {
+    return await mine
+  } finally {
+    if (turns.get(real) === settled) turns.delete(real)
+  }
+}
+
+/** Called right before the new content takes the file's name; throws to keep what is there. */
+type Check = () => Promise<void>
+
+/** Resolves with whether the file is new. Its folders are made; an existing file keeps its mode. */
+export async function writeReal(real: string, content: string | Buffer, check?: Check): Promise<boolean> {
+  const parent = path.dirname(real)
+  await mkdir(parent, { recursive: true })
+  const folder = await openFolder(parent)
+  try {
+    const target = below(folder, parent, path.basename(real))
+    const existing = await lstat(target).catch(() => undefined)
+    const problem = existing === undefined ? undefined : notAFile(existing)
+    if (existing?.isSymbolicLink() === true || problem !== undefined)
+      throw new InvalidError(`${real} ${existing?.isSymbolicLink() === true ? 'has become a link' : problem}`)
+    const temporary = below(folder, parent, `.baton-${randomBytes(6).toString('hex')}.tmp`)
+    try {
+      const handle = await open(temporary, 'wx', existing === undefined ? 0o666 : existing.mode & 0o777)
+      try {
+        await handle.writeFile(content)
+        // The umask took its share.
+        if (existing !== undefined) await handle.chmod(existing.mode & 0o7777)
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+      await check?.()
+      await rename(temporary, target)
+    } catch (error) {
+      await rm(temporary, { force: true })
+      throw error
+    }
+    return existing === undefined
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,126 @@
+// A turn on its tape: `turn_started` with the first message, `turn_ended` when all of it is there. Both lie under one key,
+// and each is appended only if the one before it is the newest: so a tape has one turn at a time, whoever writes it.
+
+import * as z from 'zod'
+import { BatonError, LockedError } from '../errors.ts'
+import type { Draft, Entry } from '../store/index.ts'
+import type { Tape } from '../tape/index.ts'
+import { type Holder, holderSchema, isAlive, pulseSeconds } from './holder.ts'
+
+const turnKey = 'turn'
+
+const markSchema = z.object({
+  tape: z.string(),
+  run_id: z.string(),
+  /** The entry that started the turn; absent in that entry itself. */
+  since: z.number().optional(),
+  status: z.string().optional(),
+  holder: holderSchema.optional(),
+})
+
+type Mark = z.infer<typeof markSchema>
+
+type TurnStatus = 'done' | 'aborted' | 'failed'
+
+export interface Outcome {
+  readonly status: TurnStatus
+  /** What the model said last. */
+  readonly text: string
+  readonly error?: string
+}
+
+/** A turn that was started and has not ended. */
+export interface OpenTurn {
+  readonly runId: string
+  readonly since: number
+  /** The newest mark, which the next one expects. */
+  readonly mark: number
+  readonly holder: Holder
+}
+
+export async function openTurn(tape: Tape): Promise<OpenTurn | undefined> {
+  const entry = await tape.store.latest(tape.name, turnKey)
+  return entry === undefined ? undefined : readMark(entry, tape)
+}
+
+/** A mark that was copied by a fork is another tape's. */
+function readMark(entry: Entry, tape: Tape): OpenTurn | undefined {
+  const mark = markSchema.safeParse((entry.payload as { data?: unknown }).data).data
+  if (mark?.holder === undefined || mark.tape !== tape.name || mark.status !== undefined) return undefined
+  return { runId: mark.run_id, since: mark.since ?? entry.id, mark: entry.id, holder: mark.holder }
+}
+
+export async function isHeld(tape: Tape, open: OpenTurn, me: Holder, now: Date): Promise<boolean> {
+  const date = (await tape.store.info(tape.name))?.date
+  return isAlive(open.holder, me, (now.getTime() - Date.parse(date ?? '')) / 1000)
+}
+
+export function refuse(tape: Tape, { holder }: OpenTurn): LockedError {
+  return new LockedError(`A turn is running on ${tape.name}, in process ${holder.pid} on ${holder.host}`, {
+    hint: 'Wait until it ends, or work on another tape.',
+  })
+}
+
+export class Turn {
+  readonly runId: string
+  readonly since: number
+  readonly #tape: Tape
+  readonly #holder: Holder
+  readonly #pulse: NodeJS.Timeout
+  #mark: number
+
+  private constructor(tape: Tape, runId: string, holder: Holder, mark: number, onLost: () => void) {
+    this.#tape = tape
+    this.runId = runId
+    this.#holder = holder
+    this.since = mark
+    this.#mark = mark
+    this.#pulse = setInterval(() => {
+      this.#append('turn_running', { since: this.since, holder: this.#holder }).catch((error: unknown) => {
+        if (BatonError.is(error) && error.code === 'conflict') onLost()
+      })
+    }, pulseSeconds * 1000).unref()
+  }
+
+  /** Resolves when the messages are on the tape and the turn is ours; `LockedError` while somebody else's runs. */
+  static async begin(
+    tape: Tape,
+    me: Holder,
+    runId: string,
+    messages: readonly Draft[],
+    onLost: () => void,
+  ): Promise<Turn> {
+    const last = await tape.store.latest(tape.name, turnKey)
+    const open = last === undefined ? undefined : readMark(last, tape)
+    if (open !== undefined) throw refuse(tape, open)
+    const started = markDraft('turn_started', { tape: tape.name, run_id: runId, holder: me })
+    const [entry] = await tape.append([started, ...messages], { expect: { key: turnKey, id: last?.id ?? 0 } })
+    return new Turn(tape, runId, me, entry!.id, onLost)
+  }
+
+  async end(status: TurnStatus): Promise<void> {
+    clearInterval(this.#pulse)
+    await this.#append('turn_ended', { since: this.since, status })
+  }
+
+  async #append(name: string, more: Partial<Mark>): Promise<void> {
+    const draft = markDraft(name, { tape: this.#tape.name, run_id: this.runId, ...more })
+    const [entry] = await this.#tape.append([draft], { expect: { key: turnKey, id: this.#mark } })
+    this.#mark = entry!.id
+  }
+}
+
+/** Ends the turn of a process that died; with it comes what the turn still owed. All or none, and once. */
+export async function closeTurn(tape: Tape, open: OpenTurn, owed: readonly Draft[]): Promise<void> {
+  const closed = markDraft('turn_closed', {
+    tape: tape.name,
+    run_id: open.runId,
+    since: open.since,
+    status: 'interrupted',
+  })
+  await tape.append([...owed, closed], { expect: { key: turnKey, id: open.mark } })
+}
+
+function markDraft(name: string, data: Mark): Draft {
+  return { kind: 'event', payload: { name, data }, meta: { key: turnKey, context: false, run_id: data.run_id } }
+}

@@ -1,0 +1,31 @@
+// What the chat says in more than a line.
+
+import { slashCommands } from './slash.ts'
+
+export const noModel = `No model is set, so nobody answers yet. Set one in one of these ways:
+
+  baton chat --model anthropic/claude-sonnet-4-5   with ANTHROPIC_API_KEY
+  baton chat --model openai/gpt-5                  with OPENAI_API_KEY
+  baton chat --model ollama/qwen3                  a server on this machine
+  baton chat --model name/model --base-url URL     any that speaks OpenAI
+
+or here with /model. BATON_MODEL and BATON_BASE_URL set it for good.
+Commands work without: ,help for the tape, /help for the chat.`
+
+export function help(): string {
+  const rows = slashCommands.map(({ name, argumentHint = '', description }) => [
+    `/${name} ${argumentHint}`,
+    description,
+  ])
+  const keys = [
+    ['Enter', 'send; while the model works, it gets the message before its next step'],
+    ['Alt+Enter, \\Enter', 'a new line (Shift+Enter where the terminal tells it apart)'],
+    ['Escape', 'cancel: the response, a tool, a handoff, a question'],
+    ['Up, Down', 'what you sent before'],
+    ['Ctrl+O', 'unfold what tools printed and documents, or fold it'],
+    ['Ctrl+C', 'empty the editor; twice: quit'],
+    ['Ctrl+D', 'quit, when the editor is empty'],
+  ]
+  const table = [...rows, [',help', 'commands on the tape: ,handoff ,anchors ,tape.search …'], ...keys]
+  return table.map(([what, about]) => `${what!.trim().padEnd(18)} ${about}`).join('\n')
+}

@@ -1,0 +1,61 @@
+// `baton chat` on a terminal. The first frame is drawn before anything is opened or loaded; what is typed meanwhile waits.
+
+import { UnsupportedError } from '../../errors.ts'
+import type { Store } from '../../store/index.ts'
+import { report } from '../failure.ts'
+import { Conversation } from './conversation.ts'
+import type { ChatOptions } from './options.ts'
+import { Screen } from './screen.ts'
+import type { ChatSession } from './session.ts'
+import { slashCommands } from './slash.ts'
+import { themeOf } from './theme.ts'
+
+/** A model or a disk that does not answer must not keep the person from leaving. */
+const patienceMs = 3_000
+
+const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+
+export async function chat(options: ChatOptions): Promise<void> {
+  demandTerminal()
+  const plain = options.color === false || (process.env.NO_COLOR ?? '') !== ''
+  const screen = new Screen(themeOf(!plain), slashCommands)
+  const open: { store?: Store; session?: ChatSession } = {}
+
+  let leaving = false
+  const leave = async (code: number, say = () => {}): Promise<void> => {
+    if (leaving) return
+    leaving = true
+    const closed = Promise.resolve(open.session?.close()).then(() => open.store?.close())
+    const tooLong = new Promise((resolve) => setTimeout(resolve, patienceMs))
+    await Promise.race([closed, tooLong]).catch((error: unknown) => (say = () => report(error, options)))
+    screen.stop()
+    say()
+    process.exit(code)
+  }
+  const crash = (error: unknown): void => {
+    screen.stop()
+    process.exit(report(error, options))
+  }
+  process.on('uncaughtException', crash).on('unhandledRejection', crash)
+  for (const [signal, code] of Object.entries(signals)) process.on(signal, () => void leave(code))
+
+  const conversation = new Conversation(screen, () => void leave(0))
+  screen.footer.set({ model: options.model ?? process.env.BATON_MODEL, yes: options.yes === true })
+  screen.transcript.notice('Baton chat: Enter sends, /help lists commands and keys')
+  screen.start()
+  await screen.painted
+  const { openChat } = await import('./open.ts')
+  try {
+    await openChat(options, conversation, screen, open)
+  } catch (error) {
+    await leave(report(error, options))
+  }
+  await new Promise(() => {}) // until `leave`
+}
+
+function demandTerminal(): void {
+  if (process.stdin.isTTY && process.stdout.isTTY && process.env.TERM !== 'dumb') return
+  throw new UnsupportedError('baton chat needs a terminal', {
+    hint: 'In a pipe or a script, ask with: baton chat -p "…"',
+  })
+}

@@ -1,0 +1,345 @@
+// A person and an agent at one terminal: keys and lines go to the agent, what it does comes onto the screen.
+
+import { Key, matchesKey } from '@earendil-works/pi-tui'
+import type { AgentEvent } from '../../agent/event.ts'
+import type { Recovered } from '../../agent/recovery.ts'
+import { route } from '../../agent/router.ts'
+import type { Answer, Question } from '../../agent/tool.ts'
+import { BatonError } from '../../errors.ts'
+import type { Progress } from '../../handoff/index.ts'
+import { help, noModel } from './advice.ts'
+import { answerFor, QuestionBlock } from './question.ts'
+import { recall, typedOn } from './recall.ts'
+import type { Screen } from './screen.ts'
+import type { ChatSession } from './session.ts'
+import { slashCommand, type SlashName } from './slash.ts'
+import { gist } from './tool-block.ts'
+
+/** Two Ctrl-C within this quit. */
+const twiceMs = 1_500
+/** Whoever is in the middle of a word when a question comes up goes on writing the word. */
+const typingMs = 600
+
+const tones = { done: 'good', cancelled: 'warn', empty: 'warn', failed: 'bad' } as const
+
+interface Asked {
+  readonly block: QuestionBlock
+  readonly answer: (answer: Answer) => void
+}
+
+export class Conversation {
+  readonly #screen: Screen
+  readonly #quit: () => void
+  readonly #asked: Asked[] = []
+  #session: ChatSession | undefined
+  #opened: (session: ChatSession) => void = () => {}
+  readonly #ready = new Promise<ChatSession>((resolve) => (this.#opened = resolve))
+  #draft = ''
+  #lastTyped = 0
+  #lastInterrupt = 0
+  #lastRun = ''
+  /** What runs now, in its own words: a handoff goes on beside no turn. */
+  #handingOff = false
+
+  constructor(screen: Screen, quit: () => void) {
+    this.#screen = screen
+    this.#quit = quit
+    screen.editor.onChange = (text) => {
+      if (text !== '') this.#draft = text
+    }
+    screen.editor.onSubmit = (text) => {
+      // The editor trims; a space in front is how a comma or a slash gets to the model.
+      const line = /^\s/.test(this.#draft) && /^[,/]/.test(text) ? ` ${text}` : text
+      this.#draft = ''
+      this.#lastTyped = 0
+      this.submit(line).catch((error: unknown) => this.#fail(error))
+    }
+    screen.tui.addInputListener((key) => (this.#takes(key) ? { consume: true } : undefined))
+  }
+
+  /** The session is open: whatever was sent meanwhile goes to it. */
+  async begin(session: ChatSession): Promise<void> {
+    this.#session = session
+    await this.#showTape()
+    this.#opened(session)
+  }
+
+  async submit(line: string): Promise<void> {
+    const { transcript, editor } = this.#screen
+    let to
+    try {
+      to = route(line)
+    } catch (error) {
+      editor.setText(line)
+      return this.#fail(error)
+    }
+    if (to.to === 'nowhere') return
+    editor.addToHistory(line)
+    if (to.to === 'slash') return this.#slash(to.name, to.rest)
+    if (to.to === 'command') return this.#command(line)
+    if (this.#session === undefined) this.#screen.status.show('Starting')
+    const session = await this.#ready
+    if (!(await session.hasModel())) {
+      editor.setText(line) // nothing is lost: it can be sent once there is a model
+      transcript.notice(noModel, 'warn')
+      return this.#rest()
+    }
+    const { agent } = session
+    transcript.user(to.text)
+    if (!agent.busy) this.#screen.status.show('Waiting for the model')
+    const result = await agent.submit(line)
+    if (result.kind !== 'turn' || result.status !== 'failed' || result.runId === this.#lastRun) return
+    // The turn never began: what was typed is not on the tape.
+    if (editor.getText() === '') editor.setText(line)
+    this.#fail(new Error(result.error))
+  }
+
+  /** Puts a question of the agent to the person. */
+  ask(question: Question): Promise<Answer> {
+    return new Promise((resolve) => {
+      const always = this.#session?.alwaysAllows(question) ?? []
+      const block = new QuestionBlock(question, always, this.#screen.theme)
+      const answer = (given: Answer) => {
+        this.#asked.splice(this.#asked.indexOf(asked), 1)
+        question.signal.removeEventListener('abort', withdrawn)
+        this.#screen.ask(this.#asked[0]?.block)
+        if (this.#asked.length === 0) this.#screen.status.show(runningText(question))
+        resolve(given)
+      }
+      const withdrawn = () => answer('deny')
+      const asked: Asked = { block, answer }
+      this.#asked.push(asked)
+      question.signal.addEventListener('abort', withdrawn)
+      this.#screen.status.hide()
+      this.#screen.ask(this.#asked[0]?.block)
+    })
+  }
+
+  take(event: AgentEvent): void {
+    const { transcript, status } = this.#screen
+    transcript.take(event)
+    switch (event.type) {
+      case 'turn-start':
+        this.#lastRun = event.runId
+        status.show('Waiting for the model')
+        break
+      case 'tool-end':
+      case 'retry':
+        status.show('Waiting for the model')
+        break
+      case 'text':
+        status.show('Writing')
+        break
+      case 'reasoning':
+        status.show('Thinking')
+        break
+      case 'tool-start':
+        if (this.#asked.length === 0) status.show(runningText(event))
+        break
+      case 'usage': {
+        const { contextTokens: tokens, window } = event
+        this.#screen.footer.set({
+          context: { tokens, window: window ?? this.#session?.agent.window, estimated: false },
+        })
+        break
+      }
+      case 'handoff':
+        this.#takeHandoff(event)
+        break
+      case 'turn-end':
+        if (event.status === 'aborted') transcript.notice('Cancelled', 'warn')
+        if (event.status === 'failed') transcript.notice(`The turn failed: ${event.error ?? 'no reason given'}`, 'bad')
+        status.hide()
+        this.#rest()
+        break
+      case 'recovered':
+        if (this.#session !== undefined) transcript.notice(recoveryText(event), 'warn')
+        break
+      case 'tool-output':
+      case 'permission':
+      case 'warning':
+      case 'queued':
+        break
+    }
+    this.#screen.draw()
+  }
+
+  #takeHandoff(event: AgentEvent & { type: 'handoff' }): void {
+    const { transcript, status } = this.#screen
+    if (event.phase === 'start') return status.show('Handing off')
+    if (event.phase === 'progress') return status.show(progressText(event.progress))
+    // What the person asked for is answered where it was asked.
+    if (!this.#handingOff) {
+      if (event.phase === 'done') transcript.notice(`${event.message} (⚓ ${event.anchor})`, 'good')
+      else transcript.notice(event.message, 'bad')
+    }
+    this.#rest()
+  }
+
+  /** Nothing runs, or only what still says so itself. */
+  #rest(): void {
+    const { agent } = this.#session ?? {}
+    if (agent?.busy !== true) this.#screen.status.hide()
+    this.#refresh().catch((error: unknown) => this.#fail(error))
+  }
+
+  async #refresh(): Promise<void> {
+    const session = this.#session
+    if (session === undefined) return
+    const { context, ...standing } = await session.standing()
+    const { footer } = this.#screen
+    // What the provider counted holds until the context starts anew.
+    const isNew = footer.standing.tape !== standing.tape || footer.standing.anchor !== standing.anchor
+    footer.set(isNew ? { ...standing, context } : standing)
+    this.#screen.draw()
+  }
+
+  /** Whether a key was for the chat and not for the editor. */
+  #takes(key: string): boolean {
+    const { editor } = this.#screen
+    const asked = this.#asked[0]
+    if (asked !== undefined && (Date.now() - this.#lastTyped > typingMs || matchesKey(key, Key.escape))) {
+      const answer = answerFor(key)
+      if (answer !== undefined) {
+        asked.answer(answer)
+        return true
+      }
+    }
+    if (!matchesKey(key, Key.ctrl('c'))) this.#lastInterrupt = 0
+    if (matchesKey(key, Key.ctrl('c'))) return this.#interrupt()
+    if (matchesKey(key, Key.escape)) return !editor.isShowingAutocomplete() && this.#cancel()
+    if (matchesKey(key, Key.ctrl('d')) && editor.getText() === '') {
+      this.#quit()
+      return true
+    }
+    if (matchesKey(key, Key.ctrl('o'))) {
+      this.#screen.transcript.toggleFolding()
+      this.#screen.draw()
+      return true
+    }
+    if (matchesKey(key, Key.ctrl('z'))) {
+      this.#screen.suspend()
+      return true
+    }
+    if (!isControl(key)) this.#lastTyped = Date.now()
+    return false
+  }
+
+  #interrupt(): boolean {
+    const { editor, transcript } = this.#screen
+    if (Date.now() - this.#lastInterrupt < twiceMs) this.#quit()
+    else {
+      this.#lastInterrupt = Date.now()
+      const text = editor.getExpandedText()
+      editor.addToHistory(text) // cleared is not lost: Up brings it back
+      editor.setText('')
+      if (text === '') transcript.notice('Ctrl-C again to quit')
+      this.#screen.draw()
+    }
+    return true
+  }
+
+  #cancel(): boolean {
+    const { agent } = this.#session ?? {}
+    if (agent?.busy === true) agent.abort()
+    return true
+  }
+
+  async #command(line: string): Promise<void> {
+    const { agent } = await this.#ready
+    this.#screen.transcript.user(line)
+    const result = await agent.submit(line)
+    if (result.kind !== 'command') return
+    if (result.ok) this.#screen.transcript.output(result.text)
+    else this.#screen.transcript.notice(result.text, 'bad')
+    await this.#refresh()
+  }
+
+  async #slash(name: string, rest: string): Promise<void> {
+    const { transcript } = this.#screen
+    const command = slashCommand(name)
+    if (typeof command !== 'string') {
+      transcript.notice(command.unknown, 'warn')
+      return this.#screen.draw()
+    }
+    if (command === 'quit') return this.#quit()
+    const session = await this.#ready
+    await this.#run(command, rest.trim(), session)
+    await this.#refresh()
+  }
+
+  async #run(command: Exclude<SlashName, 'quit'>, rest: string, session: ChatSession): Promise<void> {
+    const { transcript } = this.#screen
+    switch (command) {
+      case 'help':
+        return transcript.output(help())
+      case 'handoff':
+        return this.#handoff(rest, session)
+      case 'anchors':
+        return this.#command(',anchors')
+      case 'model':
+        if (rest === '') return transcript.notice(session.agent.modelName ?? noModel)
+        await session.useModel(rest)
+        return transcript.notice(`${rest} answers from now on`, 'good')
+      case 'fork':
+        await session.fork(rest === '' ? undefined : rest)
+        transcript.notice(`Forked into ${session.agent.tape.name}; the chat goes on there`, 'good')
+        return
+      case 'tape':
+        if (rest === '') return transcript.output(await session.tapes())
+        await session.moveTo(rest)
+        return this.#showTape()
+    }
+  }
+
+  async #handoff(goal: string, session: ChatSession): Promise<void> {
+    const { transcript, status } = this.#screen
+    this.#handingOff = true
+    try {
+      const result = await session.handoff(goal, (progress) => status.show(progressText(progress)))
+      if (result.status === 'done') transcript.document(result.markdown)
+      transcript.notice(result.message, tones[result.status])
+    } finally {
+      this.#handingOff = false
+      this.#rest()
+    }
+  }
+
+  async #showTape(): Promise<void> {
+    const session = this.#session!
+    const { tape } = session.agent
+    const { transcript, editor } = this.#screen
+    const shown = await recall(tape, transcript)
+    if (shown > 0) transcript.notice(`${tape.name} goes on`)
+    const { recovered } = session.agent
+    if (recovered !== undefined) transcript.notice(recoveryText(recovered), 'warn')
+    for (const line of await typedOn(tape)) editor.addToHistory(line)
+    await this.#refresh()
+  }
+
+  #fail(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error)
+    const hint = BatonError.is(error) && error.hint !== undefined ? `\n${error.hint}` : ''
+    this.#screen.transcript.notice(`${message}${hint}`, 'bad')
+    this.#rest()
+    this.#screen.draw()
+  }
+}
+
+function runningText({ name, input }: { name: string; input: unknown }): string {
+  return `Running ${name} ${gist(input)}`.trimEnd()
+}
+
+function progressText({ step, part, parts, tokens }: Progress): string {
+  const of = part === undefined ? '' : ` part ${part} of ${parts}`
+  return `Handing off: ${step}${of}${tokens > 0 ? `, ${tokens} tokens` : ''}`
+}
+
+function recoveryText({ anchor, state, closed }: Recovered): string {
+  const calls = closed.length === 0 ? '' : ` ${closed.join(', ')} did not finish and will not be run again by itself.`
+  return `The last run ended in the middle of a turn; nothing that was on the tape is lost.${calls}\nLast anchor: ${anchor} ${JSON.stringify(state)}`
+}
+
+function isControl(key: string): boolean {
+  return key.length !== 1 ? key.startsWith('\x1b') : key < ' ' || key === '\x7f'
+}

@@ -1,0 +1,49 @@
+// What the agent of the chat is made from: the tools, what they may do, and the settings of the project.
+
+import type { Agent } from '../../agent/agent.ts'
+import { createAgent } from '../../agent/create-agent.ts'
+import type { AgentEvent } from '../../agent/event.ts'
+import { permissionPolicy } from '../../agent/permission.ts'
+import type { AgentTool, Answer, Question } from '../../agent/tool.ts'
+import { codingTools } from '../../agent/tools/index.ts'
+import { configuredModels } from '../../config/configured-models.ts'
+import { type ChosenModel, loadModel, type ModelChoice } from '../../config/model.ts'
+import { windowOf } from '../../config/models.ts'
+import type { Store } from '../../store/index.ts'
+import type { ChatOptions } from './options.ts'
+import { chatSettings } from './settings.ts'
+
+export interface Hooks {
+  ask?: (question: Question) => Promise<Answer>
+  onEvent: (event: AgentEvent) => void
+}
+
+export interface Making {
+  agentOn(tape: string): Promise<Agent>
+  /** What "always" would allow. */
+  alwaysAllows(question: Question): readonly string[]
+}
+
+/** Fails where the settings of the project cannot be read. */
+export function makingOf(options: ChatOptions, store: Store, folder: string, hooks: Hooks): Making {
+  const { handoff, permissions } = chatSettings(folder)
+  const tools: readonly AgentTool[] = codingTools()
+  const policy = permissionPolicy({ ...permissions, cwd: folder, tools, yes: options.yes === true })
+  return {
+    agentOn: (tape) => createAgent({ store, tape, tools, cwd: folder, permissions: policy, handoff, ...hooks }),
+    alwaysAllows: ({ name, input, access }) => {
+      const tool = tools.find((each) => each.name === name)
+      return tool === undefined ? [] : policy.always(tool, input, access)
+    },
+  }
+}
+
+/** Loads the model and gives it to the agent, with its window where that is known. */
+export async function giveModel(agent: Agent, choice: ModelChoice): Promise<void> {
+  const [model, models]: [ChosenModel, Awaited<ReturnType<typeof configuredModels>>] = await Promise.all([
+    loadModel(choice),
+    configuredModels(),
+  ])
+  const id = model.name.slice(model.name.indexOf('/') + 1)
+  agent.setModel(model, windowOf(model.name, models, 0) ?? windowOf(id, models, 0))
+}

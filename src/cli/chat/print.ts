@@ -1,0 +1,79 @@
+// `baton chat -p`: one question, one answer, for pipes and scripts. Only the answer goes to stdout; nobody is asked
+// anything: what would be asked about is denied, unless `--yes`.
+
+import { text as readAll } from 'node:stream/consumers'
+import type { AgentEvent } from '../../agent/event.ts'
+import type { TurnResult } from '../../agent/agent.ts'
+import { route } from '../../agent/router.ts'
+import { chosenName } from '../../config/model.ts'
+import { CancelledError, InvalidError, StorageError } from '../../errors.ts'
+import { withStore } from '../workspace.ts'
+import { noModel } from './advice.ts'
+import { namedTape } from './choice.ts'
+import { giveModel, makingOf } from './making.ts'
+import { neutral } from './neutral.ts'
+import type { ChatOptions } from './options.ts'
+import { newTape } from './place.ts'
+import { gist } from './tool-block.ts'
+
+export async function print(options: ChatOptions): Promise<void> {
+  const prompt = await promptOf(options)
+  const to = route(prompt)
+  if (to.to === 'nowhere')
+    throw new InvalidError('There is nothing to ask', { hint: 'baton chat -p "…", or text on stdin' })
+  if (to.to === 'slash') {
+    throw new InvalidError(`/${to.name} works in the chat only`, { hint: 'baton handoff --new starts a new session.' })
+  }
+  if (to.to === 'model' && chosenName(options) === undefined) throw new InvalidError(noModel)
+  await withStore(options, async (store) => {
+    // Apart from the chat's own session: scripts run at once, and do not mean to talk about each other.
+    const tape = options.tape === undefined ? await newTape(store, 'print') : await namedTape(store, options.tape)
+    const making = makingOf(options, store, process.cwd(), { onEvent: reporter(options) })
+    const agent = await making.agentOn(tape)
+    const cancel = () => agent.abort()
+    process.on('SIGINT', cancel).on('SIGTERM', cancel)
+    try {
+      if (to.to === 'model') await giveModel(agent, options)
+      give(await agent.submit(prompt), agent.tape.name, options)
+    } finally {
+      process.off('SIGINT', cancel).off('SIGTERM', cancel)
+      await agent.close()
+    }
+  })
+}
+
+/** What stands on the command line, and below it what came through a pipe. */
+async function promptOf({ print }: ChatOptions): Promise<string> {
+  const piped = process.stdin.isTTY ? '' : (await readAll(process.stdin)).trimEnd()
+  const given = typeof print === 'string' ? print : ''
+  return given !== '' && piped !== '' ? `${given}\n\n${piped}` : given + piped
+}
+
+function give(result: TurnResult, tape: string, options: ChatOptions): void {
+  if (options.json === true) process.stdout.write(`${JSON.stringify({ type: 'result', tape, ...result })}\n`)
+  if (result.kind === 'turn' && result.status === 'failed') throw new StorageError(result.error ?? 'The turn failed')
+  if (result.kind === 'turn' && result.status === 'aborted') throw new CancelledError('Cancelled')
+  if (result.kind === 'command' && !result.ok) throw new InvalidError(result.text)
+  if (options.json === true || (result.kind !== 'turn' && result.kind !== 'command')) return
+  // A file or a program gets what the model wrote; a terminal only what cannot steer it.
+  const text = process.stdout.isTTY ? neutral(result.text) : result.text
+  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+}
+
+function reporter(options: ChatOptions): (event: AgentEvent) => void {
+  if (options.json === true) return (event) => void process.stdout.write(`${JSON.stringify(event)}\n`)
+  const tell = (text: string) => void process.stderr.write(`${neutral(text)}\n`)
+  const watched = process.stderr.isTTY && options.quiet !== true
+  return (event) => {
+    if (event.type === 'permission' && event.answer === 'deny') {
+      tell(
+        `baton: denied ${event.name} ${gist(event.input)}. ${event.reason ?? 'Nobody was there to ask: --yes allows it.'}`,
+      )
+    } else if (event.type === 'warning') tell(`baton: ${event.message}`)
+    else if (!watched) return
+    else if (event.type === 'tool-start') tell(`${event.name} ${gist(event.input)}`)
+    else if (event.type === 'tool-end' && event.isError) tell(`${event.name} failed`)
+    else if (event.type === 'retry') tell(`${event.reason}; trying again in ${Math.ceil(event.seconds)} s`)
+    else if (event.type === 'handoff' && event.phase === 'done') tell(event.message)
+  }
+}

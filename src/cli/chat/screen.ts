@@ -1,0 +1,98 @@
+// The chat on a terminal: transcript, status, question, editor and footer, one below the other. Whatever way the process
+// ends, the terminal is handed back as it was found.
+
+import {
+  CombinedAutocompleteProvider,
+  type Component,
+  Container,
+  Editor,
+  ProcessTerminal,
+  type SlashCommand,
+  truncateToWidth,
+  TUI,
+  visibleWidth,
+} from '@earendil-works/pi-tui'
+import { Footer } from './footer.ts'
+import { Status } from './status.ts'
+import type { Theme } from './theme.ts'
+import { Transcript } from './transcript.ts'
+
+export class Screen {
+  readonly tui = new TUI(new ProcessTerminal())
+  readonly transcript: Transcript
+  readonly status: Status
+  readonly footer: Footer
+  readonly editor: Editor
+  readonly theme: Theme
+  /** Resolves when the first frame was given to the terminal. */
+  readonly painted: Promise<void>
+  readonly #question = new Container()
+  readonly #restore = () => this.stop()
+  #running = false
+
+  constructor(theme: Theme, commands: readonly SlashCommand[]) {
+    this.theme = theme
+    this.transcript = new Transcript(theme)
+    this.status = new Status(this.tui, theme)
+    this.footer = new Footer(theme)
+    this.editor = new Editor(this.tui, theme.editor)
+    this.editor.setAutocompleteProvider(new CombinedAutocompleteProvider([...commands], process.cwd()))
+    const body = new Fitted([this.transcript, this.status, this.#question, this.editor, this.footer])
+    this.painted = body.drawn
+    this.tui.addChild(body)
+    this.tui.setFocus(this.editor)
+  }
+
+  start(): void {
+    this.#running = true
+    process.on('exit', this.#restore)
+    this.tui.start()
+  }
+
+  /** Gives the terminal back; what was said stays in its scrollback. */
+  stop(): void {
+    if (!this.#running) return
+    this.#running = false
+    this.status.hide()
+    process.off('exit', this.#restore)
+    this.tui.stop()
+  }
+
+  /** Ctrl-Z: to the shell and back. */
+  suspend(): void {
+    if (process.platform === 'win32') return
+    this.stop()
+    process.once('SIGCONT', () => {
+      this.start()
+      this.tui.requestRender(true)
+    })
+    process.kill(process.pid, 'SIGTSTP')
+  }
+
+  /** In place of the status, until it is answered. */
+  ask(component: Component | undefined): void {
+    this.#question.clear()
+    if (component !== undefined) this.#question.addChild(component)
+    this.draw()
+  }
+
+  draw(): void {
+    this.tui.requestRender()
+  }
+}
+
+/** No line is ever wider than the screen, whatever a block makes of a narrow one: the renderer would give up. */
+class Fitted extends Container {
+  #drew: () => void = () => {}
+  readonly drawn = new Promise<void>((resolve) => (this.#drew = resolve))
+
+  constructor(children: readonly Component[]) {
+    super()
+    for (const child of children) this.addChild(child)
+  }
+
+  override render(width: number): string[] {
+    setImmediate(this.#drew)
+    return super.render(width).map((line) => (visibleWidth(line) > width ? truncateToWidth(line, width, '') : line))
+  }
+}

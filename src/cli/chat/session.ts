@@ -1,0 +1,161 @@
+// The session that a chat is in: its tape and the agent on it, and the ways to another tape.
+
+import type { Agent } from '../../agent/agent.ts'
+import type { Question } from '../../agent/tool.ts'
+import { chosenName, type ModelChoice } from '../../config/model.ts'
+import { InvalidError } from '../../errors.ts'
+import type { Progress, SessionHandoff } from '../../handoff/index.ts'
+import { resumeHandoff } from '../../handoff/session.ts'
+import type { Store } from '../../store/index.ts'
+import { isReserved } from '../../tape/tape.ts'
+import { age, count } from '../output.ts'
+import { demand } from '../workspace.ts'
+import type { Standing } from './footer.ts'
+import { giveModel, type Making } from './making.ts'
+import { leaveTape, rememberTape, takeTape } from './place.ts'
+
+export interface SessionOptions {
+  readonly store: Store
+  readonly folder: string
+  readonly making: Making
+  readonly choice: ModelChoice
+}
+
+export class ChatSession {
+  readonly #options: SessionOptions
+  #agent: Agent
+  /** The model that answers, as it was chosen last. */
+  #choice: ModelChoice
+  #loading: Promise<void> | undefined
+
+  private constructor(options: SessionOptions, agent: Agent) {
+    this.#options = options
+    this.#agent = agent
+    this.#choice = options.choice
+  }
+
+  /** On a tape that was taken for it. */
+  static async open(options: SessionOptions, tape: string): Promise<ChatSession> {
+    const session = new ChatSession(options, await options.making.agentOn(tape))
+    await rememberTape(options.store, options.folder, session.agent.tape.name)
+    return session
+  }
+
+  get agent(): Agent {
+    return this.#agent
+  }
+
+  /** Whether there is a model to answer; loads the one that was chosen. Fails where it cannot be had. */
+  async hasModel(): Promise<boolean> {
+    if (chosenName(this.#choice) === undefined) return false
+    this.#loading ??= giveModel(this.#agent, this.#choice)
+    try {
+      await this.#loading
+    } catch (error) {
+      this.#loading = undefined // a key may be missing now and set later
+      throw error
+    }
+    return true
+  }
+
+  async useModel(name: string): Promise<void> {
+    const choice = { ...this.#options.choice, model: name }
+    await giveModel(this.#agent, choice)
+    this.#choice = choice
+    this.#loading = Promise.resolve()
+  }
+
+  async handoff(goal: string, onProgress: (progress: Progress) => void): Promise<SessionHandoff> {
+    await this.hasModel()
+    const before = this.#agent.tape.name
+    const result = await this.#agent.handoff(goal === '' ? undefined : goal, { onProgress })
+    if (result.status === 'done') await this.#moved(before)
+    return result
+  }
+
+  /** To a copy of this session. */
+  async fork(name: string | undefined): Promise<void> {
+    this.#demandRest()
+    const { tape } = this.#agent
+    const child = name ?? (await freeFork(this.#options.store, tape.name))
+    await tape.fork(child)
+    await this.#reopen(child)
+  }
+
+  async moveTo(name: string): Promise<void> {
+    this.#demandRest()
+    const { store } = this.#options
+    await demand(store, name)
+    if (isReserved(name)) throw new InvalidError(`${name} is one of Baton's own tapes; nobody talks on it`)
+    const active = await resumeHandoff(store, name)
+    if (active !== this.#agent.tape.name) await this.#reopen(active)
+  }
+
+  /** The tapes of the workspace, newest first, this one marked. */
+  async tapes(): Promise<string> {
+    const found: { tape: string; entries: number; date?: string | undefined }[] = []
+    for await (const info of this.#options.store.list()) if (!isReserved(info.tape)) found.push(info)
+    found.sort((a, b) => ((a.date ?? '') < (b.date ?? '') ? 1 : -1))
+    const width = Math.min(40, Math.max(...found.map(({ tape }) => tape.length)))
+    const here = this.#agent.tape.name
+    return found
+      .map(({ tape, entries, date }) =>
+        `${tape === here ? '›' : ' '} ${tape.padEnd(width)}  ${count(entries)} entries  ${age(date)}`.trimEnd(),
+      )
+      .join('\n')
+  }
+
+  async standing(): Promise<Standing> {
+    const { agent } = this
+    const info = await agent.tape.info()
+    const { modelName, window } = agent
+    return {
+      model: modelName,
+      tape: agent.tape.name,
+      anchor: info.lastAnchor,
+      context: { tokens: info.contextTokens, window, estimated: true },
+    }
+  }
+
+  alwaysAllows(question: Question): readonly string[] {
+    return this.#options.making.alwaysAllows(question)
+  }
+
+  async close(): Promise<void> {
+    const { name } = this.#agent.tape
+    await this.#agent.close()
+    await leaveTape(this.#options.store, name)
+  }
+
+  async #reopen(tape: string): Promise<void> {
+    const { store, making } = this.#options
+    await takeTape(store, tape)
+    const before = this.#agent.tape.name
+    await this.#agent.close()
+    this.#agent = await making.agentOn(tape)
+    this.#loading = undefined
+    await this.hasModel().catch(() => false) // said when it is needed
+    await this.#moved(before)
+  }
+
+  async #moved(before: string): Promise<void> {
+    const { store, folder } = this.#options
+    const { name } = this.#agent.tape
+    if (name === before) return
+    await takeTape(store, name)
+    await leaveTape(store, before)
+    await rememberTape(store, folder, name)
+  }
+
+  #demandRest(): void {
+    if (!this.#agent.busy) return
+    throw new InvalidError('A response is still being written', { hint: 'Wait for it, or cancel it with Escape.' })
+  }
+}
+
+async function freeFork(store: Store, name: string): Promise<string> {
+  for (let n = 1; ; n++) {
+    const candidate = `${name}-fork-${n}`
+    if ((await store.info(candidate)) === undefined) return candidate
+  }
+}

@@ -1,0 +1,77 @@
+// A tool call: one line that says what and how it went; its output unfolds below it.
+
+import { type Component, truncateToWidth } from '@earendil-works/pi-tui'
+import { outputText } from '../../tape/pieces.ts'
+import { type Folding, hanging } from './blocks.ts'
+import { neutral } from './neutral.ts'
+import type { Theme } from './theme.ts'
+
+const shownLines = 400
+/** Of the output that streams in; the whole of it comes with the result. */
+const keptCharacters = 200_000
+
+export class ToolBlock implements Component {
+  readonly #name: string
+  readonly #input: unknown
+  readonly #folding: Folding
+  readonly #theme: Theme
+  #state: 'running' | 'ok' | 'failed' = 'running'
+  #output = ''
+  #lines: { width: number; folded: boolean; lines: string[] } | undefined
+
+  constructor(name: string, input: unknown, folding: Folding, theme: Theme) {
+    this.#name = name
+    this.#input = input
+    this.#folding = folding
+    this.#theme = theme
+  }
+
+  stream(chunk: string): void {
+    this.#output = (this.#output + chunk).slice(-keptCharacters)
+    this.invalidate()
+  }
+
+  end(output: unknown, isError: boolean): void {
+    this.#output = outputText(output)
+    this.#state = isError ? 'failed' : 'ok'
+    this.invalidate()
+  }
+
+  render(width: number): string[] {
+    const { folded } = this.#folding
+    if (this.#lines?.width !== width || this.#lines.folded !== folded) {
+      this.#lines = { width, folded, lines: this.#draw(width, folded) }
+    }
+    return this.#lines.lines
+  }
+
+  invalidate(): void {
+    this.#lines = undefined
+  }
+
+  #draw(width: number, folded: boolean): string[] {
+    const { dim, bold, good, bad, warn } = this.#theme
+    const output = neutral(this.#output).trimEnd()
+    const lines = output === '' ? [] : output.split('\n')
+    const mark = { running: warn('◌'), ok: good('●'), failed: bad('●') }[this.#state]
+    const count = lines.length === 0 ? '' : ` · ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}`
+    const how = `${this.#state === 'failed' ? ' · failed' : ''}${count}`
+    const room = Math.max(4, width - 3 - this.#name.length - how.length)
+    const what = truncateToWidth(gist(this.#input), room, '…')
+    const head = truncateToWidth(`${mark} ${bold(neutral(this.#name))} ${what}${dim(how)}`, width, '…')
+    if (folded) return [head]
+    const shown = lines.slice(0, shownLines).flatMap((line) => hanging(line, '  ', width, dim))
+    const left = lines.length - shownLines
+    return left > 0 ? [head, ...shown, dim(truncateToWidth(`  … ${left} more lines`, width, '…'))] : [head, ...shown]
+  }
+}
+
+const telling = ['command', 'path', 'pattern', 'query', 'text', 'name', 'prompt', 'sha256']
+
+/** What a call is about, in one line: the argument that says it, else all of them. */
+export function gist(input: unknown): string {
+  const fields = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
+  const found = telling.map((field) => fields[field]).find((value) => typeof value === 'string' && value !== '')
+  const text = typeof found === 'string' ? found : Object.keys(fields).length === 0 ? '' : JSON.stringify(input)
+  return neutral(text).replaceAll(/\s+/g, ' ').trim()
+}

@@ -1,0 +1,283 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { build } from 'esbuild'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { isAlive, thisProcess } from '../../src/agent/holder.ts'
+import { createAgent } from '../../src/agent/index.ts'
+import type { Entry } from '../../src/store/index.ts'
+import { type Tape, type ToolCall, type ToolResult } from '../../src/tape/index.ts'
+import { closedGate, type ModelServer, type Reply, say } from '../support/model-server/index.ts'
+import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
+import { checkOpenAi } from '../tape/provider-rules.ts'
+import { modelOf, scene, serve } from './harness.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+const bundle = path.join(root, 'node_modules', '.baton-crash-child', 'child.mjs')
+
+beforeAll(async () => {
+  await build({
+    entryPoints: [path.join(import.meta.dirname, 'crash-child.ts')],
+    outfile: bundle,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'warning',
+  })
+})
+
+const both: Reply = {
+  text: 'Noting both.',
+  toolCalls: [
+    { id: 'call_a', name: 'test_note', arguments: { text: 'a' } },
+    { id: 'call_b', name: 'test_note', arguments: { text: 'b' } },
+  ],
+}
+
+interface Crash {
+  folder: string
+  /** The events that the child told of before it died. */
+  events: { type: string; id?: string; output?: string; result?: unknown }[]
+}
+
+async function crash(server: ModelServer, die: string): Promise<Crash> {
+  const folder = temporaryFolder()
+  const { child, events } = start(folder, server, die)
+  await once(child, 'close')
+  return { folder, events }
+}
+
+function start(folder: string, server: ModelServer, die: string) {
+  const child = spawn(process.execPath, [bundle, folder, server.url, die], { stdio: ['pipe', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const events: Crash['events'] = []
+  createInterface({ input: child.stdout }).on('line', (line) =>
+    events.push(JSON.parse(line) as Crash['events'][number]),
+  )
+  return { child, events }
+}
+
+/** Resolves when the child has told of such an event. */
+async function heard(child: ChildProcess, events: Crash['events'], type: string): Promise<void> {
+  while (!events.some((event) => event.type === type)) await once(child.stdout!, 'data')
+}
+
+const script = (request: { messages: { role: string }[] }): Reply => {
+  const last = request.messages.at(-1)!
+  return last.role === 'tool' ? say('All noted.') : both
+}
+
+/** Everything that must hold after a restart, wherever the process died. */
+async function checkTape(tape: Tape): Promise<Entry[]> {
+  const entries = await collect(tape.entries())
+  const answers = new Map<string, number>()
+  for (const { kind, payload } of entries) {
+    const { calls = [], results = [] } = payload as { calls?: ToolCall[]; results?: ToolResult[] }
+    if (kind === 'tool_call') for (const { id } of calls) answers.set(id, 0)
+    if (kind === 'tool_result') for (const { call_id } of results) answers.set(call_id, answers.get(call_id)! + 1)
+  }
+  expect([...answers.values()].every((count) => count === 1)).toBe(true)
+  const marks = entries
+    .filter(({ meta }) => meta.key === 'turn')
+    .map(({ payload }) => (payload as { name: string }).name)
+  expect(marks.filter((name) => name === 'turn_started')).toHaveLength(marks.length / 2)
+  checkOpenAi((await tape.context()).messages)
+  return entries
+}
+
+test('killed at any event of a turn, the next start closes it and goes on; no tool runs twice, nothing told is lost [T23, T21]', async () => {
+  const server = await serve(script)
+  let died = 0
+  for (let n = 1; ; n++) {
+    const { folder, events } = await crash(server, `event:${n}`)
+    const finished = events.some(({ type }) => type === 'result')
+    if (!finished) died++
+    const store = await temporaryStore(path.join(folder, '.baton'))
+    const agent = await createAgent({ store, tape: 'main', cwd: folder, model: modelOf['chat-completions'](server) })
+    const told = (type: string) => events.filter((event) => event.type === type)
+    const ended = told('turn-end').length > 0
+    if (told('turn-start').length > 0 && !ended) {
+      expect(agent.recovered).toMatchObject({ anchor: 'session/start', state: { owner: 'human' } })
+    } else expect(agent.recovered).toBeUndefined()
+    const entries = await checkTape(agent.tape)
+    // Whatever the child told of is there.
+    const text = JSON.stringify(entries)
+    if (told('turn-start').length > 0) expect(text).toContain('Note a and b')
+    for (const { output } of told('tool-end')) expect(text).toContain(output)
+    const before = notes(folder)
+    expect(new Set(before).size).toBe(before.length)
+    for (const { id } of told('tool-start')) expect(text).toContain(id)
+    // Every call that may have run has a result that says what is known.
+    const results = entries
+      .filter(({ kind }) => kind === 'tool_result')
+      .flatMap(({ payload }) => (payload as { results: ToolResult[] }).results)
+    for (const { output } of results) expect(output).toMatch(/^noted|^interrupted: the process ended/)
+    const goOn = await agent.resume()
+    expect(goOn).toMatchObject({ status: 'done' })
+    await agent.close()
+    // Closed once: another start finds nothing to close.
+    const again = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
+    expect(again.recovered).toBeUndefined()
+    await checkTape(again.tape)
+    await again.close()
+    if (finished) break
+  }
+  expect(died).toBeGreaterThan(8)
+  expect(server.problems).toEqual([])
+})
+
+test.each(['access', 'running'])('killed in a tool (%s), the call is closed and not run again [T23]', async (die) => {
+  const server = await serve((request) =>
+    request.messages.some(({ role }) => role === 'tool') ? say('I looked.') : both,
+  )
+  const { folder } = await crash(server, die)
+  const before = notes(folder)
+  expect(before.length).toBe(die === 'access' ? 0 : 1)
+  const store = await temporaryStore(path.join(folder, '.baton'))
+  const agent = await createAgent({ store, tape: 'main', cwd: folder, model: modelOf['chat-completions'](server) })
+  expect(agent.recovered!.closed).toEqual(['test.note', 'test.note'])
+  await checkTape(agent.tape)
+  expect(await agent.submit('What is noted?')).toMatchObject({ status: 'done', text: 'I looked.' })
+  expect(notes(folder)).toEqual(before)
+  const { messages } = server.requests.at(-1)!
+  expect(messages.flatMap(({ toolResults }) => toolResults.map(({ text }) => text))).toEqual([
+    expect.stringMatching(/^interrupted: .*look before you run it again/) as string,
+    expect.stringMatching(/^interrupted/) as string,
+  ])
+  await agent.close()
+})
+
+test('killed before the model answers and in mid-stream, from outside [T23]', async () => {
+  for (const holdAfter of [undefined, 2]) {
+    const gate = closedGate()
+    const held = { hold: gate.opened, ...(holdAfter === undefined ? {} : { holdAfter }) }
+    const server = await serve((request) =>
+      request.messages.length > 1 ? say('Here again.') : say('a long answer that never ends', held),
+    )
+    const folder = temporaryFolder()
+    const { child, events } = start(folder, server, 'never')
+    await server.next()
+    if (holdAfter !== undefined) await heard(child, events, 'text')
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    const store = await temporaryStore(path.join(folder, '.baton'))
+    const agent = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
+    expect(agent.recovered).toMatchObject({ closed: [] })
+    expect(await agent.submit('Go on')).toMatchObject({ status: 'done', text: 'Here again.' })
+    expect(server.requests.at(-1)!.messages.map(({ text }) => text)).toEqual(['Note a and b. Never note c.', 'Go on'])
+    gate.open()
+    await agent.close()
+  }
+})
+
+test('a tape has one turn at a time: the second process is refused, and goes on when the first has died [T23]', async () => {
+  const gate = closedGate()
+  const server = await serve((request) =>
+    request.messages.length > 1 ? say('My turn.') : say('wait for it', { hold: gate.opened }),
+  )
+  const folder = temporaryFolder()
+  const { child, events } = start(folder, server, 'never')
+  await server.next()
+  const store = await temporaryStore(path.join(folder, '.baton'))
+  const agent = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
+  expect(agent.recovered).toBeUndefined()
+  expect(await agent.submit('me too')).toMatchObject({
+    status: 'failed',
+    error: expect.stringMatching(
+      new RegExp(`A turn is running on main, in process ${child.pid} on .*\\nWait until it ends`),
+    ) as string,
+  })
+  expect(await agent.handoff()).toMatchObject({ status: 'failed', message: /still being written/ })
+  expect(await agent.submit(',tape.info')).toMatchObject({ ok: true })
+  // What is typed into the first meanwhile is on the tape, and not lost with it.
+  child.stdin.write('and this\n')
+  await heard(child, events, 'queued')
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  expect(await agent.submit('now?')).toMatchObject({ status: 'done', text: 'My turn.' })
+  expect(
+    server.requests
+      .at(-1)!
+      .messages.map(({ text }) => text)
+      .slice(1),
+  ).toEqual(['and this', 'now?'])
+  await agent.close()
+  gate.open()
+})
+
+test('many starts after one crash close the turn once [T23]', async () => {
+  const server = await serve(script)
+  const { folder } = await crash(server, 'running')
+  const stores = await Promise.all([1, 2, 3, 4].map(() => temporaryStore(path.join(folder, '.baton'))))
+  const agents = await Promise.all(stores.map((store) => createAgent({ store, tape: 'main' })))
+  expect(agents.filter(({ recovered }) => recovered !== undefined)).toHaveLength(1)
+  await checkTape(agents[0]!.tape)
+})
+
+test('a copy of an open turn on a fork is not a turn of the fork [T23, T12]', async () => {
+  const gate = closedGate()
+  const { agent, server } = await scene([say('slow', { hold: gate.opened }), say('child')])
+  const turn = agent.submit('work')
+  await server.next()
+  const fork = await agent.tape.fork('child')
+  const child = await createAgent({ store: agent.tape.store, tape: fork, model: modelOf['chat-completions'](server) })
+  expect(child.recovered).toBeUndefined()
+  expect(await child.submit('work too')).toMatchObject({ status: 'done', text: 'child' })
+  gate.open()
+  await turn
+})
+
+test('who is alive: by process here, by silence elsewhere, never by a number that was given again [T23]', async () => {
+  const me = thisProcess('me')
+  const other = { ...me, agent: 'other' }
+  expect(isAlive(me, me, 0)).toBe(false)
+  expect(isAlive(other, me, 1e6)).toBe(true)
+  expect(isAlive({ ...other, started: '1' }, me, 0)).toBe(false)
+  expect(isAlive({ ...other, boot: 'before' }, me, 0)).toBe(false)
+  for (const elsewhere of [
+    { ...other, host: 'far' },
+    { ...other, space: 'pid:[1]' },
+  ]) {
+    expect(isAlive(elsewhere, me, 60)).toBe(true)
+    expect(isAlive(elsewhere, me, 600)).toBe(false)
+  }
+  const child = spawn(process.execPath, ['-e', ''])
+  await once(child, 'exit')
+  expect(isAlive({ ...other, pid: child.pid! }, me, 0)).toBe(false)
+})
+
+test('killed while a handoff is written, the old session is active and what was typed meanwhile waits [H7, H9, T23]', async () => {
+  const gate = closedGate()
+  const server = await serve((request) => {
+    if (request.system.includes('handoff documents')) return say('## Goal', { hold: gate.opened })
+    return say(request.messages.length > 1 ? 'Going on.' : 'Hello.')
+  })
+  const folder = temporaryFolder()
+  const { child, events } = start(folder, server, 'handoff')
+  await heard(child, events, 'handoff')
+  await server.next((request) => request.system.includes('handoff documents'))
+  child.stdin.write('typed meanwhile\n')
+  await heard(child, events, 'queued')
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  const store = await temporaryStore(path.join(folder, '.baton'))
+  const agent = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
+  expect(agent.tape.name).toBe('main')
+  expect(await agent.submit('and now')).toMatchObject({ status: 'done', text: 'Going on.' })
+  expect(
+    server.requests
+      .at(-1)!
+      .messages.map(({ text }) => text)
+      .slice(-2),
+  ).toEqual(['typed meanwhile', 'and now'])
+  await agent.close()
+  gate.open()
+})
+
+function notes(folder: string): string[] {
+  const file = path.join(folder, 'notes')
+  return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n') : []
+}

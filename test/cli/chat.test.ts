@@ -1,0 +1,226 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { call, closedGate, fail, say } from '../support/model-server/index.ts'
+import { chatRooms } from './chat-room.ts'
+
+const room = chatRooms()
+
+describe.concurrent('a chat on a terminal', () => {
+  test('streams an answer as markdown, with the footer and colours of the terminal', async () => {
+    const { chat, server } = await room({
+      script: [say('# Plan\n\nSome **bold** words and `code`.', { usage: { input: 9_000, output: 1_000 } })],
+    })
+    const pane = await chat()
+    await pane.shows('chat · ⚓ session/start · test/scripted')
+    await pane.enter('What is the plan?')
+    await pane.shows('10% of 100k')
+    const screen = await pane.screen()
+    expect(screen).toContain('› What is the plan?')
+    expect(screen).toContain('\nSome bold words and code.\n')
+    expect(pane.styleOf('Plan')).toMatchObject({ color: 6, bold: true })
+    expect(pane.styleOf('bold words')).toMatchObject({ color: -1, bold: true })
+    expect(server.requests[0]!.messages).toMatchObject([{ role: 'user', text: 'What is the plan?' }])
+    await pane.press('C-d')
+    expect(await pane.exit()).toBe(0)
+    expect(server.problems).toEqual([])
+  })
+
+  test('a tool call is one line; a key unfolds its output and folds it again', async () => {
+    const { chat, folder } = await room({ script: [call('fs_read', { path: 'notes.txt' }), say('Read.')] })
+    fs.writeFileSync(path.join(folder, 'notes.txt'), 'first line\nsecond line\n')
+    const pane = await chat()
+    await pane.enter('Read my notes')
+    await pane.shows('Read.')
+    expect(await pane.screen()).toMatch(/● fs\.read notes\.txt · \d+ lines?\n/)
+    expect(await pane.screen()).not.toContain('second line')
+    await pane.press('C-o')
+    await pane.shows('second line')
+    await pane.press('C-o')
+    await pane.until(() => !pane.lines.join('\n').includes('second line'), 'the line folded')
+  })
+
+  test('a question tells what and where; y allows once, a always, n denies', async () => {
+    const run = (command: string) => call('bash', { command })
+    const { chat, server, folder } = await room({
+      script: [run('echo 1 >> log'), run('echo 2 >> log'), run('rm log'), run('echo 3 >> log'), say('Done.')],
+    })
+    const pane = await chat()
+    await pane.enter('Write the log')
+    await pane.shows('? bash wants to run')
+    expect(await pane.screen()).toContain('  echo 1 >> log\n  y allow once\n  n deny (Escape)\n  a always: bash ')
+    await pane.press('y')
+    await pane.shows('  echo 2 >> log\n  y allow once')
+    await pane.press('a')
+    await pane.shows('  rm log\n  y allow once')
+    await pane.press('n')
+    await pane.until(() => /Done\.|3 >> log\n {2}y allow/.test(pane.text), 'what comes after the denial')
+    if (!pane.text.includes('Done.')) await pane.press('y')
+    await pane.shows('Done.')
+    expect(fs.readFileSync(path.join(folder, 'log'), 'utf8')).toBe('1\n2\n3\n')
+    expect(server.requests[3]!.messages.at(-1)!.toolResults[0]!.text).toContain('the user did not allow this')
+  })
+
+  test('who is in the middle of a word when a question comes up answers nothing', async () => {
+    const { chat } = await room({ script: [call('bash', { command: 'true' }), say('Done.')] })
+    const pane = await chat()
+    await pane.enter('Go')
+    await pane.shows('allow once')
+    await pane.type('maybe any day')
+    await pane.shows('maybe any day')
+    expect(await pane.screen()).toContain('allow once')
+    await pane.press('Escape')
+    await pane.shows('Done.')
+    expect(await pane.screen()).toContain('maybe any day')
+    expect(await pane.screen()).toContain('● bash true · failed')
+  })
+
+  test('with --yes nobody is asked, and the footer says so', async () => {
+    const { chat, folder } = await room({ script: [call('bash', { command: 'echo hi > said' }), say('Done.')] })
+    const pane = await chat(['--yes'])
+    await pane.shows('--yes')
+    await pane.enter('Go')
+    await pane.shows('Done.')
+    expect(fs.readFileSync(path.join(folder, 'said'), 'utf8')).toBe('hi\n')
+  })
+
+  test('what is typed while the model answers is shown as queued and reaches it [H9]', async () => {
+    const gate = closedGate()
+    const { chat, server } = await room({
+      script: [say('First answer.', { hold: gate.opened, holdAfter: 1 }), say('Second answer.')],
+    })
+    const pane = await chat()
+    await pane.enter('first')
+    await pane.shows('First an')
+    await pane.enter('and another thing')
+    await pane.shows('queued: the model gets it before its next step')
+    gate.open()
+    await pane.shows('Second answer.')
+    expect(pane.text).not.toContain('queued:')
+    expect(server.requests[1]!.messages.map(({ text }) => text)).toEqual([
+      'first',
+      'First answer.',
+      'and another thing',
+    ])
+  })
+
+  test('a failed turn says why, and what was typed is on the tape', async () => {
+    const { chat, store } = await room({ script: [fail.auth(), say('Back again.')] })
+    const pane = await chat()
+    await pane.enter('precious words')
+    await pane.shows(/✗ The turn failed: .*(key|auth)/i)
+    await pane.press('Up')
+    await pane.until(() => pane.lines.join('\n').split('precious words').length === 3, 'the words in the editor')
+    await pane.press('C-c')
+    await pane.enter('again')
+    await pane.shows('Back again.')
+    const texts = await store(async (store) => {
+      const found: unknown[] = []
+      for await (const entry of store.read('chat', { kinds: ['message'] })) found.push(entry.payload)
+      return found
+    })
+    expect(texts[0]).toMatchObject({ role: 'user', content: 'precious words' })
+  })
+
+  test('comma commands show their output and never reach the model; text of a model never runs [T19]', async () => {
+    const { chat, server } = await room({ script: [say(',handoff name=hijacked'), say('Second.')] })
+    const pane = await chat()
+    await pane.enter('hello')
+    await pane.shows(',handoff name=hijacked')
+    await pane.enter(',handoff name=phase-1 summary="Setup done" state={goal: "ship it"}')
+    await pane.shows('Handed off: phase-1')
+    await pane.shows('⚓ phase-1')
+    await pane.enter(',anchors')
+    await pane.shows('"goal":"ship it"')
+    await pane.enter(',anchrs')
+    await pane.shows('Did you mean ,anchors')
+    await pane.enter(',tape.search "unfinished')
+    await pane.shows(/✗ .*(quote|end)/i)
+    await pane.press('C-c')
+    await pane.type(' ,not a command')
+    await pane.press('Enter')
+    await pane.shows('Second.')
+    expect(server.requests).toHaveLength(2)
+    const [state, typed] = server.requests[1]!.messages.map(({ text }) => text)
+    expect(state).toContain('ship it')
+    expect(typed!.trim()).toBe(',not a command')
+    expect(pane.text).not.toContain('⚓ hijacked')
+  })
+
+  test('an unknown slash command suggests the nearest and is never sent', async () => {
+    const { chat, server } = await room()
+    const pane = await chat()
+    await pane.enter('/hanofd now')
+    await pane.shows('There is no command /hanofd. Did you mean /handoff')
+    await pane.enter('/help')
+    await pane.shows('Ctrl+O')
+    expect(server.requests).toEqual([])
+  })
+
+  test('/fork goes on in a copy, /tape lists and changes, /anchors and /model answer', async () => {
+    const { chat, server } = await room({ script: [say('one'), say('two'), say('three')] })
+    const pane = await chat()
+    await pane.enter('first')
+    await pane.shows('one')
+    await pane.enter('/fork side')
+    await pane.shows('Forked into side; the chat goes on there')
+    await pane.enter('on the side')
+    await pane.shows('two')
+    expect(server.requests[1]!.messages.map(({ text }) => text).join(' ')).toContain('first one on the side')
+    await pane.enter('/tape')
+    await pane.shows(/› side +\d+ entries/)
+    await pane.enter('/tape sid')
+    await pane.shows('There is no tape "sid"')
+    await pane.shows('side?')
+    await pane.enter('/tape chat')
+    await pane.shows('chat goes on')
+    await pane.shows('chat · ⚓')
+    await pane.enter('/model')
+    await pane.shows('· test/scripted\n')
+    await pane.enter('/model nonsense')
+    await pane.shows('"nonsense" is not a model')
+    await pane.enter('/model test/other')
+    await pane.shows('test/other answers from now on')
+    await pane.enter('main line')
+    await pane.shows('three')
+    expect(server.requests[2]!.model).toBe('other')
+    expect(server.requests[2]!.messages.map(({ text }) => text)).toEqual(['first', 'one', 'main line'])
+    await pane.enter('/anchors')
+    await pane.shows('#1 session/start')
+  })
+
+  test('Ctrl-C empties the editor, Up brings it back, twice quits', async () => {
+    const { chat } = await room()
+    const pane = await chat()
+    await pane.shows('⚓')
+    await pane.type('half a thought')
+    await pane.shows('half a thought')
+    await pane.press('C-c')
+    await pane.until(() => !pane.text.includes('half a thought'), 'the editor empty')
+    await pane.press('Up')
+    await pane.shows('half a thought')
+    await pane.press('C-c')
+    await pane.until(() => !pane.text.includes('half a thought'), 'the editor empty again')
+    await pane.press('C-c')
+    expect(await pane.exit()).toBe(0)
+  })
+
+  test('without a model it says how to set one, and commands work', async () => {
+    const { chat, server } = await room()
+    const pane = await chat([], { env: { BATON_MODEL: '' }, rows: 24, columns: 80 })
+    await pane.shows('No model is set')
+    expect(await pane.screen()).toContain('baton chat --model ollama/qwen3')
+    expect(await pane.screen()).toContain('no model')
+    await pane.enter('hello?')
+    await pane.until(() => pane.text.split('No model is set').length === 3, 'the advice again')
+    expect(pane.lines.join('\n')).toContain('hello?')
+    await pane.press('C-c')
+    await pane.enter(',tape.info')
+    await pane.shows('since it')
+    await pane.enter('/handoff')
+    await pane.shows('Nothing to hand off (no messages yet)')
+    await pane.enter('/model test/scripted')
+    await pane.shows('test/scripted answers from now on')
+    expect(server.requests).toEqual([])
+  })
+})
