@@ -12,6 +12,11 @@ export interface Driver {
   readonly place: Place
   /** Whether the agent's program runs (headless: whether the next turn can be run). */
   alive(): Promise<boolean>
+  /**
+   * How the program ended, once it has and as far as it is known: code 0 is its own or a person's doing and stays ended;
+   * anything else, and nothing known at all (the tmux server is gone), is a crash.
+   */
+  exit(): Promise<{ readonly code?: number; readonly signal?: string } | undefined>
   /** What the screen shows now; headless has none. */
   look(): Promise<Look>
   /**
