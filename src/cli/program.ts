@@ -3,6 +3,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { wholeNumber } from './arguments.ts'
+import { addDemo } from './demo-commands.ts'
 import { report } from './failure.ts'
 import { addHandoff } from './handoff-commands.ts'
 import { endQuietlyWithoutReader, type Globals } from './output.ts'
@@ -46,6 +47,7 @@ function build(): Command {
   addHandoff(program)
   addTask(program)
   addTape(program)
+  addDemo(program)
   return program
 }
 
