@@ -51,7 +51,8 @@ function work(all: readonly Spoken[], turn: readonly Spoken[], known: Knowledge,
     if (!did(turn, 'node --test')) return { do: 'run', command: 'node --test', say: 'All modules are there: I test.' }
     return { do: 'say', say: /^# fail 0$/m.test(last) ? 'The till is finished, its tests pass.' : 'The tests fail.' }
   }
-  const finished = turn.filter(({ toolResults }) => toolResults.some(({ text }) => stamped.test(text))).length
+  const calls = turn.flatMap(({ toolCalls }) => toolCalls.map((call) => JSON.stringify(call.arguments)))
+  const finished = calls.filter((call) => call.includes(stampCommand)).length
   if (finished >= perTurn) {
     const done = modules.length - open.length
     return { do: 'say', say: `${done} of ${modules.length} modules are done. Next: ${next.file}.` }
@@ -62,7 +63,7 @@ function work(all: readonly Spoken[], turn: readonly Spoken[], known: Knowledge,
     const value = next.holds === 'stamps' ? stampsOf(known) : facts.get(next.holds)
     return { do: 'write', path: next.file, content: moduleText(next.holds, value), say: `I write ${next.file}.` }
   }
-  return { do: 'run', command: `node scripts/stamp.mjs ${next.holds}`, say: `I stamp ${next.file}.` }
+  return { do: 'run', command: `${stampCommand} ${next.holds}`, say: `I stamp ${next.file}.` }
 }
 
 /** Whether the last thing it did was to look at that file. */
@@ -89,7 +90,7 @@ function document(prompt: string, turn: readonly Spoken[], { facts, modules }: K
 ## Current Work
 
 Finishing the till: ${modules.length} modules, one constant each, in this order, each stamped with
-\`node scripts/stamp.mjs NAME\` once it is written. ${done.length} of ${modules.length} are done.
+\`${stampCommand} NAME\` once it is written. ${done.length} of ${modules.length} are done.
 
 ## Completed Since Last Handoff
 
@@ -114,10 +115,10 @@ ${[...facts].map(([name, value]) => `- \`${name}\` is \`${value}\``).join('\n')}
   return { do: 'write', path: file, content, say: 'I write down where things stand.' }
 }
 
+const stampCommand = 'node scripts/stamp.mjs'
 const told = /`([\w -]+)` is `([^`\n]*)`/g
 const listed = /`(src\/[\w-]+\.js)` holds `([\w-]+)`/g
 const lost = /^([\w-]+) was stamped before$/gm
-const stamped = /`stamp [\w-]+` is `| was stamped before/
 
 function knowledge(conversation: readonly Spoken[]): Knowledge {
   const facts = new Map<string, string>()

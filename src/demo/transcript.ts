@@ -116,7 +116,9 @@ const entryLine = z.looseObject({
   message: z
     .looseObject({
       role: z.enum(['user', 'assistant', 'toolResult']),
-      content: z.array(z.looseObject({ type: z.string(), text: z.string().optional(), arguments: z.unknown() })),
+      content: z.array(
+        z.looseObject({ type: z.string(), text: z.string().optional(), arguments: z.unknown().optional() }),
+      ),
     })
     .optional(),
 })
