@@ -1,5 +1,6 @@
 export * from './errors.ts'
 export * from './handoff/index.ts'
+export * from './notify/index.ts'
 export * from './store/index.ts'
 export * from './tape/index.ts'
 export * from './task/index.ts'

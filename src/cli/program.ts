@@ -6,6 +6,7 @@ import { wholeNumber } from './arguments.ts'
 import { addDemo } from './demo-commands.ts'
 import { report } from './failure.ts'
 import { addHandoff } from './handoff-commands.ts'
+import { addNotify } from './notify-commands.ts'
 import { endQuietlyWithoutReader, type Globals } from './output.ts'
 import { addSessions } from './session-commands.ts'
 import { addTape } from './tape-commands.ts'
@@ -46,6 +47,7 @@ function build(): Command {
   addWorkspace(program)
   addHandoff(program)
   addTask(program)
+  addNotify(program)
   addTape(program)
   addDemo(program)
   return program

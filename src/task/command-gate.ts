@@ -1,7 +1,8 @@
 // Runs a gate's command in a process group of its own, so that a test runner that hangs goes with all that it started.
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { CancelledError } from '../errors.ts'
+import { killGroup, killTree } from '../process-tree.ts'
 
 /** Of the output, as much is kept from its beginning and from its end. */
 const keptBytes = 2 * 1024 * 1024
@@ -69,44 +70,6 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     child.stdout.destroy()
     child.stderr.destroy()
   }
-}
-
-/** The group, and descendants that have left it for a group of their own. */
-function killTree(child: ChildProcess): void {
-  const strays = descendants(child.pid)
-  killGroup(child)
-  for (const pid of strays) kill(pid)
-}
-
-function killGroup({ pid }: ChildProcess): void {
-  if (pid !== undefined) kill(process.platform === 'win32' ? pid : -pid)
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch (error) {
-    // Gone already, or a program that runs as somebody else, such as sudo.
-    if (!['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
-  }
-}
-
-function descendants(root: number | undefined): number[] {
-  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
-  const children = new Map<number, number[]>()
-  for (const line of (stdout ?? '').split('\n')) {
-    const [pid, parent] = line.trim().split(/\s+/).map(Number)
-    if (pid !== undefined && parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid])
-  }
-  const found: number[] = []
-  const visit = (pid: number) => {
-    for (const each of children.get(pid) ?? []) {
-      found.push(each)
-      visit(each)
-    }
-  }
-  if (root !== undefined) visit(root)
-  return found
 }
 
 /** The beginning and the end of a stream, however long it is. */

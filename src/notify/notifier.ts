@@ -1,0 +1,126 @@
+// Tells people. A notification is an effect beside the work: it never throws into the work, and never fails in silence.
+// What happened on every channel is returned, and each failure is given to `onFailure`, so that callers record it.
+
+import { setMaxListeners } from 'node:events'
+import { attempt } from './attempts.ts'
+import { runCommand } from './command.ts'
+import type { Notification } from './notification.ts'
+import type { Channel, NotifySettings } from './settings.ts'
+import { post } from './webhook.ts'
+
+export type Outcome = { readonly channel: string } & (
+  | { readonly status: 'sent'; readonly attempts: number; readonly ms: number }
+  | { readonly status: 'failed'; readonly attempts: number; readonly ms: number; readonly error: string }
+  /** The same key was sent there a short while ago. */
+  | { readonly status: 'repeated' }
+)
+
+export interface Failure {
+  readonly channel: string
+  readonly error: string
+  readonly notification: Notification
+}
+
+export interface NotifierOptions {
+  fetch?: typeof fetch
+  now?: () => number
+  env?: NodeJS.ProcessEnv
+  /** Called once for each channel that could not be reached. What it throws is added to the outcome. */
+  onFailure?: (failure: Failure) => void | Promise<void>
+  /** Before the first retry; doubled for each further one. */
+  backoffMs?: number
+  /** How long a key stands: the same key within it is not sent again. */
+  repeatMs?: number
+}
+
+export interface Notifier {
+  /** How many channels there are. */
+  readonly channels: number
+  /** Resolves when every channel that takes this level has been tried; never rejects. */
+  notify(notification: Notification): Promise<Outcome[]>
+  /** Waits for what is under way, then gives it up; notifications after that fail. */
+  close(options?: { withinMs?: number }): Promise<void>
+}
+
+const rememberedKeys = 10_000
+
+export function openNotifier(settings: NotifySettings, options: NotifierOptions = {}): Notifier {
+  const { now = Date.now, env = process.env, backoffMs = 500, repeatMs = 600_000 } = options
+  const stop = new AbortController()
+  setMaxListeners(0, stop.signal)
+  const underWay = new Set<Promise<unknown>>()
+  /** Channel and key: when it was sent. */
+  const sent = new Map<string, number>()
+  const doors = settings.channels.map((channel, at) => ({ channel, at, name: channelName(channel) }))
+  const tools = { fetch: options.fetch ?? fetch, env, timeoutMs: settings.timeoutMs, now }
+
+  async function tell({ channel, at, name }: (typeof doors)[number], told: Notification): Promise<Outcome> {
+    const key = told.key === undefined ? undefined : `${at} ${told.key}`
+    const before = key === undefined ? undefined : sent.get(key)
+    if (before !== undefined && Math.abs(now() - before) < repeatMs) return { channel: name, status: 'repeated' }
+    // Before it is sent: two at the same time are one. Taken back when it fails.
+    if (key !== undefined) remember(key)
+    const start = performance.now()
+    const { attempts, error } = await tried(channel, told)
+    const ms = Math.round(performance.now() - start)
+    if (error === undefined) return { channel: name, status: 'sent', attempts, ms }
+    if (key !== undefined) sent.delete(key)
+    const recording = await recorded({ channel: name, error, notification: told })
+    return { channel: name, status: 'failed', attempts, ms, error: `${error}${recording}` }
+  }
+
+  async function tried(channel: Channel, told: Notification) {
+    if (stop.signal.aborted) return { attempts: 0, error: 'the notifier is closed' }
+    const one = (signal: AbortSignal) =>
+      channel.type === 'webhook' ? post(channel, told, tools, signal) : runCommand(channel, told, tools, signal)
+    try {
+      return await attempt(one, { retries: settings.retries, backoffMs, signal: stop.signal })
+    } catch (error) {
+      return { attempts: 1, error: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  async function recorded(failure: Failure): Promise<string> {
+    try {
+      await options.onFailure?.(failure)
+      return ''
+    } catch (error) {
+      return `; and this could not be recorded: ${error instanceof Error ? error.message : String(error)}`
+    }
+  }
+
+  function remember(key: string): void {
+    sent.delete(key)
+    sent.set(key, now())
+    if (sent.size > rememberedKeys) sent.delete(sent.keys().next().value!)
+  }
+
+  return {
+    channels: doors.length,
+    async notify(told) {
+      const work = Promise.all(
+        doors.filter(({ channel }) => channel.levels.includes(told.level)).map((door) => tell(door, told)),
+      )
+      underWay.add(work)
+      try {
+        return await work
+      } finally {
+        underWay.delete(work)
+      }
+    },
+    async close({ withinMs = 5_000 } = {}) {
+      const timer = setTimeout(() => stop.abort(), withinMs)
+      await Promise.all(underWay)
+      clearTimeout(timer)
+      stop.abort()
+    },
+  }
+}
+
+/** Never the whole address: it often is the secret. */
+function channelName(channel: Channel): string {
+  if (channel.name !== undefined) return channel.name
+  if (channel.type === 'command') return `command ${channel.command[0]}`
+  const { preset, url } = channel
+  return `${preset} ${url.startsWith('env:') ? url : new URL(url).host}`
+}
