@@ -34,7 +34,7 @@ export function nextMove(conversation: readonly Spoken[], habits: Habits): Move 
   const turn = conversation.slice(asked + 1)
   const known = knowledge(conversation)
   if (/create handoff document now/i.test(prompt)) return document(prompt, turn, known)
-  const handoff = /read handoff from (.+?) and resume work/i.exec(prompt)?.[1]?.replaceAll(/[`'"]/g, '')
+  const handoff = /read (?:handoff from )?(\/.+?\.md) (?:and resume work|too)/i.exec(prompt)?.[1]
   if (handoff !== undefined && !did(turn, handoff)) {
     return { do: 'read', path: handoff, say: 'I read the handoff first.' }
   }
@@ -74,18 +74,18 @@ function isReading(turn: readonly Spoken[], file: string): boolean {
 }
 
 function document(prompt: string, turn: readonly Spoken[], { facts, modules }: Knowledge): Move {
-  const path = /[`"']([^`"']+\.md)[`"']|(\S+\.md)/.exec(prompt)
-  const file = path?.[1] ?? path?.[2]
+  const file = /\bto [`'"]?(\/.+?\.md)\b/.exec(prompt)?.[1]
   if (file === undefined) return { do: 'say', say: 'Where should I write it?' }
   if (did(turn, file)) return { do: 'say', say: 'The handoff document is written.' }
   const known = { facts, modules }
   const done = modules.filter(({ holds }) => isDone(holds, known))
   const open = modules.filter(({ holds }) => !isDone(holds, known))
+  const project = /"Project: ([^"]+)"/.exec(prompt)?.[1]
   const percent = /context at (\d+)\s*%/i.exec(prompt)?.[1] ?? '?'
   const content = `# Handoff Document
 
 **Created**: ${new Date().toISOString()}
-**Context Usage**: ${percent}%
+**Context Usage**: ${percent}%${project === undefined ? '' : `\n**Project**: ${project}`}
 
 ## Current Work
 
