@@ -9,6 +9,7 @@ import { addHandoff } from './handoff-commands.ts'
 import { addNotify } from './notify-commands.ts'
 import { endQuietlyWithoutReader, type Globals } from './output.ts'
 import { addSessions } from './session-commands.ts'
+import { addSupervise } from './supervise-commands.ts'
 import { addTape } from './tape-commands.ts'
 import { addTask } from './task-commands.ts'
 
@@ -44,6 +45,7 @@ function build(): Command {
     .showHelpAfterError('Run it with --help to see how it is used.')
     .enablePositionalOptions(false)
   addSessions(program)
+  addSupervise(program)
   addWorkspace(program)
   addHandoff(program)
   addTask(program)
