@@ -9,6 +9,8 @@ export interface Prompt {
   readonly state: 'typing' | 'typed' | 'refused' | 'heard'
   /** When it got there. */
   readonly at: number
+  /** When it was to be typed first: a transcript that holds it holds it with a later date. */
+  readonly began: number
   /** How often it may have been typed. */
   readonly typings: number
   /** Why nothing was typed. */
@@ -69,6 +71,8 @@ export interface Asked extends Begun {
 }
 export interface Documented extends Begun {
   readonly at: 'documented'
+  /** Where the agent was to write: it may still do so. */
+  readonly path: string
   readonly document: Stored
   readonly snapshot: boolean
   /** Work went on behind the document: it is stored anew. */
@@ -122,8 +126,7 @@ export type Found =
 export interface Sight {
   readonly seen: 'session'
   readonly look: Observation
-  /** Undefined: it has none. */
-  readonly screen: Look | undefined
+  readonly screen: Look
   /** Whether the transcript holds the prompt that is waited for. */
   readonly heard: boolean
   /** Whether the fresh context has read the document. */

@@ -58,7 +58,7 @@ export function step(cycle: Cycle, seen: Seen, policy: Policy, now: number): Ste
 /** Who waits for a person or for the end of a limit is not late. */
 function heldUp(cycle: Cycle, { look, screen }: Sight, now: number): Stepped | undefined {
   const unhurried = 'since' in cycle ? { ...cycle, since: now } : cycle
-  if (look.dialog !== undefined || screen?.is === 'dialog') return wait(unhurried, 'an answer to its question')
+  if (look.dialog !== undefined || screen.is === 'dialog') return wait(unhurried, 'an answer to its question')
   if (look.state.state !== 'limited') return undefined
   const { until } = look.state
   if (until === undefined) return wait(unhurried, 'the end of a limit')
@@ -127,16 +127,7 @@ function toTurnEnd(cycle: Watching, { look }: Sight, policy: Policy, now: number
 
 function asked(cycle: Asked, seen: Seen, policy: Policy, now: number): Stepped {
   if (seen.seen === 'stored') {
-    const {
-      path: _path,
-      asks: _asks,
-      prompt: _prompt,
-      without: _w,
-      ready: _r,
-      storing: _s,
-      notBefore: _n,
-      ...rest
-    } = cycle
+    const { asks: _asks, prompt: _prompt, without: _w, ready: _r, storing: _s, notBefore: _n, ...rest } = cycle
     const begun = { ...rest, at: 'documented' as const, since: now, document: seen.document, snapshot: false }
     return act(begun, { do: 'snapshot' })
   }
@@ -247,10 +238,12 @@ function documented(cycle: Documented, seen: Seen, policy: Policy, now: number):
     const deadline = cycle.since + policy.turnMs
     return now < deadline ? wait(cycle, 'the end of its turn', deadline) : interruptOnce(cycle, now)
   }
-  if (seen.look.turns > cycle.document.turns) {
-    const { trigger, document } = cycle
-    const effect: Effect = { do: 'store', by: document.by, path: document.path, trigger }
-    return { cycle: { ...cycle, storing: document.by }, effects: [effect], waits: { for: 'the document to be stored' } }
+  const { document, trigger, path } = cycle
+  const late = document.by === 'ledger' && seen.found.is === 'valid'
+  if (late || seen.look.turns > document.turns) {
+    const by = late ? 'agent' : document.by
+    const effect: Effect = { do: 'store', by, path, trigger }
+    return { cycle: { ...cycle, storing: by }, effects: [effect], waits: { for: 'the document to be stored' } }
   }
   if (!cycle.snapshot) return wait(cycle, 'the snapshot of uncommitted work')
   const { background } = seen.look
@@ -258,7 +251,7 @@ function documented(cycle: Documented, seen: Seen, policy: Policy, now: number):
   if (background.length > 0 && now < patient)
     return wait(cycle, `commands in the background (${background[0]})`, patient)
   if (!mayType(seen)) return wait(cycle, `a chance to clear (${obstacle(seen)})`, now + again)
-  const { snapshot: _snapshot, interrupted: _interrupted, ...rest } = cycle
+  const { snapshot: _snapshot, path: _path, interrupted: _interrupted, ...rest } = cycle
   return act({ ...rest, at: 'clearing', since: now, clears: 1, state: 'typing' }, { do: 'clear' })
 }
 

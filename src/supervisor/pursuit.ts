@@ -16,27 +16,28 @@ export const again = 1_000
 /** So many times the usual wait, and a prompt whose fate cannot be seen is given up. */
 const patience = 6
 
-export function typing(text: string, now: number, typings = 1): Prompt {
-  return { text, state: 'typing', at: now, typings }
+export function typing(text: string, now: number): Prompt {
+  return { text, state: 'typing', at: now, began: now, typings: 1 }
 }
 
 export function pursue(prompt: Prompt, seen: Seen, what: Touch, policy: Policy, now: number): Pursued {
-  const { text, at, typings } = prompt
+  const { at, typings } = prompt
   const typed = { for: 'its prompt to appear in the transcript', until: at + policy.submitMs }
   if (seen.seen === 'done' && seen.what === what) {
     return { is: 'waiting', prompt: { ...prompt, state: 'typed', at: now }, waits: typed }
   }
   if (seen.seen === 'refused' && seen.what === what) {
-    const refused = { text, state: 'refused' as const, at: now, typings: typings - 1, reason: seen.reason }
+    const refused = { ...prompt, state: 'refused' as const, at: now, typings: typings - 1, reason: seen.reason }
     return { is: 'waiting', prompt: refused, waits: { for: `a chance to type (${seen.reason})`, until: now + again } }
   }
   if (seen.seen !== 'session') return { is: 'waiting', prompt, waits: typed }
   if (seen.heard) return { is: 'heard', prompt: { ...prompt, state: 'heard', at: now } }
   if (prompt.state === 'typing') return { is: 'waiting', prompt, waits: { for: 'a prompt that is being typed' } }
-  const next = typing(text, now, typings + 1)
+  const { reason, ...rest } = prompt
+  const next: Prompt = { ...rest, state: 'typing', at: now, typings: typings + 1 }
   if (prompt.state === 'refused') {
     if (mayType(seen) && now - at >= again) return { is: 'again', prompt: next }
-    const why = obstacle(seen) ?? prompt.reason ?? 'not yet'
+    const why = obstacle(seen) ?? reason ?? 'not yet'
     return { is: 'waiting', prompt, waits: { for: `a chance to type (${why})`, until: Math.max(at, now) + again } }
   }
   const late = now - at
@@ -50,7 +51,7 @@ export function pursue(prompt: Prompt, seen: Seen, what: Touch, policy: Policy, 
 }
 
 export function isWorking({ look, screen }: Sight): boolean {
-  return look.turn === 'asked' || look.turn === 'working' || screen?.is === 'busy'
+  return look.turn === 'asked' || look.turn === 'working' || screen.is === 'busy'
 }
 
 /** Whether the agent rests at an empty prompt. */
@@ -60,9 +61,8 @@ export function mayType(sight: Sight): boolean {
 
 export function obstacle(sight: Sight): string | undefined {
   const { look, screen } = sight
-  if (look.dialog !== undefined || screen?.is === 'dialog') return 'it asks a question'
+  if (look.dialog !== undefined || screen.is === 'dialog') return 'it asks a question'
   if (isWorking(sight)) return 'it works'
-  if (screen === undefined) return undefined
   if (screen.is === 'prompt') return screen.draft === '' ? undefined : 'somebody is typing'
   return screen.is === 'starting' ? 'it is starting' : 'its screen shows something else'
 }
