@@ -1,9 +1,15 @@
 // The demo, and the agent that plays in it.
 
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { wholeNumber } from './arguments.ts'
 
 export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('see a full context handed over and nothing lost, in a minute: no key, no network')
+    .addOption(new Option('--driver <driver>', 'where the agent runs').choices(['tmux', 'headless']))
+    .option('--fast', 'an agent that does not take time to think')
+    .action(async (_options, command: Command) => (await import('./demo.ts')).demo(command.optsWithGlobals()))
   program
     .command('scripted-agent', { hidden: true })
     .description('a small coding agent whose model is a script: for the demo and for tests')

@@ -124,7 +124,7 @@ function held(name: string, pid: number): ConflictError {
   })
 }
 
-function defaultDriver(): Run['driver'] {
+export function defaultDriver(): Run['driver'] {
   const folders = (process.env.PATH ?? '').split(path.delimiter)
   return folders.some((folder) => fs.existsSync(path.join(folder, 'tmux'))) ? 'tmux' : 'headless'
 }
