@@ -5,13 +5,23 @@ import fs from 'node:fs'
 import { loadConfig } from '../config/config.ts'
 import { UnsupportedError } from '../errors.ts'
 import { type Notifier, notifySection, openNotifier } from '../notify/index.ts'
-import { type OpenHands, type SupervisorSettings, supervisorSection } from '../supervisor/index.ts'
+import {
+  adapterNamed,
+  type OpenHands,
+  type RunningAgent,
+  runningAgents,
+  type SupervisorSettings,
+  supervisorSection,
+} from '../supervisor/index.ts'
+import { agentNames } from '../transcripts/index.ts'
 import type { Output } from './output.ts'
 
 interface Equipment {
   readonly hands: OpenHands
   readonly settings: () => SupervisorSettings
   readonly notify: Notifier
+  /** Agents in tmux panes. */
+  readonly running: () => Promise<RunningAgent[]>
 }
 
 /** Throws if the configuration is wrong; one that becomes wrong later is told of and does not count. */
@@ -23,7 +33,13 @@ export function equipment(cwd: string, out: Output): Equipment {
   const hands: OpenHands = () => {
     throw new UnsupportedError('not yet')
   }
-  return { hands, settings: settingsOf(cwd, out), notify }
+  const settings = settingsOf(cwd, out)
+  const running = () => {
+    const { agents } = settings()
+    const names = new Set([...agentNames, ...Object.keys(agents)])
+    return runningAgents([...names].map((name) => adapterNamed(name, { agents })))
+  }
+  return { hands, settings, notify, running }
 }
 
 function settingsOf(cwd: string, out: Output): () => SupervisorSettings {

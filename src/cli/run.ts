@@ -10,7 +10,7 @@ import { detach } from './detach.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from './output.ts'
 import { pickSession } from './pick-session.ts'
-import { allSupervised, isHeld } from './supervised.ts'
+import { allSupervised, freeName, isHeld } from './supervised.ts'
 import { withStore } from './workspace.ts'
 
 export interface RunOptions extends Globals {
@@ -29,7 +29,7 @@ export async function run(options: RunOptions, agent: string, args: readonly str
   if (options.cwd !== undefined) enter(options.cwd)
   const prompt = options.task === undefined ? undefined : await taskText(options.task)
   await withStore(options, async (store, out) => {
-    const name = await freeName(store, options.name, `${agent}-${path.basename(process.cwd())}`)
+    const name = await nameFor(store, options.name, `${agent}-${path.basename(process.cwd())}`)
     const run: Run = {
       name,
       agent,
@@ -55,7 +55,7 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
     }
     const file = await pickSession(ref)
     const cwd = process.cwd()
-    const name = await freeName(store, options.name, `${file.agent}-${path.basename(cwd)}`)
+    const name = await nameFor(store, options.name, `${file.agent}-${path.basename(cwd)}`)
     const driver = options.driver ?? defaultDriver()
     await begin(store, out, { name, agent: file.agent, cwd, driver, args: [], session: file.id }, options)
   })
@@ -98,7 +98,8 @@ function readTask(file: string): string {
   }
 }
 
-async function freeName(store: Store, wanted: string | undefined, usual: string): Promise<string> {
+/** The name that was asked for, unless it is in use; else the usual one, with a number if there was one before. */
+async function nameFor(store: Store, wanted: string | undefined, usual: string): Promise<string> {
   const rows = await allSupervised(store)
   const taken = rows.find(({ name, state }) => name === wanted && state !== 'ended')
   if (taken !== undefined && isHeld(taken)) throw held(taken.name, taken.supervisor!.pid)
@@ -108,13 +109,8 @@ async function freeName(store: Store, wanted: string | undefined, usual: string)
       hint: `Go on with it: baton resume ${taken.name}. End it: baton stop ${taken.name}.`,
     })
   }
-  if (wanted !== undefined) return wanted
-  const names = new Set(rows.map(({ name }) => name))
-  const plain = usual.replaceAll(/[^\w.-]+/g, '-')
-  for (let n = 1; ; n++) {
-    const name = n === 1 ? plain : `${plain}-${n}`
-    if (!names.has(name)) return name
-  }
+  const names = rows.map(({ name }) => name)
+  return wanted ?? freeName(usual, names)
 }
 
 function held(name: string, pid: number): ConflictError {

@@ -43,3 +43,12 @@ export function isHeld({ supervisor }: SessionRow): boolean {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
+
+/** The first of `name`, `name-2`, `name-3`… that is not taken. */
+export function freeName(usual: string, taken: readonly string[]): string {
+  const plain = usual.replaceAll(/[^\w.-]+/g, '-')
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? plain : `${plain}-${n}`
+    if (!taken.includes(name)) return name
+  }
+}
