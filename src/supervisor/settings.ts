@@ -1,6 +1,7 @@
 // The `supervisor` section of baton.config.json.
 
 import * as z from 'zod'
+import { agentSettings } from './adapters/settings.ts'
 
 const seconds = z.number().nonnegative().max(604_800)
 const share = z.number().gt(0).lt(1)
@@ -41,6 +42,7 @@ export const supervisorSection = z.strictObject({
     .describe('no document: write it from the ledger, or ask a person'),
   budget: z.int().min(500).max(50_000).default(4_000).describe('tokens of a document'),
   handoffs: z.string().min(1).optional().describe('folder of the documents, where the agent can write'),
+  graceSeconds: seconds.default(10).describe('how long a turn that ended without a document may still bring one'),
   clearSeconds: seconds.default(15).describe('how long a clear is waited for before it is tried again'),
   submitSeconds: seconds.default(20).describe('how long a prompt may go unseen in the transcript'),
   verifySeconds: seconds.default(120).describe('how long the fresh context has to read the document and go on'),
@@ -61,8 +63,14 @@ export const supervisorSection = z.strictObject({
     .describe('a limit is reached: wait for the reset, or continue in another agent'),
   restarts: z.int().nonnegative().default(5).describe('of an agent that crashes, within an hour'),
   restartSeconds: seconds.default(2).describe('before the first restart; doubled for each further one'),
-  bounds: boundsSchema.default({}),
+  bounds: boundsSchema.default({}).describe('of every run that does not set its own'),
+  agents: z.record(z.string(), agentSettings).default({}).describe('agents of your own, or how a known one is started'),
 })
 export type SupervisorSettings = z.output<typeof supervisorSection>
 
 export const defaultSettings: SupervisorSettings = supervisorSection.parse({})
+
+/** Of the section, as editors take it. */
+export function supervisorSchema(): unknown {
+  return z.toJSONSchema(supervisorSection, { io: 'input' })
+}
