@@ -29,7 +29,7 @@ export async function watch(options: WatchOptions, only: readonly string[]): Pro
     try {
       const names = await supervisor.recover()
       for (const name of names) out.note(`${name}: taken up again`)
-      const taken = [...rows.map(({ name }) => name)]
+      const taken = rows.map(({ name }) => name)
       for (const agent of found) {
         const name = freeName(`${agent.adapter.name}-${path.basename(agent.cwd)}`, taken)
         taken.push(name)

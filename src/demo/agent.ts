@@ -26,6 +26,8 @@ export interface AgentOptions extends Habits {
 
 /** Of an empty context: the tools and rules that every agent is told first. */
 const base = 4_000
+/** Of the window: beyond it a real agent would compact. */
+const most = 0.97
 
 export class ScriptedAgent {
   readonly #options: AgentOptions
@@ -82,14 +84,15 @@ export class ScriptedAgent {
 
   get #tokens(): number {
     const replies = this.#transcript?.conversation.filter(({ role }) => role === 'assistant').length ?? 0
-    return base + replies * this.#options.growth
+    const { growth, window } = this.#options
+    return Math.min(base + replies * growth, Math.floor(window * most))
   }
 
   /** What the reply that is being written will count. */
   #usage(): Usage {
     const output = 50
     const { growth, window } = this.#options
-    return { input: Math.min(this.#tokens + growth, window) - output, output }
+    return { input: Math.min(this.#tokens + growth, Math.floor(window * most)) - output, output }
   }
 
   async #act(move: Exclude<Move, { do: 'say' }>): Promise<{ text: string; failed: boolean }> {

@@ -16,9 +16,9 @@ export interface Sample {
 
 const plain = ['currency', 'vat', 'prefix', 'cashier', 'drawer', 'printer', 'opening', 'closing']
 
-/** Makes the repository, with a first commit. `modules`: how many, at most eight, besides the one that lists the stamps. */
+/** Makes the repository, with a first commit. `modules`: how many, besides the one that lists the stamps. */
 export function makeSample(folder: string, modules = plain.length): Sample {
-  const names = plain.slice(0, modules)
+  const names = Array.from({ length: modules }, (_, i) => plain[i] ?? `shelf${i + 1}`)
   const values = new Map(names.map((name) => [name, valueOf(name)]))
   const hashes = Object.fromEntries([...values].map(([name, value]) => [name, sha256(value)]))
   const files: Record<string, string> = {
