@@ -2,7 +2,7 @@
 
 import { sessionTape } from '../supervisor/index.ts'
 import type { Entry } from '../store/index.ts'
-import { entryLine } from './entry-line.ts'
+import { journalLine } from './journal-line.ts'
 import type { Globals, Output } from './output.ts'
 import { supervised } from './supervised.ts'
 import { withStore } from './workspace.ts'
@@ -30,6 +30,7 @@ export async function logs(options: LogsOptions, ref: string): Promise<void> {
 }
 
 function print(entry: Entry, out: Output): void {
-  if (out.json) out.data(entry)
-  else out.line(entryLine(entry, out))
+  if (out.json) return out.data(entry)
+  const line = journalLine(entry)
+  if (line !== undefined) out.line(line)
 }

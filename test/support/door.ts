@@ -1,14 +1,12 @@
 // A supervised scripted agent as its user has it: the built command line, a real tmux server of its own, a project and a
-// workspace. Everything that a test leaves running is ended with it.
+// workspace. `close` ends everything that is left of it.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import readline from 'node:readline'
-import { onTestFinished } from 'vitest'
 import { makeStage, type StageOptions } from '../../src/demo/stage.ts'
-import { temporaryFolder } from '../support/workspace.ts'
-import { program } from './cli.ts'
+import { program } from '../cli/cli.ts'
 
 export type Event = Record<string, unknown> & { type: string }
 
@@ -28,8 +26,10 @@ export class Door {
   readonly env: NodeJS.ProcessEnv
   readonly socket: string
 
-  constructor(options: Partial<StageOptions> = {}) {
-    this.folder = fs.realpathSync(temporaryFolder())
+  readonly #children: ChildProcess[] = []
+
+  constructor(folder: string, options: Partial<StageOptions> = {}) {
+    this.folder = fs.realpathSync(folder)
     const { sample } = makeStage({ folder: this.folder, baton: [process.execPath, program], pace: 10, ...options })
     this.project = sample.folder
     fs.mkdirSync(path.join(this.project, '.baton'))
@@ -38,7 +38,6 @@ export class Door {
     const { TMUX: _tmux, TMUX_PANE: _pane, NODE_TEST_CONTEXT: _test, ...env } = process.env
     this.env = { ...env, HOME: this.folder, TMUX_TMPDIR: this.folder, NO_COLOR: '1' }
     this.socket = path.join(this.folder, `tmux-${process.getuid!()}`, 'baton')
-    onTestFinished(() => this.killTmux())
   }
 
   /** The arguments of a run that ends when the tests of the sample pass. */
@@ -52,7 +51,7 @@ export class Door {
       env: this.env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    onTestFinished(() => void child.kill('SIGKILL'))
+    this.#children.push(child)
     let err = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
     const events: Event[] = []
@@ -101,6 +100,12 @@ export class Door {
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
+  }
+
+  /** Ends whatever is left. */
+  close(): void {
+    for (const child of this.#children) child.kill('SIGKILL')
+    this.killTmux()
   }
 
   tmux(...args: string[]): string {
