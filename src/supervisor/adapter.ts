@@ -74,6 +74,8 @@ export interface Adapter {
   outcome?(output: TurnOutput): TurnOutcome
   /** The word that starts a fresh context, such as `/clear`. */
   readonly clear?: string
+  /** Whether that shows in its transcripts at once, rather than with the next prompt or reply. */
+  readonly clearShows?: boolean
   /** Keys that stop a turn, in tmux's names, one press after the other. Never C-c. */
   readonly interrupt?: readonly string[]
   /** Milliseconds between pasted text and Enter: some take what comes right behind a paste for a part of it. */

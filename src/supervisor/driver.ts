@@ -37,9 +37,17 @@ export interface Ending {
   readonly error?: string
 }
 
+export interface Sent {
+  readonly text: string
+  /** In milliseconds. */
+  readonly at: number
+}
+
 export interface Driver {
   /** Changes as the agent moves: keep the newest. */
   readonly place: Place
+  /** What this driver sent last, the newest at the end: a transcript is known by it. */
+  readonly sent: readonly Sent[]
   /** Whether the agent's program runs (headless: whether the next turn can be run). */
   alive(): Promise<boolean>
   /** How it ended; undefined while it runs, and before it ever ran. */

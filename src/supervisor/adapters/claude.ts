@@ -35,6 +35,7 @@ export const claude: Known = {
     },
     outcome,
     clear: '/clear',
+    clearShows: true,
     interrupt: ['Escape'],
     look,
   }),

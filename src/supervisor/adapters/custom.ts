@@ -24,7 +24,7 @@ export function customAdapter(name: string, settings: AgentSettings, base: Parti
     args: [...first, ...filled(template, { session: options.session, prompt }), ...(options.args ?? [])],
     env,
   })
-  const { launch, resume, turn, resumeTurn, clear, interrupt, settle } = settings
+  const { launch, resume, turn, resumeTurn, clear, clearShows, interrupt, settle } = settings
   const looks = [settings.ready, settings.busy, settings.dialog].some((pattern) => pattern !== undefined)
   return {
     ...base,
@@ -49,6 +49,7 @@ export function customAdapter(name: string, settings: AgentSettings, base: Parti
       outcome: base.outcome ?? ((output) => ({ session: undefined, error: failureOf(output, true) })),
     }),
     ...(clear !== undefined && { clear }),
+    ...(clearShows !== undefined && { clearShows }),
     ...(interrupt !== undefined && { interrupt }),
     ...(settle !== undefined && { settle }),
     ...(looks && { look: (screen: Screen) => look(screen, settings) }),

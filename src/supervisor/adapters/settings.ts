@@ -22,6 +22,8 @@ export const agentSettings = z.strictObject({
   turn: z.array(z.string()).optional(),
   resumeTurn: z.array(z.string()).optional(),
   clear: z.string().min(1).optional(),
+  /** Whether that makes a new transcript at once, rather than with the next prompt. */
+  clearShows: z.boolean().optional(),
   interrupt: z.array(z.string().regex(/^(?!C-c$).+/, 'may not be C-c, which ends most agents')).optional(),
   settle: z.number().int().min(0).max(5_000).optional(),
   /** Of a line on its screen: `ready` where it waits for a prompt, its first group being what is typed there. */

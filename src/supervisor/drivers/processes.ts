@@ -28,6 +28,18 @@ export function isRunning(pid: number, started?: string): boolean {
   return found !== undefined && (started === undefined || found.started === started)
 }
 
+/** When it was started, in milliseconds, as exact as the system tells it. */
+export function startOf(pid: number): number | undefined {
+  const started = processAt(pid)?.started
+  if (started === undefined) return undefined
+  if (!hasProc) return Date.parse(started) || undefined
+  const boot = Number(/^btime (\d+)$/m.exec(fs.readFileSync('/proc/stat', 'utf8'))?.[1])
+  return (boot + Number(started) / ticks) * 1_000
+}
+
+/** Of the system's clock in a second: the same on every Linux that Node runs on. */
+const ticks = 100
+
 /** The process and all below it, parents first. */
 export function treeOf(pid: number): Process[] {
   const all = hasProc ? everyone() : byPs(['-ax'])

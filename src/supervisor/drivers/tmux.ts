@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import { CancelledError, InvalidError, UnknownOutcomeError } from '../../errors.ts'
 import { type Adapter, capability, type Look, type Screen } from '../adapter.ts'
-import { type Driver, type Ending, type Place, RefusedError } from '../driver.ts'
+import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
 import { withLock } from './pane-lock.ts'
 import { endTree, isRunning, pause, type Process, processAt, treeOf } from './processes.ts'
 import { screenOf } from './screen.ts'
@@ -36,6 +36,7 @@ export class TmuxDriver implements Driver {
   readonly #adapter: Adapter
   readonly #server: TmuxServer
   readonly #place: TmuxPlace
+  readonly #sent: Sent[] = []
   #interrupted = Number.NEGATIVE_INFINITY
 
   /** For a pane that is there: see `startInTmux` and `takePane`. */
@@ -47,6 +48,10 @@ export class TmuxDriver implements Driver {
 
   get place(): TmuxPlace {
     return this.#place
+  }
+
+  get sent(): readonly Sent[] {
+    return this.#sent
   }
 
   alive(): Promise<boolean> {
@@ -142,6 +147,8 @@ export class TmuxDriver implements Driver {
         input: words,
       },
     )
+    this.#sent.push({ text: words, at: Date.now() })
+    if (this.#sent.length > 20) this.#sent.shift()
     await this.#arrival(words, pane)
     await pause(this.#adapter.settle ?? 20)
     for (let press = 1; press <= enters; press++) {
@@ -210,7 +217,14 @@ export class TmuxDriver implements Driver {
       if (pane === undefined) return true
       const look = this.#read(pane)
       // A dialog or an unknown screen: it was taken, and Enter must not answer what is asked now.
-      if (!('draft' in look) || !isDraftOf(look.draft, words)) return true
+      if (!('draft' in look) || look.draft === '') return true
+      // Somebody has begun to type, or a list has put in something else.
+      if (!isDraftOf(look.draft, words)) {
+        if (!isDraftOf(look.draft.slice(0, 20), words)) return true
+        throw new UnknownOutcomeError(`${this.#adapter.label} made something else of what was typed: ${look.draft}`, {
+          hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
+        })
+      }
       await pause(glance)
     }
     return false
@@ -289,7 +303,8 @@ function typable(text: string): string {
     .replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '')
     .trim()
   if (words === '') throw new InvalidError('There is nothing to type')
-  return words
+  // A last word with @ opens a list, and Enter would choose from it.
+  return /(^|\s)@\S*$/.test(words) ? `${words} ` : words
 }
 
 /** Whether a draft is that text, as far as a screen shows it: in rows of its own width, or as a sign for a long paste. */
@@ -297,7 +312,7 @@ function isDraftOf(draft: string, words: string): boolean {
   const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))
   if (drawn === '' || drawn === undefined || meant === undefined) return false
   if (drawn.includes(meant) || /\[(pasted|paste)\b.*\]/i.test(draft)) return true
-  return meant.length > 200 && drawn.length > 40 && (meant.includes(drawn) || meant.endsWith(drawn.slice(-40)))
+  return drawn.length >= 20 && (meant.includes(drawn) || meant.endsWith(drawn.slice(-40)))
 }
 
 function lastWords(lines: readonly string[]): string {

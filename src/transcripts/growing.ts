@@ -1,0 +1,64 @@
+// A session that is read while it grows: each time only what is new.
+
+import fs from 'node:fs'
+import type { SessionFile } from './agent.ts'
+import { agentNamed } from './agents.ts'
+import type { Fact } from './fact.ts'
+import { type Meter, meterOf } from './meter.ts'
+import type { Models } from './models.ts'
+import { Reading } from './reading.ts'
+import { hinted } from './sessions.ts'
+import { count, emptyTally, type Tally } from './tally.ts'
+
+export class GrowingSession {
+  readonly file: SessionFile
+  #reading: Reading | undefined
+  #tally: Tally = emptyTally()
+  #inode = -1
+  #bytes = -1
+  #stamp = ''
+
+  constructor(file: SessionFile) {
+    this.file = file
+  }
+
+  /** What was written since the last time. `anew`: the file was replaced, and this is all of it. */
+  read(): { readonly facts: readonly Fact[]; readonly anew: boolean } {
+    const stat = fs.statSync(this.file.path, { throwIfNoEntry: false })
+    if (stat === undefined) return { facts: [], anew: false }
+    const log = fs.statSync(`${this.file.path}-wal`, { throwIfNoEntry: false })
+    const stamp = `${stat.ino} ${stat.size} ${stat.mtimeMs} ${log?.size} ${log?.mtimeMs}`
+    if (stamp === this.#stamp) return { facts: [], anew: false }
+    const replaced = this.#reading !== undefined && (stat.ino !== this.#inode || stat.size < this.#bytes)
+    if (replaced && log === undefined) this.#forget()
+    this.#inode = stat.ino
+    this.#bytes = stat.size
+    const before = this.#reading
+    const reading = (this.#reading ??= new Reading(agentNamed(this.file.agent), this.file))
+    const facts: Fact[] = []
+    for (const step of reading.steps()) facts.push(...step.facts)
+    for (const fact of facts) count(this.#tally, fact)
+    // Only now: what could not be read is tried again.
+    this.#stamp = stamp
+    return { facts, anew: before === undefined }
+  }
+
+  get tally(): Readonly<Tally> {
+    return this.#tally
+  }
+
+  meter(models: Models = {}): Meter {
+    this.#tally = hinted(agentNamed(this.file.agent), this.file, this.#tally)
+    return meterOf(this.file.agent, this.#tally, models)
+  }
+
+  close(): void {
+    this.#reading?.close()
+    this.#reading = undefined
+  }
+
+  #forget(): void {
+    this.close()
+    this.#tally = emptyTally()
+  }
+}
