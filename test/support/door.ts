@@ -1,5 +1,5 @@
-// A supervised scripted agent as its user has it: the built command line, a real tmux server of its own, a project and a
-// workspace. `close` ends everything that is left of it.
+// Supervised agents as their user has them: the built command line, a real tmux server of their own, a project and a
+// workspace. `close` ends everything that is left.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
@@ -13,10 +13,18 @@ export type Event = Record<string, unknown> & { type: string }
 export interface Started {
   readonly child: ChildProcess
   readonly events: readonly Event[]
-  /** The next event that fits, from the beginning on; rejects if the command ends before. */
+  /** The first event that fits, of those that were and those to come; rejects if the command ends before. */
   event(fits: (event: Event) => boolean): Promise<Event>
   readonly ended: Promise<number | null>
   readonly err: () => string
+}
+
+interface Place {
+  readonly folder: string
+  readonly project: string
+  /** The file of the task. */
+  readonly task: string
+  readonly env: NodeJS.ProcessEnv
 }
 
 export class Door {
@@ -25,28 +33,23 @@ export class Door {
   readonly task: string
   readonly env: NodeJS.ProcessEnv
   readonly socket: string
-
   readonly #children: ChildProcess[] = []
 
-  constructor(folder: string, options: Partial<StageOptions> = {}) {
-    this.folder = fs.realpathSync(folder)
-    const { sample } = makeStage({ folder: this.folder, baton: [process.execPath, program], pace: 10, ...options })
-    this.project = sample.folder
-    fs.mkdirSync(path.join(this.project, '.baton'))
-    this.task = path.join(this.folder, 'task.md')
-    fs.writeFileSync(this.task, sample.task)
-    const { TMUX: _tmux, TMUX_PANE: _pane, NODE_TEST_CONTEXT: _test, ...env } = process.env
-    this.env = { ...env, HOME: this.folder, TMUX_TMPDIR: this.folder, NO_COLOR: '1' }
-    this.socket = path.join(this.folder, `tmux-${process.getuid!()}`, 'baton')
+  constructor({ folder, project, task, env }: Place) {
+    this.folder = folder
+    this.project = project
+    this.task = task
+    this.env = { ...env, TMUX_TMPDIR: folder, NO_COLOR: '1' }
+    this.socket = path.join(folder, `tmux-${process.getuid!()}`, 'baton')
   }
 
   /** The arguments of a run that ends when the tests of the sample pass. */
-  get job(): string[] {
-    return ['run', 'scripted', '--name', 'job', '--task', this.task, '--until', 'node --test']
+  job(agent: string, ...more: string[]): string[] {
+    return ['run', agent, '--name', 'job', '--task', this.task, '--until', 'node --test', ...more]
   }
 
   start(...args: string[]): Started {
-    const child = spawn(process.execPath, [program, ...args, '--json'], {
+    const child = spawn(process.execPath, [program, '--json', ...args], {
       cwd: this.project,
       env: this.env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -75,13 +78,9 @@ export class Door {
           const found = events.find(fits)
           if (found === undefined && !over) return
           waiting.delete(look)
-          if (found !== undefined) resolve(found)
-          else
-            reject(
-              new Error(
-                `baton ${args.join(' ')} ended before that:\n${events.map((each) => JSON.stringify(each)).join('\n')}\n${err}`,
-              ),
-            )
+          if (found !== undefined) return resolve(found)
+          const said = events.map((each) => JSON.stringify(each)).join('\n')
+          reject(new Error(`baton ${args.join(' ')} ended before that:\n${said}\n${err}`))
         }
         waiting.add(look)
         look()
@@ -91,7 +90,7 @@ export class Door {
 
   /** What a command prints, as records. */
   say(...args: string[]): Record<string, unknown>[] {
-    const out = execFileSync(process.execPath, [program, ...args, '--json'], {
+    const out = execFileSync(process.execPath, [program, '--json', ...args], {
       cwd: this.project,
       env: this.env,
       encoding: 'utf8',
@@ -109,7 +108,7 @@ export class Door {
   }
 
   tmux(...args: string[]): string {
-    return execFileSync('tmux', ['-S', this.socket, ...args], { env: this.env, encoding: 'utf8' })
+    return execFileSync('tmux', ['-S', this.socket, ...args], { env: this.env, encoding: 'utf8', stdio: 'pipe' })
   }
 
   killTmux(): void {
@@ -119,4 +118,15 @@ export class Door {
       // There is none any more.
     }
   }
+}
+
+/** With the scripted agent. */
+export function scriptedDoor(folder: string, options: Partial<StageOptions> = {}): Door {
+  const real = fs.realpathSync(folder)
+  const { sample } = makeStage({ folder: real, baton: [process.execPath, program], pace: 10, ...options })
+  fs.mkdirSync(path.join(sample.folder, '.baton'))
+  const task = path.join(real, 'task.md')
+  fs.writeFileSync(task, sample.task)
+  const { TMUX: _tmux, TMUX_PANE: _pane, NODE_TEST_CONTEXT: _test, ...env } = process.env
+  return new Door({ folder: real, project: sample.folder, task, env: { ...env, HOME: real } })
 }
