@@ -3,10 +3,10 @@
 
 import fs from 'node:fs'
 import { loadConfig } from '../config/config.ts'
-import { UnsupportedError } from '../errors.ts'
 import { type Notifier, notifySection, openNotifier } from '../notify/index.ts'
 import {
   adapterNamed,
+  openHands,
   type OpenHands,
   type RunningAgent,
   runningAgents,
@@ -30,10 +30,8 @@ export function equipment(cwd: string, out: Output): Equipment {
   const notify = openNotifier(config.section('notify', notifySection), {
     onFailure: ({ channel, error }) => out.warn(`baton: ${channel} could not be told: ${error}`),
   })
-  const hands: OpenHands = () => {
-    throw new UnsupportedError('not yet')
-  }
   const settings = settingsOf(cwd, out)
+  const hands = openHands({ settings })
   const running = () => {
     const { agents } = settings()
     const names = new Set([...agentNames, ...Object.keys(agents)])
