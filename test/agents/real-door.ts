@@ -56,6 +56,8 @@ export interface RealDoor {
 export interface RealDoorOptions {
   readonly modules?: number
   readonly perTurn?: number
+  /** As in `Part`. */
+  readonly tokens?: Part['tokens']
   /** More for the `supervisor` section. */
   readonly settings?: Record<string, unknown>
   /** Stands before the script of the job and may answer instead of it. */
@@ -68,7 +70,7 @@ export async function realDoor(name: string, folder: string, options: RealDoorOp
   const part = parts[name]
   if (part === undefined) throw new Error(`there is no agent ${name}`)
   const { modules, perTurn = 3, settings = {}, before } = options
-  const [base, growth, most] = part.tokens
+  const [base, growth, most] = options.tokens ?? part.tokens
   const real = fs.realpathSync(folder)
   const project = path.join(real, 'project')
   const tokens = (replies: number) => Math.min(base + growth * replies, most)
