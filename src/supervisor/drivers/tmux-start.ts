@@ -15,6 +15,8 @@ export interface TmuxStart {
   readonly env: NodeJS.ProcessEnv
   /** Of the window or session. */
   readonly name: string
+  /** What it was given to do on the command line. */
+  readonly prompt?: string
   /** Of a server of its own: a name or a path. Default: the one that `env.TMUX` names, else `baton`. */
   readonly socket?: string
   /** Columns and rows while nobody looks. */
@@ -72,13 +74,9 @@ export async function startInTmux(options: TmuxStart): Promise<TmuxDriver> {
   ])
   const pid = told.trim()
   const agent = processAt(Number(pid))
-  return new TmuxDriver(adapter, {
-    driver: 'tmux',
-    socket: server.socket,
-    pane,
-    pid: Number(pid),
-    ...(agent === undefined ? {} : { started: agent.started }),
-  })
+  const started = agent === undefined ? {} : { started: agent.started }
+  const made = { driver: 'tmux', socket: server.socket, pane, pid: Number(pid), ...started } as const
+  return new TmuxDriver(adapter, made, options.prompt)
 }
 
 /** Takes hold of an agent in a pane that is there. `pid`: the agent's, where it is known. */

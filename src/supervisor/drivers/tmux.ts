@@ -39,11 +39,12 @@ export class TmuxDriver implements Driver {
   readonly #sent: Sent[] = []
   #interrupted = Number.NEGATIVE_INFINITY
 
-  /** For a pane that is there: see `startInTmux` and `takePane`. */
-  constructor(adapter: Adapter, place: TmuxPlace) {
+  /** For a pane that is there: see `startInTmux` and `takePane`. `prompt`: what it was started with. */
+  constructor(adapter: Adapter, place: TmuxPlace, prompt?: string) {
     this.#adapter = adapter
     this.#place = place
     this.#server = new TmuxServer(place.socket)
+    if (prompt !== undefined) this.#sent.push({ text: prompt, at: Date.now() })
   }
 
   get place(): TmuxPlace {

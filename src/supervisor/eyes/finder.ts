@@ -12,7 +12,7 @@ import type { Driver } from '../driver.ts'
 import { tryHold } from '../drivers/pane-lock.ts'
 import { allProcesses, folderOf, openFilesOf, treeOf } from '../drivers/processes.ts'
 import { isAgent } from '../drivers/tmux-start.ts'
-import { nestsOf } from './nests.ts'
+import { nestsOf, transcriptOf } from './nests.ts'
 import { View } from './view.ts'
 
 export interface Hunt {
@@ -84,13 +84,8 @@ export class Finder {
 
   #byId(session: string): View | undefined {
     const { adapter, env, cwd } = this.#hunt
-    const agent = agentNamed(adapter.transcript)
-    const found = [...this.nests(Date.now()), ...agent.folders(env)].values()
-    for (const folder of new Set(found)) {
-      const file = agent.find(folder).find(({ id, parent }) => parent === undefined && fits(id, session))
-      if (file !== undefined) return this.#strangers.get(keyOf(file)) ?? new View(file, cwd)
-    }
-    return undefined
+    const file = transcriptOf(adapter, env, cwd, session)
+    return file === undefined ? undefined : (this.#strangers.get(keyOf(file)) ?? new View(file, cwd))
   }
 
   /** Those that were begun since, in this folder, by nobody whom we know. */
@@ -180,11 +175,6 @@ export class Finder {
     this.#strangers.delete(key)
     return view
   }
-}
-
-/** Gemini's files are named by the beginning of an id. */
-function fits(id: string, session: string): boolean {
-  return id === session || (/-[0-9a-f]{8}$/.test(id) && id.endsWith(`-${session.slice(0, 8)}`))
 }
 
 function holds(view: View, words: string, at: number): boolean {

@@ -3,7 +3,9 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import type { AgentName } from '../../transcripts/index.ts'
+import { agentNamed } from '../../transcripts/agents.ts'
+import type { AgentName, SessionFile } from '../../transcripts/index.ts'
+import type { Adapter } from '../adapter.ts'
 
 /** Below one of the agent's own folders; outer ones first, since the inner ones appear in them. */
 export function nestsOf(agent: AgentName, root: string, cwd: string, since: number, now: number): string[] {
@@ -20,6 +22,29 @@ export function nestsOf(agent: AgentName, root: string, cwd: string, since: numb
     case 'opencode':
       return [root]
   }
+}
+
+/** The transcript of a session by its id: looked for where it should be, then everywhere. */
+export function transcriptOf(
+  { transcript }: Adapter,
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+  session: string,
+): SessionFile | undefined {
+  const agent = agentNamed(transcript)
+  const roots = agent.folders(env)
+  const now = Date.now()
+  const likely = roots.flatMap((root) => nestsOf(transcript, root, cwd, now, now).filter((nest) => nest !== root))
+  for (const folder of [...likely, ...roots]) {
+    const file = agent.find(folder).find(({ id, parent }) => parent === undefined && fits(id, session))
+    if (file !== undefined) return file
+  }
+  return undefined
+}
+
+/** Gemini's files are named by the beginning of an id. */
+function fits(id: string, session: string): boolean {
+  return id === session || (/-[0-9a-f]{8}$/.test(id) && id.endsWith(`-${session.slice(0, 8)}`))
 }
 
 function daysOf(root: string, time: number): string[] {

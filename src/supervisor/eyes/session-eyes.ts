@@ -5,6 +5,7 @@ import path from 'node:path'
 import { agentNamed } from '../../transcripts/agents.ts'
 import { stateOf } from '../../transcripts/state.ts'
 import type { Meter } from '../../transcripts/index.ts'
+import type { HeadlessPlace } from '../drivers/headless.ts'
 import { startOf } from '../drivers/processes.ts'
 import type { Eyes, EyesOptions, Observation } from '../eyes.ts'
 import { watchFolder } from './bell.ts'
@@ -32,6 +33,7 @@ export class SessionEyes implements Eyes {
   #statusPids: number[] = []
   /** When it last said that it went to work. */
   #busySince = 0
+  #failure: string | undefined
   #toldTurn: Observation['turn'] = 'none'
   #session: string | undefined
   /** A file came, or one that is not ours grew. */
@@ -105,6 +107,8 @@ export class SessionEyes implements Eyes {
       }
     }
     if (this.#view !== undefined) folders.push(path.dirname(this.#view.file.path))
+    const { place } = this.#options.driver
+    if (place.driver === 'headless') folders.push(place.folder)
     for (const folder of folders) {
       if (this.#watches.has(folder)) continue
       const stop = watchFolder(folder, (name, came) => this.#onChange(folder, name, came))
@@ -178,6 +182,7 @@ export class SessionEyes implements Eyes {
     const alive = await driver.alive()
     await this.#locate()
     this.#view?.grow(Date.now())
+    this.#failure = driver.place.driver === 'headless' ? (await driver.ended())?.error : undefined
     await this.#glances.look(this.#quiet(), this.#turn().turn, this.#asks(), this.#view?.failed === true)
     this.#alive = alive
     this.#refreshed = performance.now()
@@ -188,7 +193,11 @@ export class SessionEyes implements Eyes {
     const { adapter, driver } = this.#options
     if (adapter.transcript === 'claude' && this.#locateClaude()) return
     const { place } = driver
-    if (place.driver === 'headless' && place.session !== undefined) this.#session = place.session
+    if (place.driver === 'headless') {
+      this.#session = place.session
+      // What was before is over as soon as it was cleared.
+      if (this.#view !== undefined && !isOf(this.#view, place.session)) this.#switch(undefined, place.session)
+    }
     if (this.#view !== undefined && !this.#stirred && this.#session === this.#view.file.id) return
     const resting = this.#isResting()
     if (this.#view !== undefined && !resting) return
@@ -226,10 +235,10 @@ export class SessionEyes implements Eyes {
     return true
   }
 
-  #switch(view: View | undefined): void {
+  #switch(view: View | undefined, session = view?.file.id): void {
     this.#view?.close()
     this.#view = view
-    if (view !== undefined) this.#session = view.file.id
+    if (session !== undefined) this.#session = session
     this.#arm()
   }
 
@@ -250,6 +259,7 @@ export class SessionEyes implements Eyes {
 
   #turn(): Turn {
     const told = this.#view?.session.tally.turn
+    if (this.#options.driver.place.driver === 'headless') return this.#turnOfProcess(told)
     if (told === undefined) return { turn: 'none', turnSince: undefined }
     const own = { turn: told.to, turnSince: told.date }
     const { status, statusUpdatedAt = 0 } = this.#status ?? {}
@@ -268,6 +278,14 @@ export class SessionEyes implements Eyes {
     return status === undefined && quiet && over !== undefined
       ? { turn: 'idle', turnSince: new Date(over).toISOString() }
       : own
+  }
+
+  /** Without a screen, a turn is a process. */
+  #turnOfProcess(told: { to: 'asked' | 'working' | 'idle'; date?: string } | undefined): Turn {
+    const { pid, turn } = this.#options.driver.place as HeadlessPlace
+    const since = told?.date
+    if (pid !== undefined) return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
+    return { turn: turn === undefined || told === undefined ? 'none' : 'idle', turnSince: since }
   }
 
   #observation(): Observation {
@@ -297,18 +315,22 @@ export class SessionEyes implements Eyes {
         return view?.background ?? []
       },
       dialog: dialog === undefined ? undefined : { question: dialog },
-      error: view?.failed === true ? view.error : undefined,
+      error: view?.failed === true ? view.error : this.#failure,
       changed: view?.changed,
       alive: this.#alive,
     }
   }
 }
 
+function isOf({ file, session: { tally } }: View, session: string | undefined): boolean {
+  return session === file.id || session === tally.session
+}
+
 const noMeter: Meter = { quotas: [] }
 
 /** Two observations with the same sign say the same, but for the time. */
-function signOf({ file, session, turn, changed, alive, dialog, turns }: Observation): string {
-  return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog])
+function signOf({ file, session, turn, changed, alive, dialog, turns, error }: Observation): string {
+  return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog, error])
 }
 
 function withoutUndefined(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
