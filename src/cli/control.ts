@@ -29,7 +29,7 @@ export async function wish(globals: Globals, ref: string, wanted: Wish): Promise
     else out.line(`${row.name} ${done[wanted]}`)
     if (isHeld(row)) return
     // Nobody is there to do it: then this command is, for as long as that takes.
-    if (wanted === 'stop') await superviseHere(store, out, { name: row.name, quiet: true })
+    if (wanted === 'stop') await superviseHere(store, out, { globals, name: row.name, quiet: true })
     else out.warn(`Nobody supervises ${row.name} now: it is done once somebody does, as with "baton watch".`)
   })
 }

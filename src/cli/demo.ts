@@ -36,12 +36,13 @@ export async function demo(options: DemoOptions): Promise<void> {
     prompt: sample.task.trimEnd(),
     bounds: { until: sample.check.map(shellWord).join(' '), maxHours: 0.25 },
   }
+  const globals = { ...options, workspace }
   introduce(out, run)
   process.chdir(sample.folder)
   const store = await openStore(workspace)
   const start = performance.now()
   try {
-    await superviseHere(store, out, { name, run })
+    await superviseHere(store, out, { globals, name, run })
     const row = await supervised(store, name)
     if (row.state !== 'ended') await letEnd()
     if (out.json) return out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
@@ -53,7 +54,7 @@ export async function demo(options: DemoOptions): Promise<void> {
 
   async function letEnd(): Promise<void> {
     await control(store, name, 'stop')
-    await superviseHere(store, out, { name, quiet: true })
+    await superviseHere(store, out, { globals, name, quiet: true })
   }
 }
 

@@ -14,7 +14,7 @@ import { boundsSchema } from '../supervisor/settings.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from './output.ts'
 import { allSupervised } from './supervised.ts'
-import { handoffsFolder, withStore } from './workspace.ts'
+import { withStore, workspaceFolder } from './workspace.ts'
 
 const waitMs = 30_000
 
@@ -26,7 +26,7 @@ export async function detach(
   run: Run | undefined,
   globals: Globals,
 ): Promise<void> {
-  const log = path.join(path.dirname(handoffsFolder(globals)), 'logs', `${encodeURIComponent(name)}.log`)
+  const log = path.join(workspaceFolder(globals), 'logs', `${encodeURIComponent(name)}.log`)
   fs.mkdirSync(path.dirname(log), { recursive: true, mode: 0o700 })
   const fd = fs.openSync(log, 'a', 0o600)
   const where = [
@@ -82,5 +82,7 @@ const runSchema = z.object({
 export async function superviseDetached(globals: Globals, name: string): Promise<void> {
   const given = await text(process.stdin)
   const run = given === '' ? undefined : (checked(runSchema, JSON.parse(given), 'the run') as Run)
-  await withStore(globals, (store, out) => superviseHere(store, out, { name, ...(run === undefined ? {} : { run }) }))
+  await withStore(globals, (store, out) =>
+    superviseHere(store, out, { globals, name, ...(run === undefined ? {} : { run }) }),
+  )
 }

@@ -2,6 +2,7 @@
 // to tell people.
 
 import fs from 'node:fs'
+import path from 'node:path'
 import { loadConfig } from '../config/config.ts'
 import { type Notifier, notifySection, openNotifier } from '../notify/index.ts'
 import {
@@ -14,7 +15,8 @@ import {
   supervisorSection,
 } from '../supervisor/index.ts'
 import { agentNames } from '../transcripts/index.ts'
-import type { Output } from './output.ts'
+import type { Globals, Output } from './output.ts'
+import { workspaceFolder } from './workspace.ts'
 
 interface Equipment {
   readonly hands: OpenHands
@@ -25,13 +27,13 @@ interface Equipment {
 }
 
 /** Throws if the configuration is wrong; one that becomes wrong later is told of and does not count. */
-export function equipment(cwd: string, out: Output): Equipment {
+export function equipment(globals: Globals, cwd: string, out: Output): Equipment {
   const config = loadConfig(cwd)
   const notify = openNotifier(config.section('notify', notifySection), {
     onFailure: ({ channel, error }) => out.warn(`baton: ${channel} could not be told: ${error}`),
   })
   const settings = settingsOf(cwd, out)
-  const hands = openHands({ settings })
+  const hands = openHands({ settings, turns: path.join(workspaceFolder(globals), 'turns') })
   const running = () => {
     const { agents } = settings()
     const names = new Set([...agentNames, ...Object.keys(agents)])

@@ -4,9 +4,10 @@ import type { Store } from '../store/index.ts'
 import { type Bounds, type Ended, type Run, supervise } from '../supervisor/index.ts'
 import { equipment } from './equipment.ts'
 import { endText, Narrator } from './narration.ts'
-import type { Output } from './output.ts'
+import type { Globals, Output } from './output.ts'
 
 interface Here {
+  readonly globals: Globals
   readonly name: string
   /** Undefined: what the tape of the session says. */
   readonly run?: Run
@@ -14,7 +15,7 @@ interface Here {
 }
 
 /** Supervises in this process until the session ends or the person lets go of it. */
-export async function superviseHere(store: Store, out: Output, { name, run, quiet }: Here): Promise<void> {
+export async function superviseHere(store: Store, out: Output, { globals, name, run, quiet }: Here): Promise<void> {
   const letGo = new AbortController()
   const interrupt = () => {
     if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${name}`)
@@ -22,7 +23,7 @@ export async function superviseHere(store: Store, out: Output, { name, run, quie
   }
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   const narrator = new Narrator(out)
-  const tools = equipment(run?.cwd ?? process.cwd(), out)
+  const tools = equipment(globals, run?.cwd ?? process.cwd(), out)
   try {
     const ended = await supervise({
       store,

@@ -50,7 +50,7 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
       if (known.state !== 'ended' && isHeld(known)) throw held(known.name, known.supervisor!.pid)
       await (options.detach === true
         ? detach(store, out, known.name, undefined, options)
-        : superviseHere(store, out, { name: known.name }))
+        : superviseHere(store, out, { globals: options, name: known.name }))
       return
     }
     const file = await pickSession(ref)
@@ -63,7 +63,7 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
 
 async function begin(store: Store, out: Output, run: Run, options: RunOptions): Promise<void> {
   if (options.detach === true) await detach(store, out, run.name, run, options)
-  else await superviseHere(store, out, { name: run.name, run })
+  else await superviseHere(store, out, { globals: options, name: run.name, run })
 }
 
 function boundsOf({ until, maxUsd, maxHours, maxCycles }: RunOptions): Bounds {

@@ -15,7 +15,7 @@ interface WatchOptions extends Globals {
 
 export async function watch(options: WatchOptions, only: readonly string[]): Promise<void> {
   await withStore(options, async (store, out) => {
-    const tools = equipment(process.cwd(), out)
+    const tools = equipment(options, process.cwd(), out)
     const rows = await allSupervised(store)
     const isMeant = (...names: (string | undefined)[]) => only.length === 0 || only.some((each) => names.includes(each))
     const left = rows.filter((row) => row.state !== 'ended' && !isHeld(row) && isMeant(row.name, row.session))
