@@ -7,6 +7,7 @@ import { addDemo } from './demo-commands.ts'
 import { report } from './failure.ts'
 import { addHandoff } from './handoff-commands.ts'
 import { addNotify } from './notify-commands.ts'
+import { lazily } from './lazy-command.ts'
 import { endQuietlyWithoutReader, type Globals } from './output.ts'
 import { addSessions } from './session-commands.ts'
 import { addSupervise } from './supervise-commands.ts'
@@ -56,6 +57,10 @@ function build(): Command {
 }
 
 function addWorkspace(program: Command): void {
+  const config = program.command('config').description('what baton.config.json says, and what it may say')
+  const add = lazily(config, () => import('./config.ts'))
+  add('check', 'whether it is right; --json shows all that counts', 'check')
+  add('schema', 'its JSON schema, for editors', 'schema')
   program
     .command('init')
     .description('make a workspace in this folder (.baton), for every folder below it')
