@@ -20,7 +20,7 @@ export interface Prompt {
 export interface Trigger {
   /** 0 to 100; undefined: unknown. */
   readonly percent?: number
-  readonly why: 'threshold' | 'prediction' | 'person'
+  readonly why: 'threshold' | 'prediction' | 'person' | 'crash' | 'limit'
   readonly at: number
 }
 
@@ -157,7 +157,7 @@ export type Effect =
 /** A person is told where it is more than `ok`. */
 export interface Health {
   readonly do: 'health'
-  readonly check: string
+  readonly check: 'handoff' | 'prompt'
   readonly status: 'ok' | 'warning' | 'critical'
   readonly what: string
   /** What a person should do. */

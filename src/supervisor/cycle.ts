@@ -364,6 +364,6 @@ function wait(cycle: Cycle, what: string, until?: number): Stepped {
   return { cycle, effects: [], waits: { for: what, ...(until === undefined ? {} : { until }) } }
 }
 
-function health(check: string, status: Health['status'], what: string, advice: string): Health {
+function health(check: Health['check'], status: Health['status'], what: string, advice: string): Health {
   return { do: 'health', check, status, what, advice }
 }

@@ -18,8 +18,8 @@ export function documentsFolder(cwd: string, name: string, chosen: string | unde
   return path.join(cwd, '.handoffs', own)
 }
 
-/** A path in that folder that nothing has yet; the folder is made. */
-export function freePath(folder: string, now: Date): string {
+/** A path in that folder that nothing has yet, and that is not promised to anyone; the folder is made. */
+export function freePath(folder: string, now: Date, promised?: string): string {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   const top = path.dirname(folder)
   const ignore = path.join(top, '.gitignore')
@@ -27,7 +27,7 @@ export function freePath(folder: string, now: Date): string {
   const minute = now.toISOString().slice(0, 16).replaceAll(/[T:]/g, '-')
   for (let n = 1; ; n++) {
     const file = path.join(folder, `handoff-${minute}${n === 1 ? '' : `-${n}`}.md`)
-    if (!fs.existsSync(file)) return file
+    if (file !== promised && !fs.existsSync(file)) return file
   }
 }
 

@@ -154,10 +154,15 @@ function joined(claims: HandoffDocument | undefined, more: Carried): HandoffDocu
   const own = claims ?? { profile: 'cycle' as const, header: {}, sections: [] }
   const keys = new Set<SectionKey>([...own.sections, ...more].map(({ key }) => key))
   const itemsOf = (sections: Carried, key: SectionKey) => sections.find((section) => section.key === key)?.items ?? []
-  return {
-    ...own,
-    sections: [...keys].map((key) => ({ key, items: [...itemsOf(own.sections, key), ...itemsOf(more, key)] })),
-  }
+  const sections = [...keys].map((key) => {
+    const before = itemsOf(more, key)
+    const users = before.filter(({ by }) => by === 'user')
+    // The user's words stay the user's, whoever repeats them.
+    const said = itemsOf(own.sections, key).filter(({ text }) => !users.some((item) => item.text === text))
+    const rest = before.filter((item) => item.by !== 'user' && !said.some(({ text }) => text === item.text))
+    return { key, items: [...users, ...said, ...rest] }
+  })
+  return { ...own, sections }
 }
 
 /** The document before is carried on item by item; there is no need to quote it whole. */

@@ -1,30 +1,36 @@
 // Many sessions at once: each with a runner of its own, so that a broken one delays no other; the beginnings of cycles are
 // staggered, and only so many run at a time.
 
-import { UnsupportedError } from '../errors.ts'
+import { ConflictError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
+import { control } from './control.ts'
 import type { Place } from './driver.ts'
-import type { HealthCheck, SessionRow } from './health.ts'
-import type { Ended, Notify, OpenHands, Run } from './run.ts'
-import type { SupervisorSettings } from './settings.ts'
-import type { SupervisorEvent } from './supervise.ts'
+import { type HealthCheck, healthChecks } from './health.ts'
+import { Journal } from './journal.ts'
+import { holderOf } from './lease.ts'
+import { leaseKey, type SessionRow, sessionNames, sessionRows } from './rows.ts'
+import { type Ended, type Run, sessionTape } from './run.ts'
+import { Slots } from './slots.ts'
+import { supervise, type SuperviseOptions } from './supervise.ts'
 
-export interface SupervisorOptions {
-  readonly store: Store
-  readonly hands: OpenHands
-  readonly settings: () => SupervisorSettings
-  readonly notify?: Notify
-  readonly env?: NodeJS.ProcessEnv
-  readonly onEvent?: (event: SupervisorEvent) => void
+export type SupervisorOptions = Pick<
+  SuperviseOptions,
+  'store' | 'hands' | 'settings' | 'notify' | 'snapshot' | 'onEvent'
+>
+
+export interface Supervision {
+  readonly name: string
+  /** Rejects where the session cannot be supervised, with the agent left as it is. */
+  readonly ended: Promise<Ended>
 }
 
 export interface Supervisor {
-  /** Starts a run, or goes on with the one of that name. Resolves with its end when the session ends. */
-  start(run: Run): Promise<{ readonly ended: Promise<Ended> }>
+  /** Starts a run, or goes on with the one of that name. */
+  start(run: Run): Supervision
   /** Takes hold of an agent that runs already. */
-  watchExisting(run: Run, place: Place): Promise<{ readonly ended: Promise<Ended> }>
-  /** After a reboot or a crash: every session that has not ended and that nobody supervises. */
-  recover(): Promise<readonly string[]>
+  watchExisting(run: Run, place: Place): Supervision
+  /** After a reboot or a crash: takes up every session that has not ended and that nobody supervises. */
+  recover(): Promise<Supervision[]>
   list(): AsyncIterable<SessionRow>
   pause(name: string): Promise<void>
   unpause(name: string): Promise<void>
@@ -35,6 +41,52 @@ export interface Supervisor {
   close(): Promise<void>
 }
 
-export async function openSupervisor(_options: SupervisorOptions): Promise<Supervisor> {
-  throw new UnsupportedError('not yet')
+export function openSupervisor(options: SupervisorOptions): Supervisor {
+  const { store } = options
+  const slots = new Slots(store)
+  const over = new AbortController()
+  const running = new Map<string, Promise<Ended>>()
+
+  function take(name: string, more: Partial<Pick<SuperviseOptions, 'run' | 'place'>>): Supervision {
+    if (running.has(name)) {
+      throw new ConflictError(`${name} is supervised already, by this process`, { actual: 0 })
+    }
+    const ended = supervise({ ...options, ...more, name, slots, signal: over.signal }).finally(() =>
+      running.delete(name),
+    )
+    running.set(name, ended)
+    // Who does not wait for the end need not be told of it twice.
+    ended.catch(() => undefined)
+    return { name, ended }
+  }
+
+  return {
+    start: (run) => take(run.name, { run }),
+    watchExisting: (run, place) => take(run.name, { run, place }),
+    recover: async () => {
+      const names = await abandoned(store)
+      return names.filter((name) => !running.has(name)).map((name) => take(name, {}))
+    },
+    list: () => sessionRows(store),
+    pause: async (name) => void (await control(store, name, 'pause')),
+    unpause: async (name) => void (await control(store, name, 'unpause')),
+    stop: async (name) => void (await control(store, name, 'stop')),
+    cycle: async (name) => void (await control(store, name, 'cycle')),
+    health: () => healthChecks(store),
+    close: async () => {
+      over.abort()
+      await Promise.allSettled(running.values())
+    },
+  }
+}
+
+/** Sessions that have not ended, and whose supervisor is gone. */
+async function abandoned(store: Store): Promise<string[]> {
+  const names: string[] = []
+  for await (const name of sessionNames(store)) {
+    const { run, ended, stopped } = await new Journal(store, name).load()
+    if (run === undefined || ended !== undefined || stopped) continue
+    if ((await holderOf(store, sessionTape(name), leaseKey)) === undefined) names.push(name)
+  }
+  return names
 }
