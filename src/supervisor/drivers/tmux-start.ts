@@ -1,6 +1,8 @@
 // Where an agent gets its pane: a window of the tmux that the person is in, else a session in a server of our own; or a
 // pane that is there already.
 
+import fs from 'node:fs'
+import path from 'node:path'
 import { NotFoundError } from '../../errors.ts'
 import type { Adapter, Command } from '../adapter.ts'
 import { type Process, processAt } from './processes.ts'
@@ -40,6 +42,8 @@ export async function startInTmux(options: TmuxStart): Promise<TmuxDriver> {
   const env = withoutUndefined({ ...options.env, ...command.env })
   const inside = options.socket === undefined ? options.env.TMUX?.split(',')[0] : undefined
   const server = new TmuxServer(inside || socketPath(options.socket ?? 'baton', options.env))
+  // tmux makes the folder of its usual sockets only, and says nothing if there is none.
+  fs.mkdirSync(path.dirname(server.socket), { recursive: true, mode: 0o700 })
   const title = nameOf(name)
   const known = await environmentOf(server)
   const differs = Object.entries(env).filter(([key, value]) => known?.get(key) !== value && known !== undefined)
