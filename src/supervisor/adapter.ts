@@ -80,6 +80,8 @@ export interface Adapter {
   readonly interrupt?: readonly string[]
   /** Milliseconds between pasted text and Enter: some take what comes right behind a paste for a part of it. */
   readonly settle?: number
+  /** Whether its screen always tells that it works: then one that does not is at rest. */
+  readonly showsWork?: boolean
   /** What a screen of it shows. */
   look?(screen: Screen): Look
 }

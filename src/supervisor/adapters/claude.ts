@@ -37,6 +37,7 @@ export const claude: Known = {
     clear: '/clear',
     clearShows: true,
     interrupt: ['Escape'],
+    showsWork: true,
     look,
   }),
 }

@@ -52,6 +52,7 @@ export function customAdapter(name: string, settings: AgentSettings, base: Parti
     ...(clearShows !== undefined && { clearShows }),
     ...(interrupt !== undefined && { interrupt }),
     ...(settle !== undefined && { settle }),
+    ...(settings.busy !== undefined && { showsWork: true }),
     ...(looks && { look: (screen: Screen) => look(screen, settings) }),
   }
 }

@@ -4,14 +4,17 @@ import { NotFoundError } from '../../errors.ts'
 import { type AgentName, agentNames } from '../../transcripts/index.ts'
 import type { Adapter, Command } from '../adapter.ts'
 import { claude } from './claude.ts'
+import { codex } from './codex.ts'
 import { customAdapter } from './custom.ts'
+import { gemini } from './gemini.ts'
 import type { Known } from './known.ts'
+import { opencode } from './opencode.ts'
 import { pi } from './pi.ts'
 import type { AgentSettings } from './settings.ts'
 
 export { agentSettings, type AgentSettings } from './settings.ts'
 
-const known: Partial<Record<AgentName, Known>> = { claude, pi }
+const known: Readonly<Record<AgentName, Known>> = { claude, codex, pi, gemini, opencode }
 
 export interface AdapterOptions {
   /** What the agent will be run with: it also tells where the agent keeps its own settings. */

@@ -28,6 +28,7 @@ export const pi: Known = {
     outcome,
     clear: '/new',
     interrupt: ['Escape'],
+    showsWork: true,
     look,
   }),
 }

@@ -58,10 +58,14 @@ export class Finder {
     if (others.length === 0) return undefined
     const pids = this.pids()
     const open = new Set(pids.flatMap(openFilesOf))
-    const held = others.find((view) => open.has(view.file.path))
-    if (held !== undefined) return this.#take(held, true)
-    // A file that it holds open is the one that it writes.
-    if (current !== undefined && open.has(current.file.path)) return undefined
+    // Codex keeps those open that it has left: the newest counts.
+    const begun = current === undefined ? 0 : begunAt(current)
+    const held = others.filter((view) => open.has(view.file.path) && begunAt(view) > begun)
+    if (held.length > 0)
+      return this.#take(
+        held.reduce((a, b) => (begunAt(b) > begunAt(a) ? b : a)),
+        true,
+      )
     const sent = this.#sentTo(others, current)
     if (sent !== undefined) return this.#take(sent, false)
     if (!resting) return undefined
@@ -108,8 +112,7 @@ export class Finder {
       view.grow(Date.now())
       const { tally } = view.session
       view.session.meter()
-      const begun = Date.parse(view.session.tally.first ?? '') || file.changed
-      if (tally.kind === 'subagent' || begun < since - slack) continue
+      if (tally.kind === 'subagent' || begunAt(view) < since - slack) continue
       if (view.session.tally.cwd !== undefined && realOf(view.session.tally.cwd) !== cwd) continue
       if (view.prompts.length > 0) views.push(view)
     }
@@ -175,6 +178,10 @@ export class Finder {
     this.#strangers.delete(key)
     return view
   }
+}
+
+function begunAt({ session, file }: View): number {
+  return Date.parse(session.tally.first ?? '') || file.changed
 }
 
 function holds(view: View, words: string, at: number): boolean {

@@ -274,7 +274,7 @@ export class SessionEyes implements Eyes {
     }
     // A turn that was stopped before its first word leaves no line.
     if (status === 'idle' && quiet) return { turn: 'idle', turnSince: new Date(statusUpdatedAt).toISOString() }
-    const over = this.#glances.restsSince()
+    const over = this.#options.adapter.showsWork === true ? this.#glances.restsSince() : undefined
     return status === undefined && quiet && over !== undefined
       ? { turn: 'idle', turnSince: new Date(over).toISOString() }
       : own
