@@ -109,7 +109,7 @@ export class TmuxDriver implements Driver {
       await this.#mustBeOurs(pane)
       const look = this.#read(pane)
       if (look.is === 'dialog') throw dialogOpen(this.#adapter, look.question)
-      if (look.is !== 'busy' && look.is !== 'unknown') return
+      if (look.is === 'starting' || (look.is === 'prompt' && this.#adapter.showsWork === true)) return
       if (performance.now() - this.#interrupted < interruptPause) return
       if (pane.inMode) await this.#leaveMode()
       for (const [i, key] of keys.entries()) {

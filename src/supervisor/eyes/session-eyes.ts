@@ -119,7 +119,11 @@ export class SessionEyes implements Eyes {
   #onChange(folder: string, name: string | undefined, came: boolean): void {
     const file = this.#view?.file.path
     const own = file !== undefined && folder === path.dirname(file) && name?.startsWith(path.basename(file)) === true
-    if (own) return this.#soil()
+    if (own) {
+      // All sessions of opencode are in one file.
+      if (this.#view?.file.agent === 'opencode') this.#stirred = true
+      return this.#soil()
+    }
     if (name !== undefined && /^\d+\.json$/.test(name)) {
       // The word of one Claude Code: of this one, or of one that just started.
       if (came || this.#statusPids.includes(Number.parseInt(name, 10))) this.#soil()
