@@ -9,6 +9,7 @@ import type {
   Clearing,
   Cycle,
   Documented,
+  Done,
   Effect,
   Failed,
   Health,
@@ -27,6 +28,11 @@ import { askText, resumeText } from './prompts.ts'
 import { again, isWorking, mayType, obstacle, pursue, typing } from './pursuit.ts'
 
 export const atRest: Cycle = { at: 'watching' }
+
+/** Behind a cycle that is over; an interrupt that did not help is not forgotten. */
+export function restAfter({ interrupted }: Done | Failed): Cycle {
+  return interrupted === undefined ? atRest : { at: 'watching', interrupted }
+}
 
 /** How long a turn may take to end after an interrupt before a person is told. */
 const interruptMs = 30_000
@@ -80,8 +86,11 @@ function watching(cycle: Watching, seen: Seen, policy: Policy, now: number): Ste
   }
   if (seen.seen !== 'session') return wait(cycle, 'the threshold')
   const trigger = due(seen, policy, now)
-  if (trigger === undefined) return wait({ at: 'watching' }, 'the threshold')
-  if (policy.hold !== undefined) return wait({ at: 'watching' }, policy.hold, now + again)
+  // An interrupt is over with the turn that it was for.
+  const rest: Watching =
+    isWorking(seen) && cycle.interrupted ? { at: 'watching', interrupted: cycle.interrupted } : { at: 'watching' }
+  if (trigger === undefined) return wait(rest, 'the threshold')
+  if (policy.hold !== undefined) return wait(rest, policy.hold, now + again)
   if (isWorking(seen)) return toTurnEnd(cycle, seen, policy, now)
   if (!mayType(seen)) return wait(cycle, `a chance to type (${obstacle(seen)})`, now + again)
   const text = askText({ ...trigger, path: policy.path, project: policy.project })
@@ -280,7 +289,7 @@ function isFresh({ session }: Observation, from: string | undefined): boolean {
 
 function resume(cycle: Clearing | Resuming | Verifying, clears: 1 | 2, now: number, tries: 1 | 2 = 1): Stepped {
   const { n, trigger, from, document } = cycle
-  const text = resumeText(document.path, tries === 2)
+  const text = resumeText(document.path, tries + clears - 1)
   const begun = { n, trigger, ...(from === undefined ? {} : { from }), document }
   return act({ ...begun, at: 'resuming', since: now, clears, tries, prompt: typing(text, now) }, { do: 'resume', text })
 }
@@ -297,7 +306,7 @@ function resuming(cycle: Resuming, seen: Seen, policy: Policy, now: number): Ste
   if (seen.seen !== 'session') return wait(cycle, 'a fresh context')
   const { look } = seen
   if (cycle.from === undefined || look.session !== cycle.from) {
-    const { prompt: _prompt, interrupted: _interrupted, ...rest } = cycle
+    const { prompt: _prompt, ...rest } = cycle
     return wait({ ...rest, at: 'verifying', since: now }, 'it to read the document', now + policy.verifyMs)
   }
   // It heard in the old context: the clear was ignored.
@@ -316,7 +325,7 @@ function verifying(cycle: Verifying, seen: Seen, policy: Policy, now: number): S
   const over = look.turn === 'idle' && look.meter.tokens !== undefined && !isWorking(seen)
   const changed = look.changed ?? 0
   if (seen.read && (over || (cycle.read !== undefined && changed > cycle.read))) {
-    const { clears: _clears, tries: _tries, read: _read, interrupted: _interrupted, ...rest } = cycle
+    const { clears: _clears, tries: _tries, read: _read, ...rest } = cycle
     return act({ ...rest, at: 'done', since: now }, health('handoff', 'ok', 'Handed over to a fresh context', 'logs'))
   }
   if (seen.read) return wait({ ...cycle, read: cycle.read ?? changed }, 'it to go on', changed + policy.verifyMs)
@@ -340,7 +349,7 @@ function interruptOnce<C extends Asked | Documented | Resuming>(cycle: C, now: n
 }
 
 function fail(cycle: Exclude<Cycle, Watching>, reason: string, advice: string, now: number): Stepped {
-  const { n, trigger, from } = cycle
+  const { n, trigger, from, interrupted } = cycle
   const document: Stored | undefined = 'document' in cycle ? cycle.document : undefined
   const failed: Failed = {
     at: 'failed',
@@ -352,6 +361,7 @@ function fail(cycle: Exclude<Cycle, Watching>, reason: string, advice: string, n
     reason,
     advice,
     ...(document === undefined ? {} : { document }),
+    ...(interrupted === undefined ? {} : { interrupted }),
   }
   return act(failed, health('handoff', 'critical', reason, advice))
 }

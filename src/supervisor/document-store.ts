@@ -88,17 +88,25 @@ export async function keepDocument(job: DocumentJob): Promise<Kept> {
   return { document, tokens, problems, progress }
 }
 
+/** Loads what writing needs, while the agent still thinks. */
+export async function warmUp(): Promise<void> {
+  await Promise.all([tokenCounter(), redactValue({ text: 'warm' })])
+}
+
 async function previousDocument(store: Store, tape: string): Promise<string | undefined> {
   for await (const saved of savedDocuments(store, tape)) return documentText(store, saved)
   return undefined
 }
 
 /** Of the context that is to be replaced; what the one before handed over is known to it. */
-async function factsOf({ store, tape, cwd, signal }: DocumentJob, before: string | undefined): Promise<Ledger> {
+async function factsOf({ store, tape, cwd, signal, path: file }: DocumentJob, before: string | undefined): Promise<Ledger> {
   const entries = tape === undefined ? nothing() : sinceAnchor(store, tape)
   const found = await ledger(withoutOurs(entries), { cwd })
   const inherited = before === undefined ? found.inherited : { id: 0, name: 'handoff', state: before }
-  return reconcileWithGit({ ...found, inherited }, { cwd, signal })
+  const facts = await reconcileWithGit({ ...found, inherited }, { cwd, signal })
+  // Documents are about the work, not a part of it.
+  const folder = path.dirname(file)
+  return { ...facts, files: facts.files.filter((each) => path.dirname(path.resolve(cwd, each.path)) !== folder) }
 }
 
 async function* nothing(): AsyncGenerator<Entry> {}

@@ -1,6 +1,6 @@
 // A cycle that a supervisor before this one left in the middle.
 
-import { atRest } from './cycle.ts'
+import { restAfter } from './cycle.ts'
 import type { Cycle, Prompt, Stepped } from './cycle-state.ts'
 import { again } from './pursuit.ts'
 
@@ -12,12 +12,10 @@ export function revive(cycle: Cycle, now: number): Stepped {
   const unsure = (prompt: Prompt): Prompt =>
     prompt.state === 'typing' ? { ...prompt, state: 'typed', at: now } : prompt
   switch (cycle.at) {
-    case 'watching':
-      return waiting(
-        cycle.say === undefined ? atRest : { at: 'watching', say: unsure(cycle.say) },
-        'the threshold',
-        now,
-      )
+    case 'watching': {
+      const { say } = cycle
+      return waiting(say === undefined ? cycle : { ...cycle, say: unsure(say) }, 'the threshold', now)
+    }
     case 'asked': {
       const { storing: _storing, ...rest } = cycle
       return waiting({ ...rest, since: now, prompt: unsure(cycle.prompt) }, 'the document', now)
@@ -35,7 +33,7 @@ export function revive(cycle: Cycle, now: number): Stepped {
       return waiting({ ...cycle, since: now }, 'it to read the document', now)
     case 'done':
     case 'failed':
-      return waiting(atRest, 'the threshold', now)
+      return waiting(restAfter(cycle), 'the threshold', now)
   }
 }
 

@@ -8,12 +8,12 @@ import { actionFor, adviceFor } from './advice.ts'
 import { boundReached, nextBound } from './bounds.ts'
 import { conclusion, recordContinuation } from './conclusion.ts'
 import type { Control } from './control.ts'
-import { atRest, step } from './cycle.ts'
+import { restAfter, step } from './cycle.ts'
 import type { Cycle, Effect, Policy, Seen, Sight, Stepped, Waits } from './cycle-state.ts'
 import { type Deed, Deeds } from './deeds.ts'
 import { Desk } from './desk.ts'
 import { documentsFolder, freePath } from './document-file.ts'
-import { type Kept, restoreFile } from './document-store.ts'
+import { type Kept, restoreFile, warmUp } from './document-store.ts'
 import type { Observation } from './eyes.ts'
 import type { Check, Health } from './health.ts'
 import type { Journal, Past } from './journal.ts'
@@ -341,6 +341,7 @@ export class Runner {
       this.#kept = undefined
       this.#desk.forget()
       this.#timings.begin(evidenceOf(sight) ?? Date.now())
+      void warmUp()
     }
     if (before.at === 'documented' && cycle.at === 'clearing' && cycle.document.by === 'ledger') {
       this.#desk.promise(before.path, cycle.trigger.at)
@@ -375,8 +376,8 @@ export class Runner {
     const cycled = conclusion({ cycle, look, kept: this.#kept, history, timings: this.#timings, usd, now })
     await journal.write('cycled', cycled)
     this.#standing.conclude(cycled, now)
-    await journal.mean(atRest, [])
-    this.#cycle = atRest
+    await journal.mean(restAfter(cycle), [])
+    this.#cycle = restAfter(cycle)
     await this.#slot?.()
     this.#slot = undefined
     if (cycle.at === 'done') await recordContinuation(store, look, cycle)

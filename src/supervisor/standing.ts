@@ -40,13 +40,11 @@ export class Standing {
     const before = this.#look
     this.#look = look
     if (look.changed !== before?.changed || look.turn !== before?.turn) this.#changedAt = look.at
-    const share = shareOf(look)
     const { baseline } = this.#history
-    // A context is fresh for whoever saw it without a reading before.
-    const fresh = before !== undefined && (before.session !== look.session || shareOf(before) === undefined)
-    if (share !== undefined && fresh && look.session !== undefined && baseline?.session !== look.session) {
-      this.#history = { ...this.#history, baseline: { session: look.session, share } }
-    }
+    const { fresh, meter, session } = look
+    // A context that is full before any work was done in it would be no emptier after a cycle.
+    if (fresh === undefined || meter.window === undefined || session === undefined || baseline?.session === session) return
+    this.#history = { ...this.#history, baseline: { session, share: fresh / meter.window } }
   }
 
   /** A person has had their say: what was held for one is held no more. */
