@@ -20,6 +20,8 @@ export interface Observation {
   readonly state: State
   readonly meter: Meter
   readonly compactions: number
+  /** Tokens after the first reply in this context: what it holds before any work. */
+  readonly fresh?: number | undefined
   /** The last words of the person (or of us) that the transcript holds. */
   readonly prompt: { readonly text: string; readonly at?: string } | undefined
   /** Files that the agent read in this context, as absolute paths: proof that it read the document. */

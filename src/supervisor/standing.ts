@@ -43,7 +43,8 @@ export class Standing {
     const { baseline } = this.#history
     const { fresh, meter, session } = look
     // A context that is full before any work was done in it would be no emptier after a cycle.
-    if (fresh === undefined || meter.window === undefined || session === undefined || baseline?.session === session) return
+    if (fresh === undefined || meter.window === undefined || session === undefined || baseline?.session === session)
+      return
     this.#history = { ...this.#history, baseline: { session, share: fresh / meter.window } }
   }
 

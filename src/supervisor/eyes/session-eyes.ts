@@ -43,6 +43,7 @@ export class SessionEyes implements Eyes {
   #refreshing: Promise<void> | undefined
   #refreshed = Number.NEGATIVE_INFINITY
   #version = 0
+  #beats = 0
   #wake = new Set<() => void>()
   #closed = false
 
@@ -82,7 +83,7 @@ export class SessionEyes implements Eyes {
           continue
         }
       }
-      if (!this.#dirty) await this.#next(signal)
+      await this.#next(signal, seen)
     }
   }
 
@@ -141,6 +142,8 @@ export class SessionEyes implements Eyes {
     const { turn } = this.#turn()
     if (turn !== this.#toldTurn || this.#glances.isDue(this.#quiet(), turn, this.#status !== undefined)) this.#soil()
     else if (pid !== undefined && this.#alive !== isThere(pid)) this.#soil()
+    // The file system does not tell everything everywhere.
+    else if (++this.#beats % 3 === 0 && this.#view?.session.hasNews() === true) this.#soil()
   }
 
   #soil(): void {
@@ -152,7 +155,8 @@ export class SessionEyes implements Eyes {
     for (const wake of this.#wake) wake()
   }
 
-  #next(signal: AbortSignal): Promise<void> {
+  /** Resolves when there may be something new since that version. */
+  #next(signal: AbortSignal, seen: number): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         this.#wake.delete(done)
@@ -161,7 +165,7 @@ export class SessionEyes implements Eyes {
       }
       this.#wake.add(done)
       signal.addEventListener('abort', done)
-      if (this.#dirty || this.#closed || signal.aborted) done()
+      if (this.#dirty || this.#version !== seen || this.#closed || signal.aborted) done()
     })
   }
 
@@ -191,6 +195,8 @@ export class SessionEyes implements Eyes {
     this.#alive = alive
     this.#refreshed = performance.now()
     this.#version++
+    // Others may look on, and have slept through this.
+    this.#ring()
   }
 
   async #locate(): Promise<void> {
@@ -310,6 +316,7 @@ export class SessionEyes implements Eyes {
       state: stateOf(tally ?? {}, view?.changed ?? now, now, live),
       meter: view?.session.meter(models) ?? noMeter,
       compactions: tally?.compactions ?? 0,
+      fresh: this.#view?.fresh,
       prompt: view?.prompts.at(-1),
       // Asked for rarely, and reckoned when it is.
       get read() {

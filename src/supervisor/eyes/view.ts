@@ -24,6 +24,8 @@ export class View {
   error = ''
   /** The last words of the agent. */
   reply = ''
+  /** Tokens of the context after its first reply. */
+  fresh: number | undefined
   /** When it was seen to grow last, in milliseconds. */
   changed: number | undefined
   readonly #cwd: string
@@ -68,6 +70,7 @@ export class View {
 
   #take(fact: Fact): void {
     if (fact.type === 'cleared') this.#forget()
+    if (fact.type === 'used' && fact.aside !== true) this.fresh ??= fact.tokens
     if (fact.type === 'turn') {
       if (fact.to === 'asked') this.#asked(this.#heard ?? '', fact.date)
       if (fact.to !== 'idle') this.failed = false
@@ -111,6 +114,7 @@ export class View {
     this.calls.clear()
     this.failed = false
     this.reply = ''
+    this.fresh = undefined
     this.#ledger = new LedgerBuilder({ cwd: this.#cwd })
     this.#facts = undefined
   }
