@@ -11,6 +11,7 @@ import type { Observation } from './eyes.ts'
 import type { Journal } from './journal.ts'
 import type { Hands, Run } from './run.ts'
 import type { SupervisorSettings } from './settings.ts'
+import { snapshotWork } from './snapshot.ts'
 import type { TranscriptTape } from './transcript-tape.ts'
 
 export interface DeedOptions {
@@ -18,8 +19,6 @@ export interface DeedOptions {
   readonly run: Run
   readonly tape: TranscriptTape
   readonly settings: () => SupervisorSettings
-  /** Snapshots uncommitted work; returns where. */
-  readonly snapshot: (cwd: string, name: string, signal: AbortSignal) => Promise<string | undefined>
   readonly signal: AbortSignal
   readonly onKept: (kept: Kept) => void
   readonly journal: Journal
@@ -55,17 +54,14 @@ export class Deeds {
     }
   }
 
+  /** A clear touches no file: it need not wait until this can be had, or written down. */
   async #snapshot(): Promise<Seen> {
-    const { run, signal, snapshot, journal } = this.#options
-    let result: { ref?: string; error?: string }
+    const { run, signal, journal } = this.#options
     try {
-      const ref = await snapshot(run.cwd, run.name, signal)
-      result = ref === undefined ? {} : { ref }
+      await journal.write('snapshot', await snapshotWork(run.cwd, run.name, { signal }))
     } catch (error) {
-      result = { error: messageOf(error) }
+      if (!BatonError.is(error)) throw error
     }
-    // A clear touches no file: it need not wait until this can be had, or written down.
-    await journal.write('snapshot', result).catch(() => undefined)
     return { seen: 'snapshot' }
   }
 

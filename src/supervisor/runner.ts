@@ -42,7 +42,6 @@ export interface RunnerOptions {
   readonly settings: () => SupervisorSettings
   readonly health: Health
   readonly slots: Slots
-  readonly snapshot: (cwd: string, name: string, signal: AbortSignal) => Promise<string | undefined>
   readonly signal: AbortSignal
   readonly onRow: (row: SessionRow) => void
   readonly onStep: (cycle: number, step: string, details: string) => void

@@ -38,8 +38,6 @@ export interface SuperviseOptions {
   /** Asked anew at every step, so that a changed configuration counts at once. */
   readonly settings: () => SupervisorSettings
   readonly notify?: Notify
-  /** Keeps uncommitted work before a clear; returns where. */
-  readonly snapshot?: (cwd: string, name: string, signal: AbortSignal) => Promise<string | undefined>
   /** Lets go of the session; the agent lives on. */
   readonly signal: AbortSignal
   readonly onEvent?: (event: SupervisorEvent) => void
@@ -70,7 +68,6 @@ export async function supervise(options: SuperviseOptions): Promise<Ended> {
       settings: options.settings,
       health: new Health(store, run, options.notify, (check) => onEvent?.({ type: 'health', check })),
       slots: options.slots ?? new Slots(store),
-      snapshot: options.snapshot ?? (async () => undefined),
       signal,
       onRow: (row) => onEvent?.({ type: 'row', row }),
       onStep: (cycle, step, details) => onEvent?.({ type: 'step', name, cycle, step, details }),
