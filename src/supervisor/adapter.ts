@@ -45,6 +45,8 @@ export interface TurnOutcome {
   readonly session: string | undefined
   /** Why it failed; exit status 0 alone is no success. */
   readonly error: string | undefined
+  /** It has said its last word, though its process may linger. */
+  readonly over?: boolean
 }
 
 /** What a turn without a screen has printed so far; `code` once it has ended. */

@@ -132,7 +132,7 @@ test('in the middle of a conflict the files are kept as they are [C18]', async (
   git(at, 'checkout', '-q', 'main')
   write(at, { 'kept.txt': 'main\n' })
   commit(at, 'main')
-  expect(() => git(at, ...person, 'rebase', 'side')).toThrow()
+  expect(() => git(at, ...person, 'rebase', 'side')).toThrow('rebase')
   const before = standing(at)
   const { ref, during } = taken(await snapshotWork(at, 's'))
   expect(during).toBe('rebase')

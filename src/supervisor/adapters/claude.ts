@@ -1,4 +1,4 @@
-import type { Adapter, Look, Screen, TurnOutput } from '../adapter.ts'
+import type { Adapter, Look, Screen, TurnOutcome, TurnOutput } from '../adapter.ts'
 import { failureOf, jsonIn, type Known } from './known.ts'
 import { aboutOf, composerIn, draftOf, questionIn } from './picture.ts'
 
@@ -76,7 +76,7 @@ function lowest(lines: readonly string[]): string {
     .slice(0, 300)
 }
 
-function outcome(output: TurnOutput): { session: string | undefined; error: string | undefined } {
+function outcome(output: TurnOutput): TurnOutcome {
   const told = jsonIn(output.out).at(-1) ?? {}
   const session = typeof told.session_id === 'string' ? told.session_id : undefined
   // An error of the API is told as a success that is an error.
@@ -84,5 +84,5 @@ function outcome(output: TurnOutput): { session: string | undefined; error: stri
     told.is_error === true
       ? String(told.result ?? told.api_error_status ?? 'error')
       : failureOf(output, told.type === 'result')
-  return { session, error }
+  return { session, error, over: told.type === 'result' }
 }

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import type { Adapter, Look, Screen, TurnOutput } from '../adapter.ts'
+import type { Adapter, Look, Screen, TurnOutcome, TurnOutput } from '../adapter.ts'
 import { failureOf, jsonIn, type Known } from './known.ts'
 import { aboutOf, draftOf, questionIn } from './picture.ts'
 
@@ -72,15 +72,16 @@ function look({ lines, solid }: Screen): Look {
     : { is: 'prompt', draft }
 }
 
-function outcome(output: TurnOutput): { session: string | undefined; error: string | undefined } {
+function outcome(output: TurnOutput): TurnOutcome {
   const told = jsonIn(output.out)
   const begun = told.find((line) => line.type === 'thread.started')
   const session = typeof begun?.thread_id === 'string' ? begun.thread_id : undefined
   const failed = told.findLast((line) => line.type === 'turn.failed')
-  const words = (failed?.error as { message?: unknown } | undefined)?.message
-  if (typeof words === 'string') return { session, error: readable(words) }
   const ended = told.some((line) => line.type === 'turn.completed')
-  return { session, error: failed === undefined ? failureOf(output, ended) : 'the turn failed' }
+  const over = ended || failed !== undefined
+  const words = (failed?.error as { message?: unknown } | undefined)?.message
+  if (typeof words === 'string') return { session, over, error: readable(words) }
+  return { session, over, error: failed === undefined ? failureOf(output, ended) : 'the turn failed' }
 }
 
 /** Some errors are JSON within the message. */

@@ -1,6 +1,6 @@
 import os from 'node:os'
 import path from 'node:path'
-import type { Adapter, Look, Screen, TurnOutput } from '../adapter.ts'
+import type { Adapter, Look, Screen, TurnOutcome, TurnOutput } from '../adapter.ts'
 import { fieldsIn } from './files.ts'
 import { failureOf, type Known } from './known.ts'
 import { aboutOf, questionIn } from './picture.ts'
@@ -52,12 +52,12 @@ function look({ lines, solid }: Screen): Look {
     .join('\n')
     .replace(/^[>!*]\s*/, '')
     .trim()
-  const draft = /^Type your message/.test(typed) ? '' : typed
+  const draft = typed.startsWith('Type your message') ? '' : typed
   const busy = lines.slice(Math.max(0, at - 12)).some((line) => /\(esc to cancel/i.test(line))
   return busy ? { is: 'busy', draft } : { is: 'prompt', draft }
 }
 
-function outcome(output: TurnOutput): { session: string | undefined; error: string | undefined } {
+function outcome(output: TurnOutput): TurnOutcome {
   // One object over several lines; errors come as one of their own, among other words.
   const told = objectIn(output.out) ?? {}
   const failed = objectIn(output.err) ?? told

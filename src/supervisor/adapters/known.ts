@@ -28,9 +28,12 @@ export function jsonIn(output: string): Fields[] {
   })
 }
 
+/** The exit status of a process that was ended from outside: after its last word that is no failure. */
+const ended = 143
+
 /** What is to be said of a turn that ended badly, or without the word that it ended well. */
 export function failureOf({ code, err, out }: TurnOutput, endedWell: boolean): string | undefined {
-  if (code === undefined || (code === 0 && endedWell)) return undefined
+  if (code === undefined || (endedWell && (code === 0 || code === ended))) return undefined
   const said = lastWords(err) ?? lastWords(out.trimStart().startsWith('{') ? '' : out)
   if (code === 0) return said ?? 'it ended without an answer'
   return said === undefined ? `it ended with ${code}` : `${said} (it ended with ${code})`

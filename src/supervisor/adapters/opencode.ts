@@ -1,6 +1,6 @@
 import os from 'node:os'
 import path from 'node:path'
-import type { Adapter, Look, Screen, TurnOutput } from '../adapter.ts'
+import type { Adapter, Look, Screen, TurnOutcome, TurnOutput } from '../adapter.ts'
 import { fieldsIn } from './files.ts'
 import { failureOf, jsonIn, type Known } from './known.ts'
 
@@ -71,7 +71,7 @@ function look({ lines }: Screen): Look {
   return /esc (again to )?interrupt/.test(below) ? { is: 'busy', draft } : { is: 'prompt', draft }
 }
 
-function outcome(output: TurnOutput): { session: string | undefined; error: string | undefined } {
+function outcome(output: TurnOutput): TurnOutcome {
   const told = jsonIn(output.out)
   const session = told.map((line) => line.sessionID).find((id): id is string => typeof id === 'string')
   const failed = told.findLast((line) => line.type === 'error')

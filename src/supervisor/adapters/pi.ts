@@ -1,6 +1,6 @@
 import os from 'node:os'
 import path from 'node:path'
-import type { Adapter, Look, Screen, TurnOutput } from '../adapter.ts'
+import type { Adapter, Look, Screen, TurnOutcome, TurnOutput } from '../adapter.ts'
 import { fieldsIn } from './files.ts'
 import { failureOf, jsonIn, type Known } from './known.ts'
 import { composerIn, draftOf, lastWritten } from './picture.ts'
@@ -54,7 +54,7 @@ function look(screen: Screen): Look {
   return above.some((line) => /^\s*[⠁-⣿]\s/.test(line)) ? { is: 'busy', draft } : { is: 'prompt', draft }
 }
 
-function outcome(output: TurnOutput): { session: string | undefined; error: string | undefined } {
+function outcome(output: TurnOutput): TurnOutcome {
   const told = jsonIn(output.out)
   const head = told.find((line) => line.type === 'session')
   const session = typeof head?.id === 'string' ? head.id : undefined

@@ -36,8 +36,7 @@ export type AgentSettings = z.output<typeof agentSettings>
 
 function isPattern(source: string): boolean {
   try {
-    new RegExp(source, 'mu')
-    return true
+    return new RegExp(source, 'u') instanceof RegExp
   } catch {
     return false
   }

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
+import * as z from 'zod'
 import { CancelledError } from '../../errors.ts'
-import { type Adapter, capability, type LaunchOptions, type Look } from '../adapter.ts'
+import { type Adapter, capability, type LaunchOptions, type Look, type TurnOutcome } from '../adapter.ts'
 import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
 import { watchFolder } from '../eyes/bell.ts'
 import { transcriptOf } from '../eyes/nests.ts'
@@ -28,13 +29,18 @@ export interface HeadlessOptions {
   readonly timeout?: number
 }
 
-/** What outlives the supervisor beside the output: which session is gone on with. `fresh`: it has no turn yet. */
-interface Memory {
-  readonly session?: string
-  readonly fresh?: boolean
-}
+/** What outlives the supervisor beside the output: which session is gone on with. */
+const memory = z.object({
+  session: z.string().exactOptional(),
+  /** It has no turn yet. */
+  fresh: z.boolean().exactOptional(),
+  /** Turns up to this one belong to sessions before it. */
+  after: z.number().exactOptional(),
+})
+type Memory = Readonly<z.output<typeof memory>>
 
 const twoHours = 7_200_000
+const lingering = 300
 
 export class HeadlessDriver implements Driver {
   readonly #options: HeadlessOptions
@@ -45,6 +51,7 @@ export class HeadlessDriver implements Driver {
   #queue: Promise<void> = Promise.resolve()
   #deadline: NodeJS.Timeout | undefined
   #stopped = false
+  #known: { readonly stamp: string; readonly outcome: TurnOutcome } | undefined
   #settled = true
 
   constructor(options: HeadlessOptions) {
@@ -52,8 +59,8 @@ export class HeadlessDriver implements Driver {
     capability(options.adapter, 'turn')
     this.#options = options
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
-    this.#memory = session === undefined ? read(folder) : { session }
     const number = lastTurn(folder)
+    this.#memory = session === undefined ? read(folder) : { session, after: number }
     if (number > 0) {
       this.#turn = new Turn(folder, number)
       this.#settled = false
@@ -67,7 +74,7 @@ export class HeadlessDriver implements Driver {
     this.#learn()
     const { session } = this.#memory
     const turn = this.#turn
-    const pid = turn?.running === true ? turn.pid : undefined
+    const pid = this.#isBusy() ? turn?.pid : undefined
     const started = pid === undefined ? undefined : turn?.started
     return {
       driver: 'headless',
@@ -89,16 +96,14 @@ export class HeadlessDriver implements Driver {
 
   ended(): Promise<Ending | undefined> {
     const turn = this.#turn
-    if (turn === undefined || turn.running) return Promise.resolve(undefined)
-    const { output } = turn
-    const error = this.#options.adapter.outcome?.(output).error
-    return Promise.resolve({ code: output.code ?? -1, ...(error === undefined ? {} : { error }) })
+    if (turn === undefined || this.#isBusy()) return Promise.resolve(undefined)
+    const { code } = turn
+    const { error } = this.#outcome(turn)
+    return Promise.resolve({ ...(code === undefined ? {} : { code }), ...(error === undefined ? {} : { error }) })
   }
 
   look(): Promise<Look> {
-    return Promise.resolve(
-      this.#turn?.running === true ? { is: 'busy', draft: '', deaf: true } : { is: 'prompt', draft: '' },
-    )
+    return Promise.resolve(this.#isBusy() ? { is: 'busy', draft: '', deaf: true } : { is: 'prompt', draft: '' })
   }
 
   screen(): Promise<string> {
@@ -118,7 +123,7 @@ export class HeadlessDriver implements Driver {
   }
 
   clear(): Promise<void> {
-    this.#remember({ fresh: true })
+    this.#remember({ fresh: true, after: lastTurn(this.#options.folder) })
     return Promise.resolve()
   }
 
@@ -140,10 +145,12 @@ export class HeadlessDriver implements Driver {
   }
 
   async #run(text: string, signal: AbortSignal): Promise<void> {
-    while (this.#turn?.running === true) {
+    while (this.#isBusy()) {
       if (signal.aborted) throw new CancelledError('Cancelled before the turn was started')
       await pause(50)
     }
+    // Some linger behind their last word; two at a time would write one transcript.
+    await this.#turn?.end(lingering)
     this.#learn()
     if (signal.aborted) throw new CancelledError('Cancelled before the turn was started')
     const { adapter, cwd, folder, args } = this.#options
@@ -156,7 +163,7 @@ export class HeadlessDriver implements Driver {
       const name = fresh ? randomUUID() : undefined
       const options: LaunchOptions = { ...(args === undefined ? {} : { args }), ...(fresh ? { session: name! } : {}) }
       const command = capability(adapter, 'turn')(text, fresh ? undefined : session, options)
-      if (fresh) this.#remember(takesName(command.args, name!) ? { session: name!, fresh } : { fresh })
+      if (fresh) this.#remember({ ...(command.args.includes(name!) ? { session: name! } : {}), fresh, after: number })
       const turn = new Turn(folder, number + 1)
       this.#sent.push({ text, at: Date.now() })
       if (this.#sent.length > 20) this.#sent.shift()
@@ -172,16 +179,32 @@ export class HeadlessDriver implements Driver {
     const turn = this.#turn
     if (turn === undefined || this.#settled) return
     const { running } = turn
-    const { session: known, fresh } = this.#memory
-    if (running && known !== undefined && fresh !== true) return
-    const told = this.#options.adapter.outcome?.(turn.output).session
-    if (told !== undefined && (told !== known || fresh === true)) this.#remember({ session: told })
+    const { session: known, fresh, after = 0 } = this.#memory
+    if (turn.number <= after || (running && known !== undefined && fresh !== true)) return
+    const told = this.#outcome(turn).session
+    if (told !== undefined && (told !== known || fresh === true)) this.#remember({ session: told, after })
     if (running) return
     // One that was killed did not say it.
     else if (told === undefined && fresh === true && known !== undefined && this.#hasTranscript(known))
-      this.#remember({ session: known })
+      this.#remember({ session: known, after })
     this.#settled = true
     clearTimeout(this.#deadline)
+  }
+
+  /** Whether a turn is under way: it has an end of its own before that of its process. */
+  #isBusy(): boolean {
+    const turn = this.#turn
+    return turn?.running === true && this.#outcome(turn).over !== true
+  }
+
+  /** Read anew only where the output has grown. */
+  #outcome(turn: Turn): TurnOutcome {
+    const { stamp } = turn
+    if (stamp !== this.#known?.stamp) {
+      const outcome = this.#options.adapter.outcome?.(turn.output) ?? { session: undefined, error: undefined }
+      this.#known = { stamp, outcome }
+    }
+    return this.#known.outcome
   }
 
   #hasTranscript(session: string): boolean {
@@ -203,17 +226,9 @@ export class HeadlessDriver implements Driver {
   }
 }
 
-function takesName(args: readonly string[], name: string): boolean {
-  return args.includes(name)
-}
-
 function read(folder: string): Memory {
   try {
-    const { session, fresh } = JSON.parse(fs.readFileSync(path.join(folder, 'session.json'), 'utf8')) as Memory
-    return {
-      ...(typeof session === 'string' ? { session } : {}),
-      ...(fresh === true ? { fresh } : {}),
-    }
+    return memory.parse(JSON.parse(fs.readFileSync(path.join(folder, 'session.json'), 'utf8')))
   } catch {
     return {} // the first time
   }

@@ -2,7 +2,8 @@
 
 import type { Screen } from '../adapter.ts'
 
-const escape = /\u001B(?:\[([\d;:]*)([A-Za-z])|\][^\u0007\u001B]*(?:\u0007|\u001B\\)|[()][A-Z0-9]|.)/g
+/** A command for the terminal: the only control characters in a picture begin or end one. */
+const escape = /\p{Cc}(?:\[([\d;:]*)([A-Za-z])|\][^\p{Cc}]*\p{Cc}\\?|[()][A-Z0-9]|.)/gu
 
 export function screenOf(picture: string): Screen {
   const lines: string[] = []

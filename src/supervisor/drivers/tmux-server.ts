@@ -16,12 +16,25 @@ export class TmuxServer {
     this.socket = socket
   }
 
-  /** What the command printed. Commands are separated by `';'`. */
-  async run(args: readonly string[], options: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<string> {
-    const { code, out, err } = await runTmux(['-S', this.socket, ...args], options)
-    if (code === 0) return out
-    throw new TmuxError(`tmux ${args[0] === '-f' ? args[2] : args[0]}: ${err.trim() || `ended with ${code}`}`, err)
+  /** What the command printed. */
+  run(command: readonly string[], options: RunOptions = {}): Promise<string> {
+    return this.all([command], options)
   }
+
+  /** Several commands, one after the other, in one go. */
+  async all(commands: readonly (readonly string[])[], { flags = [], ...options }: RunOptions = {}): Promise<string> {
+    const args = commands.flatMap((command, i) => [...(i === 0 ? [] : [';']), ...command.map(literal)])
+    const { code, out, err } = await runTmux(['-S', this.socket, ...flags, ...args], options)
+    if (code === 0) return out
+    throw new TmuxError(`tmux ${commands[0]?.[0] ?? ''}: ${err.trim() || `ended with ${code}`}`, err)
+  }
+}
+
+interface RunOptions {
+  readonly input?: string
+  readonly env?: NodeJS.ProcessEnv
+  /** Of the program itself, before any command. */
+  readonly flags?: readonly string[]
 }
 
 export class TmuxError extends BatonError {
@@ -35,7 +48,7 @@ export class TmuxError extends BatonError {
 }
 
 /** tmux takes an argument that ends with `;` for the end of a command. */
-export function literal(argument: string): string {
+function literal(argument: string): string {
   return argument.endsWith(';') ? `${argument.slice(0, -1)}\\;` : argument
 }
 
@@ -76,7 +89,7 @@ const patience = 10_000
 
 function runTmux(
   args: readonly string[],
-  { input, env = process.env }: { input?: string; env?: NodeJS.ProcessEnv } = {},
+  { input, env = process.env }: Omit<RunOptions, 'flags'> = {},
 ): Promise<{ code: number | null; out: string; err: string }> {
   return new Promise((resolve, reject) => {
     const found = env.PATH === undefined ? { PATH: process.env.PATH } : {}

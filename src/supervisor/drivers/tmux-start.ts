@@ -7,7 +7,7 @@ import { NotFoundError } from '../../errors.ts'
 import type { Adapter, Command } from '../adapter.ts'
 import { type Process, processAt } from './processes.ts'
 import { agentIn, TmuxDriver } from './tmux.ts'
-import { literal, needTmux, socketPath, TmuxServer, unformatted } from './tmux-server.ts'
+import { needTmux, socketPath, TmuxServer, unformatted } from './tmux-server.ts'
 
 export interface TmuxStart {
   readonly adapter: Adapter
@@ -27,12 +27,14 @@ export interface TmuxStart {
 
 /** These belong to the terminal and the shell that something is started from. */
 const notPassed = new Set(['TMUX', 'TMUX_PANE', 'TERM', 'TERM_PROGRAM', 'TERM_PROGRAM_VERSION', 'COLORTERM', 'PWD'])
-const ownServer = [
-  ...['-f', '/dev/null', 'start-server', ';'],
-  ...['set-option', '-g', 'history-limit', '20000', ';'],
-  ...['set-option', '-g', 'default-terminal', 'screen-256color', ';'],
-  ...['set-option', '-s', 'escape-time', '20', ';'],
-  ...['set-option', '-g', 'mouse', 'on', ';'],
+/** Without the person's own settings, which may do anything when a server starts. */
+const ownFlags = ['-f', '/dev/null']
+const ownSettings = [
+  ['start-server'],
+  ['set-option', '-g', 'history-limit', '20000'],
+  ['set-option', '-g', 'default-terminal', 'screen-256color'],
+  ['set-option', '-s', 'escape-time', '20'],
+  ['set-option', '-g', 'mouse', 'on'],
 ]
 const alsoNotPassed = new Set(['OLDPWD', 'SHLVL', '_', 'COLUMNS', 'LINES', 'STY', 'WINDOW', 'WINDOWID'])
 
@@ -48,39 +50,39 @@ export async function startInTmux(options: TmuxStart): Promise<TmuxDriver> {
   const known = await environmentOf(server)
   const differs = Object.entries(env).filter(([key, value]) => known?.get(key) !== value && known !== undefined)
   const surplus = [...(known?.keys() ?? [])].filter((key) => !(key in env) && isPassed(key))
-  const settings = differs
-    .filter(([key]) => isPassed(key))
-    .flatMap(([key, value]) => ['-e', literal(`${key}=${value}`)])
+  const settings = differs.filter(([key]) => isPassed(key)).flatMap(([key, value]) => ['-e', `${key}=${value}`])
   const removed = [...surplus, ...Object.keys(command.env ?? {}).filter((key) => !(key in env))]
   // By way of `env`, so that there are always several arguments: tmux gives a single one to a shell.
-  const run = ['env', ...removed.flatMap((key) => ['-u', key]), command.program, ...command.args].map(literal)
-  const folder = ['-c', literal(unformatted(cwd))]
+  const run = ['env', ...removed.flatMap((key) => ['-u', key]), command.program, ...command.args]
+  const folder = ['-c', unformatted(cwd)]
   const window = ['-d', '-P', '-F', '#{pane_id}', ...folder]
-  const first = inside
-    ? ['new-window', '-n', title, ...window, '-t', `${await currentSession(server, options.env)}:`]
-    : [
-        ...ownServer,
-        'new-session',
-        '-s',
-        await freeName(server, title),
-        '-x',
-        `${size[0]}`,
-        '-y',
-        `${size[1]}`,
-        ...window,
-      ]
   // First a pane that keeps what its program leaves, then the program: it may end at once.
-  const pane = (await server.run([...first, '--', 'env', 'sleep', '60'], { env })).trim()
-  const told = await server.run([
-    ...['set-option', '-p', '-t', pane, 'remain-on-exit', 'on', ';'],
-    ...['respawn-pane', '-k', '-t', pane, ...folder, ...settings, '--', ...run, ';'],
-    ...['display-message', '-p', '-t', pane, '#{pane_pid}'],
+  const idle = ['--', 'env', 'sleep', '60']
+  const made = inside
+    ? await server.run([
+        'new-window',
+        '-n',
+        title,
+        ...window,
+        '-t',
+        `${await currentSession(server, options.env)}:`,
+        ...idle,
+      ])
+    : await server.all(
+        [...ownSettings, ['new-session', '-s', await freeName(server, title), ...sizeOf(size), ...window, ...idle]],
+        { env, flags: ownFlags },
+      )
+  const pane = made.trim()
+  const told = await server.all([
+    ['set-option', '-p', '-t', pane, 'remain-on-exit', 'on'],
+    ['respawn-pane', '-k', '-t', pane, ...folder, ...settings, '--', ...run],
+    ['display-message', '-p', '-t', pane, '#{pane_pid}'],
   ])
   const pid = told.trim()
   const agent = processAt(Number(pid))
   const started = agent === undefined ? {} : { started: agent.started }
-  const made = { driver: 'tmux', socket: server.socket, pane, pid: Number(pid), ...started } as const
-  return new TmuxDriver(adapter, made, options.prompt)
+  const place = { driver: 'tmux', socket: server.socket, pane, pid: Number(pid), ...started } as const
+  return new TmuxDriver(adapter, place, options.prompt)
 }
 
 /** Takes hold of an agent in a pane that is there. `pid`: the agent's, where it is known. */
@@ -108,6 +110,10 @@ export function isAgent({ args }: Process, adapter: Adapter): boolean {
   const own = program.slice(program.lastIndexOf('/') + 1)
   const first = args.slice(0, 2).map((arg) => arg.slice(arg.lastIndexOf('/') + 1).replace(/\.(c|m)?js$/, ''))
   return first[0] === own || first[0] === adapter.name || (/^(node|bun|deno)$/.test(first[0] ?? '') && first[1] === own)
+}
+
+function sizeOf([columns, rows]: readonly [number, number]): string[] {
+  return ['-x', String(columns), '-y', String(rows)]
 }
 
 function isPassed(key: string): boolean {

@@ -8,7 +8,7 @@ import { type Driver, type Ending, type Place, RefusedError, type Sent } from '.
 import { withLock } from './pane-lock.ts'
 import { endTree, isRunning, pause, type Process, processAt, treeOf } from './processes.ts'
 import { screenOf } from './screen.ts'
-import { literal, TmuxError, TmuxServer } from './tmux-server.ts'
+import { TmuxError, TmuxServer } from './tmux-server.ts'
 
 export type TmuxPlace = Extract<Place, { driver: 'tmux' }>
 
@@ -64,12 +64,10 @@ export class TmuxDriver implements Driver {
     if (await this.alive()) return undefined
     const pane = await this.#look().catch(ifGone)
     if (pane?.dead !== true) return {}
+    if (pane.signal !== '') return { signal: pane.signal }
+    const code = Number(pane.status)
     const words = lastWords(pane.screen.lines)
-    return {
-      ...(pane.status === '' ? {} : { code: Number(pane.status) }),
-      ...(pane.signal === '' ? {} : { signal: pane.signal }),
-      ...(words === '' || pane.status === '0' ? {} : { error: words }),
-    }
+    return { code, ...(words === '' || code === 0 ? {} : { error: words }) }
   }
 
   async look(): Promise<Look> {
@@ -142,11 +140,12 @@ export class TmuxDriver implements Driver {
     const buffer = `baton-${randomUUID()}`
     const { pane: id } = this.#place
     // From here on it is done to the end: half a prompt would be somebody's draft.
-    await this.#server.run(
-      ['load-buffer', '-b', buffer, '-', ';', 'paste-buffer', '-p', '-r', '-d', '-b', buffer, '-t', id],
-      {
-        input: words,
-      },
+    await this.#server.all(
+      [
+        ['load-buffer', '-b', buffer, '-'],
+        ['paste-buffer', '-p', '-r', '-d', '-b', buffer, '-t', id],
+      ],
+      { input: words },
     )
     this.#sent.push({ text: words, at: Date.now() })
     if (this.#sent.length > 20) this.#sent.shift()
@@ -241,7 +240,7 @@ export class TmuxDriver implements Driver {
   }
 
   async #keys(key: string): Promise<void> {
-    await this.#server.run(['send-keys', '-t', this.#place.pane, literal(key)])
+    await this.#server.run(['send-keys', '-t', this.#place.pane, key])
   }
 
   async #leaveMode(): Promise<void> {
@@ -268,9 +267,9 @@ export class TmuxDriver implements Driver {
   async #look(): Promise<Pane> {
     const { pane: id } = this.#place
     const format = `#{pane_pid} #{pane_dead} #{pane_in_mode} #{session_attached} #{pane_dead_status},#{pane_dead_signal}`
-    const told = await this.#server.run([
-      ...['display-message', '-p', '-t', id, format, ';'],
-      ...['capture-pane', '-p', '-J', '-e', '-t', id],
+    const told = await this.#server.all([
+      ['display-message', '-p', '-t', id, format],
+      ['capture-pane', '-p', '-J', '-e', '-t', id],
     ])
     const end = told.indexOf('\n')
     const [pid, dead, mode, attached, how = ','] = told.slice(0, end).split(' ')
@@ -298,10 +297,9 @@ function dialogOpen(adapter: Adapter, question: string): RefusedError {
 
 /** As it will stand in the place to type: without anything that a terminal would take for a command. */
 function typable(text: string): string {
-  // eslint-disable-next-line no-control-regex -- these very characters are meant
   const words = text
     .replaceAll('\r\n', '\n')
-    .replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
     .trim()
   if (words === '') throw new InvalidError('There is nothing to type')
   // A last word with @ opens a list, and Enter would choose from it.
@@ -317,7 +315,7 @@ function isDraftOf(draft: string, words: string): boolean {
 }
 
 function lastWords(lines: readonly string[]): string {
-  const written = lines.map((line) => line.trim()).filter((line) => line !== '' && !/^Pane is dead/.test(line))
+  const written = lines.map((line) => line.trim()).filter((line) => /\w/.test(line) && !line.startsWith('Pane is dead'))
   return written.slice(-4).join(' ').slice(-300)
 }
 

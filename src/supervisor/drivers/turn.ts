@@ -73,6 +73,24 @@ export class Turn {
     return { out: this.#text('out'), err: this.#text('err'), code }
   }
 
+  /** Changes whenever the output does. */
+  get stamp(): string {
+    const sizes = (['out', 'err', 'code'] as const).map(
+      (kind) => fs.statSync(`${this.#base}.${kind}`, { throwIfNoEntry: false })?.size,
+    )
+    return `${this.number} ${sizes.join(' ')} ${this.running}`
+  }
+
+  /** Waits so long for its process to end by itself, then ends it. */
+  async end(patience: number): Promise<void> {
+    const deadline = performance.now() + patience
+    while (this.running && performance.now() < deadline) await pause(20)
+    const { pid } = this
+    if (!this.running || pid === undefined) return
+    for (const each of treeOf(pid)) if (each.pid !== pid) await endTree(each.pid, each.started, 1_000)
+    while (this.running && performance.now() < deadline + 3_000) await pause(10)
+  }
+
   /** Asks it to stop as a person would, then ends it with all that it started. */
   async stop(patience = 3_000): Promise<void> {
     const { pid } = this

@@ -275,12 +275,11 @@ export class SessionEyes implements Eyes {
     const { status, statusUpdatedAt = 0 } = this.#status ?? {}
     const quiet = this.#quiet() > 1_000
     if (told.to === 'idle') {
-      // Hooks still run, or words that were typed meanwhile are taken up.
-      const last = Date.parse(told.date ?? '')
-      const busy = status === 'busy' && statusUpdatedAt >= last
-      // It says that it rests shortly before the lines of its turn are written.
-      const early = this.#busySince > last && Date.now() - statusUpdatedAt < 1_000
-      return busy || early || (this.#view!.failed && this.#glances.sees('busy')) ? { ...own, turn: 'working' } : own
+      // It says that it works before the lines of a turn are written, and that it rests shortly before the last of them.
+      const asked = Date.parse(this.#view!.prompts.at(-1)?.at ?? '')
+      const unwritten = this.#busySince > Date.parse(told.date ?? '') && !(this.#busySince - asked < 1_500)
+      const busy = unwritten && (status === 'busy' || Date.now() - statusUpdatedAt < 1_000)
+      return busy || (this.#view!.failed && this.#glances.sees('busy')) ? { ...own, turn: 'working' } : own
     }
     // A turn that was stopped before its first word leaves no line.
     if (status === 'idle' && quiet) return { turn: 'idle', turnSince: new Date(statusUpdatedAt).toISOString() }
