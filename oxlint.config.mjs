@@ -15,8 +15,10 @@ const MAY_IMPORT = {
   // The proof of what a supervised agent did is read from its transcript.
   supervisor: ['transcripts', ...FORMS, 'tape', 'store', ...SMALL_ROOMS],
   ...each(['server', 'web'], [...RUNNERS, ...FORMS, 'tape', 'store', ...SMALL_ROOMS]),
+  // The agent of the demo is a program of its own: it knows nothing of Baton.
+  demo: [...SMALL_ROOMS],
   // `baton serve` starts the server.
-  cli: ['server', ...RUNNERS, ...FORMS, 'tape', 'store', ...SMALL_ROOMS],
+  cli: ['server', 'demo', ...RUNNERS, ...FORMS, 'tape', 'store', ...SMALL_ROOMS],
   config: ['store', 'notify', 'telemetry'],
   notify: ['config', 'telemetry'],
   telemetry: ['config', 'notify'],

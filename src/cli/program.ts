@@ -4,12 +4,15 @@ import { Command, CommanderError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { wholeNumber } from './arguments.ts'
 import { addChat } from './chat-commands.ts'
+import { addDemo } from './demo-commands.ts'
 import { report } from './failure.ts'
 import { addHandoff } from './handoff-commands.ts'
 import { addNotify } from './notify-commands.ts'
+import { lazily } from './lazy-command.ts'
 import { endQuietlyWithoutReader, type Globals } from './output.ts'
 import { addRelay } from './relay-commands.ts'
 import { addSessions } from './session-commands.ts'
+import { addSupervise } from './supervise-commands.ts'
 import { addTape } from './tape-commands.ts'
 import { addTask } from './task-commands.ts'
 
@@ -46,16 +49,22 @@ function build(): Command {
     .enablePositionalOptions(false)
   addSessions(program)
   addChat(program)
+  addSupervise(program)
   addWorkspace(program)
   addHandoff(program)
   addTask(program)
   addRelay(program)
   addNotify(program)
   addTape(program)
+  addDemo(program)
   return program
 }
 
 function addWorkspace(program: Command): void {
+  const config = program.command('config').description('what baton.config.json says, and what it may say')
+  const add = lazily(config, () => import('./config.ts'))
+  add('check', 'whether it is right; --json shows all that counts', 'check')
+  add('schema', 'its JSON schema, for editors', 'schema')
   program
     .command('init')
     .description('make a workspace in this folder (.baton), for every folder below it')

@@ -1,11 +1,15 @@
 // `baton` and `baton ls`: this machine's sessions.
 
+import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findWorkspace } from '../config/workspace.ts'
 import type { AgentName, Models, Session } from '../transcripts/index.ts'
 import { agents } from '../transcripts/agents.ts'
 import { listSessions, type ListOptions } from '../transcripts/sessions.ts'
 import { configuredModels } from '../config/configured-models.ts'
+import type { SessionRow } from '../supervisor/index.ts'
 import { type Globals, Output } from './output.ts'
 import { sessionRows, shortIds } from './session-table.ts'
 
@@ -22,9 +26,11 @@ const newest = 15
 /** What a newcomer sees first: the newest sessions and what can be done with them, or where Baton looked. */
 export async function home(globals: Globals): Promise<void> {
   const out = new Output(globals)
+  const held = await supervised(globals)
   const sessions = list({}, await configuredModels())
+  await printSupervised(held, out)
   if (out.json) return print(sessions, out)
-  if (sessions.length === 0) return welcome(out)
+  if (sessions.length === 0) return held.length === 0 ? welcome(out) : undefined
   print(sessions.slice(0, newest), out)
   const more = sessions.length - newest
   out.note('')
@@ -44,9 +50,11 @@ export async function home(globals: Globals): Promise<void> {
 export async function ls(options: LsOptions): Promise<void> {
   if (options.watch === true) return watch(options)
   const out = new Output(options)
+  const held = await supervised(options)
   const sessions = list(options, await configuredModels())
+  await printSupervised(held, out)
   print(sessions, out)
-  if (sessions.length > 0 || out.json) return
+  if (sessions.length > 0 || held.length > 0 || out.json) return
   const narrowed = options.agent !== undefined || options.here === true
   if (narrowed)
     out.note(
@@ -74,6 +82,25 @@ function list(options: LsOptions, models: Models): Session[] {
 function print(sessions: readonly Session[], out: Output): void {
   if (out.json) for (const session of sessions) out.data(session)
   else if (sessions.length > 0) out.line(sessionRows(sessions, out, { columns: width(), now: Date.now() }).join('\n'))
+}
+
+/** Those of this workspace that have not ended. A folder that never had one is seen at a glance: lists start fast. */
+async function supervised(globals: Globals): Promise<SessionRow[]> {
+  const folder = findWorkspace(globals).address.replace(/^file:(\/\/)?/, '')
+  const tapes = path.join(folder, 'tape')
+  const isFolder = !/^[a-z][a-z+]*:\/\//.test(folder)
+  if (isFolder && !(fs.existsSync(tapes) && fs.readdirSync(tapes).some((name) => name.startsWith('session%2F'))))
+    return []
+  const [{ withStore }, { allSupervised }] = await Promise.all([import('./workspace.ts'), import('./supervised.ts')])
+  return (await withStore(globals, allSupervised)).filter(({ state }) => state !== 'ended')
+}
+
+async function printSupervised(rows: readonly SessionRow[], out: Output): Promise<void> {
+  if (rows.length === 0) return
+  if (out.json) return rows.forEach((row) => out.data({ supervised: row }))
+  const { supervisedRows } = await import('./supervised-table.ts')
+  out.line(supervisedRows(rows, out, Date.now()).join('\n'))
+  out.line()
 }
 
 /** A pipe has no width: then nothing is cut that a line of a file would hold. */
@@ -122,15 +149,17 @@ async function watch(options: LsOptions): Promise<void> {
   const out = new Output(options)
   const screen = process.stdout.isTTY && !out.json
   const models = await configuredModels()
+  const { supervisedRows } = await import('./supervised-table.ts')
   let before = ''
-  const draw = () => {
+  const draw = async () => {
+    const held = await supervised(options)
     const sessions = list({ ...options, quiet: true }, models)
     const now = Date.now()
+    const above = held.length === 0 ? [] : [...supervisedRows(held, out, now), '']
+    const rows = sessionRows(sessions, out, { columns: width(), now })
     const text = out.json
-      ? sessions.map((session) => JSON.stringify(session)).join('\n')
-      : sessionRows(sessions, out, { columns: width(), now })
-          .slice(0, screen ? process.stdout.rows - 2 : undefined)
-          .join('\n')
+      ? [...held.map((row) => ({ supervised: row })), ...sessions].map((each) => JSON.stringify(each)).join('\n')
+      : [...above, ...rows].slice(0, screen ? process.stdout.rows - 2 : undefined).join('\n')
     if (text === before) return
     if (screen)
       process.stdout.write(`\x1b[H${text.replaceAll('\n', '\x1b[K\n')}\x1b[K\n\x1b[J${out.style('dim', 'q to quit')}`)
@@ -139,11 +168,14 @@ async function watch(options: LsOptions): Promise<void> {
     before = text
   }
   if (screen) process.stdout.write('\x1b[?1049h\x1b[?25l')
-  draw()
-  const timer = setInterval(draw, refreshMs)
-  process.stdout.on('resize', draw)
-  await untilStopped(screen)
-  clearInterval(timer)
+  process.stdout.on('resize', () => void draw())
+  const stop = new AbortController()
+  const stopped = untilStopped(screen).then(() => stop.abort())
+  while (!stop.signal.aborted) {
+    await draw()
+    await sleep(refreshMs, undefined, { signal: stop.signal }).catch(() => undefined)
+  }
+  await stopped
   if (screen) process.stdout.write('\x1b[?25h\x1b[?1049l')
   process.exitCode = 130
 }

@@ -29,15 +29,17 @@ export async function demand(store: Store, tape: string): Promise<void> {
   throw new NotFoundError(`There is no tape "${tape}" in this workspace`, help)
 }
 
-/** Where documents lie as files: in the workspace, or beside the user's own for a store that is no folder. */
-export function handoffsFolder(globals: Globals): string {
+/** Where files beside the tapes lie: in the workspace, or in the user's own for a store that is no folder. */
+export function workspaceFolder(globals: Globals): string {
   const { address } = findWorkspace(globals)
   const folder = address.replace(/^file:(\/\/)?/, '')
   const isFolder = !/^[a-z][a-z+]*:\/\//.test(folder)
-  return path.join(
-    isFolder ? path.resolve(folder) : findWorkspace({ env: { HOME: process.env.HOME } }).address,
-    'handoffs',
-  )
+  return isFolder ? path.resolve(folder) : findWorkspace({ env: { HOME: process.env.HOME } }).address
+}
+
+/** Where documents lie as files. */
+export function handoffsFolder(globals: Globals): string {
+  return path.join(workspaceFolder(globals), 'handoffs')
 }
 
 export async function init(globals: Globals): Promise<void> {

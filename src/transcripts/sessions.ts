@@ -216,7 +216,7 @@ function ends(agent: Agent, file: SessionFile): Tally {
   return hinted(agent, file, { ...tally, spent: {}, turns: 0 })
 }
 
-function hinted(agent: Agent, file: SessionFile, tally: Tally): Tally {
+export function hinted(agent: Agent, file: SessionFile, tally: Tally): Tally {
   if (agent.hints === undefined || (tally.cwd !== undefined && tally.window !== undefined)) return tally
   const { cwd = tally.cwd, windows = {} } = agent.hints(file)
   const window = tally.window ?? windows[tally.model ?? '']

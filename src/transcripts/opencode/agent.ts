@@ -97,6 +97,8 @@ function recordsOf(database: Database, id: string): Record[] {
     const own = (parts.get(String(row.id)) ?? []).sort((a, b) => order(a.id, b.id))
     if (message.role === 'assistant' && fields(message.time).completed === undefined && message.error === undefined)
       break
+    // Its words are written behind it.
+    if (message.role === 'user' && own.length === 0 && row === messages.at(-1)) break
     records.push({ value: { id: row.id, message, parts: own }, place: String(row.id) })
   }
   return records

@@ -1,0 +1,55 @@
+// `baton attach`: the screen of a supervised agent, to look at and to type into.
+
+import { spawnSync } from 'node:child_process'
+import * as z from 'zod'
+import { BatonError, UnsupportedError } from '../errors.ts'
+import { shellWord } from '../store/shell-word.ts'
+import type { Globals } from './output.ts'
+import { supervised } from './supervised.ts'
+import { withStore } from './workspace.ts'
+
+const screenPlace = z.looseObject({ driver: z.literal('tmux'), socket: z.string(), pane: z.string() })
+
+export async function attach(globals: Globals, ref: string): Promise<void> {
+  const { row, place } = await withStore(globals, async (store) => {
+    const row = await supervised(store, ref)
+    return { row, place: screenPlace.safeParse(row.place).data }
+  })
+  if (place === undefined) {
+    throw new UnsupportedError(`${row.name} has no screen`, {
+      hint: `It runs without one; see what it does with "baton logs ${row.name} --follow".`,
+    })
+  }
+  const commands = attachCommands(place, process.env)
+  if (globals.json === true) {
+    process.stdout.write(`${JSON.stringify({ name: row.name, place, commands })}\n`)
+    return
+  }
+  if (!process.stdin.isTTY) {
+    const text = commands.map((command) => command.map(shellWord).join(' ')).join(' && ')
+    throw new UnsupportedError('Only a terminal can show a screen', { hint: `In one, run: ${text}` })
+  }
+  for (const [program, ...args] of commands) {
+    const { status, error } = spawnSync(program!, args, { stdio: 'inherit' })
+    if (error !== undefined || status !== 0) {
+      throw new BatonError('refused', `The screen of ${row.name} cannot be shown`, {
+        hint: `Its agent may be gone; see "baton health ${row.name}".`,
+        cause: error,
+      })
+    }
+  }
+}
+
+/** Inside the same server the client moves to the pane's window; elsewhere a client of its own is started. */
+function attachCommands(place: z.output<typeof screenPlace>, env: NodeJS.ProcessEnv): string[][] {
+  const tmux = ['tmux', '-S', place.socket]
+  const inside = env.TMUX?.split(',')[0] === place.socket
+  const select = [...tmux, 'select-window', '-t', place.pane]
+  if (inside) return [select, [...tmux, 'switch-client', '-t', place.pane]]
+  if (env.TMUX !== undefined && env.TMUX !== '') {
+    throw new UnsupportedError('This is a tmux of its own, and the session runs in another', {
+      hint: `Run it outside of tmux, or: env -u TMUX tmux -S ${shellWord(place.socket)} attach -t ${shellWord(place.pane)}`,
+    })
+  }
+  return [select, [...tmux, 'attach-session', '-t', place.pane]]
+}

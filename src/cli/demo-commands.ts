@@ -1,0 +1,27 @@
+// The demo, and the agent that plays in it.
+
+import { type Command, Option } from 'commander'
+import { wholeNumber } from './arguments.ts'
+
+export function addDemo(program: Command): void {
+  program
+    .command('demo')
+    .description('see a full context handed over and nothing lost, in a minute: no key, no network')
+    .addOption(new Option('--driver <driver>', 'where the agent runs').choices(['tmux', 'headless']))
+    .option('--fast', 'an agent that does not take time to think')
+    .action(async (_options, command: Command) => (await import('./demo.ts')).demo(command.optsWithGlobals()))
+  program
+    .command('scripted-agent', { hidden: true })
+    .description('a small coding agent whose model is a script: for the demo and for tests')
+    .argument('[prompt]')
+    .option('--home <dir>', 'where it keeps its sessions')
+    .option('--window <tokens>', 'the size of its context', wholeNumber)
+    .option('--growth <tokens>', 'what each reply adds to it', wholeNumber)
+    .option('--pace <ms>', 'how long it thinks before each reply', wholeNumber)
+    .option('--per-turn <modules>', 'how much it does in a turn', wholeNumber)
+    .option('--session <id>', 'go on with this session')
+    .option('--print', 'one turn without a screen')
+    .action(async (prompt: string | undefined, _options, command: Command) =>
+      (await import('./scripted-agent.ts')).scriptedAgent(command.optsWithGlobals(), prompt),
+    )
+}

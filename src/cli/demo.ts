@@ -1,0 +1,106 @@
+// `baton demo`: an agent whose context fills up, cycled by the real supervisor, with no key and no network. Only the
+// agent's model is a script; everything else is what `baton run` does.
+
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { makeStage } from '../demo/stage.ts'
+import { openStore } from '../store/index.ts'
+import { shellWord } from '../store/shell-word.ts'
+import { control, type Run } from '../supervisor/index.ts'
+import { superviseHere } from './foreground.ts'
+import { type Globals, Output } from './output.ts'
+import { defaultDriver } from './run.ts'
+import { supervised } from './supervised.ts'
+
+interface DemoOptions extends Globals {
+  fast?: boolean
+  driver?: Run['driver']
+}
+
+const name = 'demo'
+
+export async function demo(options: DemoOptions): Promise<void> {
+  const out = new Output(options)
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'baton-demo-')))
+  const baton = [process.execPath, fs.realpathSync(process.argv[1]!)]
+  const { sample, workspace } = makeStage({ folder, baton, pace: options.fast === true ? 20 : 1_300 })
+  const driver = options.driver ?? defaultDriver()
+  const run: Run = {
+    name,
+    agent: 'scripted',
+    cwd: sample.folder,
+    driver,
+    args: [],
+    prompt: sample.task.trimEnd(),
+    bounds: { until: sample.check.map(shellWord).join(' '), maxHours: 0.25 },
+  }
+  const globals = { ...options, workspace }
+  introduce(out, run)
+  process.chdir(sample.folder)
+  const store = await openStore(workspace)
+  const start = performance.now()
+  try {
+    await superviseHere(store, out, { globals, name, run })
+    const row = await supervised(store, name)
+    if (row.state !== 'ended') await letEnd()
+    if (out.json) return out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
+    summarise(out, row.cycles, since(start), sample.folder)
+    explore(out, workspace)
+  } finally {
+    await store.close()
+  }
+
+  async function letEnd(): Promise<void> {
+    await control(store, name, 'stop')
+    await superviseHere(store, out, { globals, name, quiet: true })
+  }
+}
+
+function introduce(out: Output, { cwd, driver }: Run): void {
+  out.note(out.style('bold', 'An agent that outgrows its context, and nobody there to help.'))
+  out.note('')
+  out.note(`  The job    ${cwd}: nine modules; what they must hold is told once, in the first prompt.`)
+  out.note(
+    `  The agent  a script instead of a model, ${driver === 'tmux' ? 'in a tmux pane' : 'without a screen'}; its context holds about four modules.`,
+  )
+  out.note(
+    '  Baton      asks it for a handoff document, clears it, has it read the document, and checks that it goes on.',
+  )
+  out.note('')
+}
+
+function summarise(out: Output, cycles: number, seconds: number, project: string): void {
+  const { NODE_TEST_CONTEXT: _inner, ...env } = process.env
+  const { stdout, status } = spawnSync(process.execPath, ['--test'], { cwd: project, env, encoding: 'utf8' })
+  const passed = /^# pass (\d+)$/m.exec(stdout)?.[1] ?? '0'
+  out.note('')
+  out.note(
+    `${status === 0 ? out.style('green', 'Nothing was lost') : out.style('red', 'The job is not finished')}: ` +
+      `${passed} tests pass after ${cycles} cycle${cycles === 1 ? '' : 's'}, in ${seconds} s.`,
+  )
+}
+
+/** Commands that work as they are printed. */
+function explore(out: Output, workspace: string): void {
+  const baton = `${invocation()} --workspace ${shellWord(workspace)}`
+  out.note('')
+  out.note('It is all still there:')
+  out.note(`  ${baton} health`)
+  out.note(`  ${baton} logs ${name}`)
+  out.note(`  ${baton} handoff ls`)
+  out.note(`  ${baton} lineage`)
+  out.note(`  rm -rf ${shellWord(path.dirname(path.dirname(workspace)))}`)
+}
+
+/** How the person started this program. */
+function invocation(): string {
+  if (process.env.npm_lifecycle_event === 'start') return 'npm start --'
+  const program = path.relative(process.cwd(), process.argv[1]!)
+  return path.basename(process.argv[1]!) === 'baton' ? 'baton' : `node ${shellWord(program)}`
+}
+
+function since(start: number): number {
+  return Math.round((performance.now() - start) / 1000)
+}

@@ -1,0 +1,71 @@
+// A session that is supervised by this very process, with a line for each thing that happens.
+
+import type { Store } from '../store/index.ts'
+import { type Bounds, type Ended, type Run, supervise } from '../supervisor/index.ts'
+import { equipment } from './equipment.ts'
+import { endText, Narrator } from './narration.ts'
+import type { Globals, Output } from './output.ts'
+
+interface Here {
+  readonly globals: Globals
+  readonly name: string
+  /** Undefined: what the tape of the session says. */
+  readonly run?: Run
+  readonly quiet?: boolean
+}
+
+/** Supervises in this process until the session ends or the person lets go of it. */
+export async function superviseHere(store: Store, out: Output, { globals, name, run, quiet }: Here): Promise<void> {
+  const letGo = new AbortController()
+  const interrupt = () => {
+    if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${name}`)
+    letGo.abort()
+  }
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
+  const narrator = new Narrator(out)
+  const tools = equipment(globals, run?.cwd ?? process.cwd(), out)
+  try {
+    const ended = await supervise({
+      store,
+      name,
+      ...(run === undefined ? {} : { run }),
+      ...tools,
+      signal: letGo.signal,
+      onEvent: (event) => {
+        if (quiet !== true) narrator.tell(event)
+      },
+    })
+    if (quiet !== true) tellEnd(name, ended, out)
+    process.exitCode = exitCode(ended, run?.bounds)
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
+    await tools.notify.close()
+  }
+}
+
+function tellEnd(name: string, ended: Ended, out: Output): void {
+  if (out.json) return
+  if (ended.why === 'released') {
+    out.note(`Let go of ${name}: its agent goes on by itself.`)
+    out.note(`  Take it up again:  baton resume ${name}`)
+    out.note(`  End it:            baton stop ${name}`)
+    return
+  }
+  out.note(`${name}: ${endText(ended)}`)
+}
+
+/** 0 when it got where it should; a run that was to reach something and did not has failed. */
+function exitCode(ended: Ended, bounds: Bounds = {}): number {
+  switch (ended.why) {
+    case 'finished':
+      return 0
+    case 'exited':
+      return bounds.until === undefined ? 0 : 1
+    case 'bound':
+    case 'crashed':
+      return 1
+    case 'stopped':
+    case 'released':
+      return 130
+  }
+}

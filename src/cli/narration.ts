@@ -1,0 +1,97 @@
+// What a supervisor does, told in one line an event.
+
+import type { Ended, SessionRow, SupervisorEvent } from '../supervisor/index.ts'
+import type { Output } from './output.ts'
+
+/** Turns events into lines; of the many rows only those that say something new. */
+export class Narrator {
+  readonly #out: Output
+  /** With several sessions each line says whose it is. */
+  readonly #named: boolean
+  readonly #told = new Map<string, { state: string; tenth: number }>()
+
+  constructor(out: Output, { named = false } = {}) {
+    this.#out = out
+    this.#named = named
+  }
+
+  tell(event: SupervisorEvent, now = new Date()): void {
+    if (this.#out.json) return this.#out.data({ ...event, date: now.toISOString() })
+    const line = this.#line(event)
+    if (line === undefined) return
+    const name = event.type === 'row' ? event.row.name : event.type === 'health' ? event.check.session : event.name
+    const whose = this.#named ? `${name}  ` : ''
+    this.#out.note(`${this.#out.style('dim', timeOfDay(now))}  ${whose}${line}`)
+  }
+
+  #line(event: SupervisorEvent): string | undefined {
+    switch (event.type) {
+      case 'row':
+        return this.#row(event.row)
+      case 'step':
+        return `${this.#out.style('cyan', `cycle ${event.cycle}`)}  ${event.details === '' ? event.step : event.details}`
+      case 'health': {
+        const { status, check_type, action_taken } = event.check
+        if (status === 'ok') return undefined
+        const style = status === 'critical' ? 'red' : 'yellow'
+        return `${this.#out.style(style, status)}  ${check_type}: ${action_taken}`
+      }
+      case 'ended':
+        return endText(event.ended)
+    }
+  }
+
+  #row(row: SessionRow): string | undefined {
+    const told = this.#told.get(row.name)
+    const tenth = Math.floor((row.context_usage ?? 0) * 10)
+    if (told?.state === row.state && told.tenth === tenth) return undefined
+    this.#told.set(row.name, { state: row.state, tenth })
+    // The steps of a cycle tell more.
+    if (row.state === 'cycling') return undefined
+    const usage = row.context_usage === undefined ? '' : `  context ${percent(row.context_usage)}`
+    return `${stateWord(row)}${usage}`
+  }
+}
+
+export function stateWord({ state, until }: Pick<SessionRow, 'state' | 'until'>): string {
+  switch (state) {
+    case 'waiting':
+      return 'waits at its prompt'
+    case 'dialog':
+      return 'asks you something: answer it on its screen'
+    case 'limited':
+      return until === undefined ? 'limited' : `limited until ${timeOfDay(new Date(until))}`
+    case 'starting':
+    case 'working':
+    case 'cycling':
+    case 'paused':
+    case 'restarting':
+    case 'ended':
+      return state
+  }
+}
+
+export function endText(ended: Ended): string {
+  switch (ended.why) {
+    case 'finished':
+      return 'finished: what it was to reach is reached'
+    case 'bound':
+      return `ended at a bound: ${ended.details}`
+    case 'stopped':
+      return 'stopped'
+    case 'exited':
+      return 'the agent was left'
+    case 'crashed':
+      return `given up: ${ended.details}`
+    case 'released':
+      return 'let go: the agent goes on by itself'
+  }
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)}%`
+}
+
+function timeOfDay(date: Date): string {
+  return date.toTimeString().slice(0, 8)
+}

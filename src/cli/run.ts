@@ -1,0 +1,126 @@
+// `baton run` and `baton resume`: one agent under supervision, in the foreground or in the background.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { ConflictError, InvalidError, NotFoundError } from '../errors.ts'
+import type { Store } from '../store/index.ts'
+import type { Bounds, Run } from '../supervisor/index.ts'
+import { detach } from './detach.ts'
+import { superviseHere } from './foreground.ts'
+import type { Globals, Output } from './output.ts'
+import { pickSession } from './pick-session.ts'
+import { allSupervised, freeName, isHeld } from './supervised.ts'
+import { withStore } from './workspace.ts'
+
+export interface RunOptions extends Globals {
+  name?: string
+  cwd?: string
+  driver?: Run['driver']
+  task?: string
+  until?: string
+  maxUsd?: number
+  maxHours?: number
+  maxCycles?: number
+  detach?: boolean
+}
+
+export async function run(options: RunOptions, agent: string, args: readonly string[]): Promise<void> {
+  if (options.cwd !== undefined) enter(options.cwd)
+  const prompt = options.task === undefined ? undefined : await taskText(options.task)
+  await withStore(options, async (store, out) => {
+    const name = await nameFor(store, options.name, `${agent}-${path.basename(process.cwd())}`)
+    const run: Run = {
+      name,
+      agent,
+      cwd: process.cwd(),
+      driver: options.driver ?? defaultDriver(),
+      args,
+      ...(prompt === undefined ? {} : { prompt }),
+      bounds: boundsOf(options),
+    }
+    await begin(store, out, run, options)
+  })
+}
+
+export async function resume(options: RunOptions, ref: string): Promise<void> {
+  await withStore(options, async (store, out) => {
+    const known = (await allSupervised(store)).find(({ name }) => name === ref)
+    if (known !== undefined) {
+      if (known.state !== 'ended' && isHeld(known)) throw held(known.name, known.supervisor!.pid)
+      await (options.detach === true
+        ? detach(store, out, known.name, undefined, options)
+        : superviseHere(store, out, { globals: options, name: known.name }))
+      return
+    }
+    const file = await pickSession(ref)
+    const cwd = process.cwd()
+    const name = await nameFor(store, options.name, `${file.agent}-${path.basename(cwd)}`)
+    const driver = options.driver ?? defaultDriver()
+    await begin(store, out, { name, agent: file.agent, cwd, driver, args: [], session: file.id }, options)
+  })
+}
+
+async function begin(store: Store, out: Output, run: Run, options: RunOptions): Promise<void> {
+  if (options.detach === true) await detach(store, out, run.name, run, options)
+  else await superviseHere(store, out, { globals: options, name: run.name, run })
+}
+
+function boundsOf({ until, maxUsd, maxHours, maxCycles }: RunOptions): Bounds {
+  return {
+    ...(until === undefined ? {} : { until }),
+    ...(maxUsd === undefined ? {} : { maxUsd }),
+    ...(maxHours === undefined ? {} : { maxHours }),
+    ...(maxCycles === undefined ? {} : { maxCycles }),
+  }
+}
+
+/** The project counts, not where the command was typed: its workspace and its configuration. */
+function enter(folder: string): void {
+  try {
+    process.chdir(folder)
+  } catch {
+    throw new NotFoundError(`There is no folder ${path.resolve(folder)}`)
+  }
+}
+
+async function taskText(file: string): Promise<string> {
+  const task = file === '-' ? await text(process.stdin) : readTask(file)
+  if (task.trim() === '') throw new InvalidError(`The task in ${file === '-' ? 'standard input' : file} is empty`)
+  return task.trimEnd()
+}
+
+function readTask(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new NotFoundError(`The task cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** The name that was asked for, unless it is in use; else the usual one, with a number if there was one before. */
+async function nameFor(store: Store, wanted: string | undefined, usual: string): Promise<string> {
+  const rows = await allSupervised(store)
+  const taken = rows.find(({ name, state }) => name === wanted && state !== 'ended')
+  if (taken !== undefined && isHeld(taken)) throw held(taken.name, taken.supervisor!.pid)
+  if (taken !== undefined) {
+    throw new ConflictError(`There is a session ${taken.name} that has not ended`, {
+      actual: 0,
+      hint: `Go on with it: baton resume ${taken.name}. End it: baton stop ${taken.name}.`,
+    })
+  }
+  const names = rows.map(({ name }) => name)
+  return wanted ?? freeName(usual, names)
+}
+
+function held(name: string, pid: number): ConflictError {
+  return new ConflictError(`${name} is supervised already, by process ${pid}`, {
+    actual: pid,
+    hint: `See its screen: baton attach ${name}. Give another run its own --name.`,
+  })
+}
+
+export function defaultDriver(): Run['driver'] {
+  const folders = (process.env.PATH ?? '').split(path.delimiter)
+  return folders.some((folder) => fs.existsSync(path.join(folder, 'tmux'))) ? 'tmux' : 'headless'
+}

@@ -1,0 +1,47 @@
+// What a person should do, as a command to type where there is one.
+
+import { shellWord } from '../store/shell-word.ts'
+import type { Cycle } from './cycle-state.ts'
+import { resumeText } from './prompts.ts'
+
+/** The words that the cycle uses for what only a person can do. */
+export function adviceFor(word: string, name: string, cycle: Cycle): string {
+  const attach = `baton attach ${shellWord(name)}`
+  const document = 'document' in cycle ? cycle.document : undefined
+  const prompt = document === undefined ? '' : resumeText(document.path).split('. ')[0]!
+  switch (word) {
+    case 'attach':
+      return `See what it does: ${attach}`
+    case 'clear':
+      return `${attach}, clear its context there, then type: ${prompt}`
+    case 'resume':
+      return `${attach}, then type: ${prompt}`
+    case 'answer':
+      return `Answer it: ${attach}`
+    case 'limit':
+      return `Nothing needs to be done. To go on at once in another agent: baton continue --in AGENT`
+    case 'disk':
+      return 'Make room on the disk; Baton goes on by itself.'
+    case 'cycle':
+      return `Raise supervisor.threshold in baton.config.json, or try once more: baton cycle ${shellWord(name)}`
+    case 'restart':
+      return `Start it again: baton resume ${shellWord(name)}`
+    default:
+      return `See what happened: baton logs ${shellWord(name)}`
+  }
+}
+
+/** What Baton itself does about it, for the record. */
+export function actionFor(word: string): string {
+  const actions: Readonly<Record<string, string>> = {
+    answer: 'Nothing is typed while the question is open',
+    attach: 'A person is asked',
+    clear: 'A person is asked',
+    resume: 'A person is asked',
+    limit: 'It is waited for, and goes on by itself',
+    disk: 'The session is left as it is, and tried again',
+    cycle: 'It is not cycled',
+    restart: 'It is left',
+  }
+  return actions[word] ?? 'It goes on'
+}

@@ -1,0 +1,202 @@
+// Makes the document that a fresh context starts from, and keeps it: on the session's tape first, then as the file that the
+// agent will read. What the agent wrote is its claim; the facts beside it come from the transcript, and what the agent of a
+// context before was told is carried on.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { fit } from '../handoff/document/budget.ts'
+import { compose } from '../handoff/document/compose.ts'
+import type { HandoffDocument, Item, SectionKey } from '../handoff/document/document.ts'
+import { parseClaims, parseDocument } from '../handoff/document/parse.ts'
+import { validate } from '../handoff/document/validate.ts'
+import type { Ledger } from '../handoff/ledger/facts.ts'
+import { reconcileWithGit } from '../handoff/ledger/git.ts'
+import { ledger } from '../handoff/ledger/ledger.ts'
+import { redactValue } from '../handoff/safety/redact.ts'
+import { documentText, saveDocument, savedDocuments } from '../handoff/saved.ts'
+import type { Entry, Store } from '../store/index.ts'
+import { tokenCounter } from '../tape/index.ts'
+import type { Author, Stored, Trigger } from './cycle-state.ts'
+import { replaceFile } from './document-file.ts'
+import { isOurs } from './prompts.ts'
+import { sessionTape } from './run.ts'
+
+export interface DocumentJob {
+  readonly store: Store
+  /** Of the session. */
+  readonly name: string
+  readonly cwd: string
+  /** The tape of its transcript; undefined: it has written none. */
+  readonly tape: string | undefined
+  readonly by: Author
+  /** What the agent wrote; undefined: nothing. */
+  readonly text: string | undefined
+  /** Where the document goes. */
+  readonly path: string
+  readonly trigger: Trigger
+  readonly turns: number
+  /** In tokens. */
+  readonly budget: number
+  readonly now: Date
+  readonly signal: AbortSignal
+}
+
+export interface Kept {
+  readonly document: Stored
+  readonly tokens: number
+  /** What the agent's own version was wrong about; the ledger has overruled it. */
+  readonly problems: readonly string[]
+  /** Whether anything was changed or run in this context. */
+  readonly progress: boolean
+}
+
+/** Resolves when the document is durable, on the tape and as a file. */
+export async function keepDocument(job: DocumentJob): Promise<Kept> {
+  const { store, name, tape, by } = job
+  const own = sessionTape(name)
+  const before = await previousDocument(store, own)
+  const facts = await factsOf(job, before)
+  const claims = job.text === undefined ? undefined : parseClaims(job.text, 'cycle')
+  const progress = hasProgress(facts)
+  const narrative = joined(claims, before === undefined ? [] : carried(parseDocument(before, 'cycle'), by, progress))
+  const header = {
+    profile: 'cycle' as const,
+    created: `${job.now.toISOString().slice(0, 19)}Z`,
+    project: job.cwd,
+    ...(tape === undefined ? {} : { tape }),
+    ...(job.trigger.percent === undefined ? {} : { contextUsage: Math.round(job.trigger.percent) }),
+  }
+  const { value } = await redactValue({ facts, narrative })
+  const count = await tokenCounter()
+  const composed = withoutOld(compose(value.facts, { ...header, narrative: value.narrative }))
+  const { markdown, tokens } = fit(composed, budgetFor(job, job.text === undefined ? 0 : count(job.text)), count)
+  const note = {
+    profile: 'cycle' as const,
+    writer: by === 'ledger' ? 'ledger' : 'agent',
+    ...(facts.range === undefined ? {} : { range: facts.range }),
+  }
+  const saved = await saveDocument(store, own, markdown, note)
+  replaceFile(job.path, markdown)
+  const document: Stored = {
+    id: saved.id,
+    path: job.path,
+    sha256: saved.sha256,
+    by: by === 'ledger' ? 'ledger' : 'agent',
+    turns: job.turns,
+  }
+  const problems = claims === undefined ? [] : validate(claims, facts).map(({ message }) => message)
+  return { document, tokens, problems, progress }
+}
+
+/** Loads what writing needs, while the agent still thinks. */
+export async function warmUp(): Promise<void> {
+  await Promise.all([tokenCounter(), redactValue({ text: 'warm' })])
+}
+
+async function previousDocument(store: Store, tape: string): Promise<string | undefined> {
+  for await (const saved of savedDocuments(store, tape)) return documentText(store, saved)
+  return undefined
+}
+
+/** Of the context that is to be replaced; what the one before handed over is known to it. */
+async function factsOf({ store, tape, cwd, signal, path: file }: DocumentJob, before: string | undefined): Promise<Ledger> {
+  const entries = tape === undefined ? nothing() : sinceAnchor(store, tape)
+  const found = await ledger(withoutOurs(entries), { cwd })
+  const inherited = before === undefined ? found.inherited : { id: 0, name: 'handoff', state: before }
+  const facts = await reconcileWithGit({ ...found, inherited }, { cwd, signal })
+  // Documents are about the work, not a part of it.
+  const folder = path.dirname(file)
+  return { ...facts, files: facts.files.filter((each) => path.dirname(path.resolve(cwd, each.path)) !== folder) }
+}
+
+async function* nothing(): AsyncGenerator<Entry> {}
+
+async function* sinceAnchor(store: Store, tape: string): AsyncGenerator<Entry> {
+  const [anchor] = await store.anchors(tape, { limit: 1 })
+  const first = anchor === undefined ? 0 : (anchor.from ?? anchor.id)
+  if (anchor !== undefined && first < anchor.id)
+    yield* store.read(tape, { after: anchor.id - 1, before: anchor.id + 1 })
+  yield* store.read(tape, { after: first - 1 })
+}
+
+/** What Baton said is no wish of the user. */
+async function* withoutOurs(entries: AsyncIterable<Entry>): AsyncGenerator<Entry> {
+  for await (const entry of entries) {
+    const { role, content } = entry.payload as { role?: unknown; content?: unknown }
+    if (entry.kind === 'message' && role === 'user' && isOurs(wordsOf(content))) continue
+    yield entry
+  }
+}
+
+function wordsOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  const [first] = Array.isArray(content) ? (content as { text?: unknown }[]) : []
+  return typeof first?.text === 'string' ? first.text : ''
+}
+
+function hasProgress({ counts, commands, todos }: Ledger): boolean {
+  return counts.filesChanged > 0 || commands.length > 0 || todos.some(({ status }) => status === 'completed')
+}
+
+type Carried = readonly { readonly key: SectionKey; readonly items: readonly Item[] }[]
+
+/** What holds beyond the context that it was said in; all that the ledger cannot see, where no agent wrote it anew. */
+function carried(before: HandoffDocument, by: Author, progress: boolean): Carried {
+  const lasting: readonly SectionKey[] = ['goal', 'constraints', 'decisions']
+  const silent: readonly SectionKey[] = ['context', 'notes', 'blockers', 'pending']
+  const present: readonly SectionKey[] = ['doing', 'next']
+  return before.sections.map(({ key, items }) => ({
+    key,
+    items: items.filter((item) => {
+      if (item.by === 'user') return true
+      if (isOld(item) || item.data !== undefined) return false
+      if (lasting.includes(key)) return true
+      // Facts are taken anew; what was said beside them is only in the document.
+      if (by !== 'ledger' || item.status === 'verified') return false
+      return silent.includes(key) || (!progress && present.includes(key))
+    }),
+  }))
+}
+
+function joined(claims: HandoffDocument | undefined, more: Carried): HandoffDocument {
+  const own = claims ?? { profile: 'cycle' as const, header: {}, sections: [] }
+  const keys = new Set<SectionKey>([...own.sections, ...more].map(({ key }) => key))
+  const itemsOf = (sections: Carried, key: SectionKey) => sections.find((section) => section.key === key)?.items ?? []
+  const sections = [...keys].map((key) => {
+    const before = itemsOf(more, key)
+    const users = before.filter(({ by }) => by === 'user')
+    // The user's words stay the user's, whoever repeats them.
+    const said = itemsOf(own.sections, key).filter(({ text }) => !users.some((item) => item.text === text))
+    const rest = before.filter((item) => item.by !== 'user' && !said.some(({ text }) => text === item.text))
+    return { key, items: [...users, ...said, ...rest] }
+  })
+  return { ...own, sections }
+}
+
+/** The document before is carried on item by item; there is no need to quote it whole. */
+function withoutOld(document: HandoffDocument): HandoffDocument {
+  const sections = document.sections.map((section) => {
+    const items = section.items.filter((item) => !isOld(item))
+    return { ...section, items: items.length === 0 ? section.items : items }
+  })
+  return { ...document, sections }
+}
+
+function isOld({ text, status }: Item): boolean {
+  return status === 'verified' && /^(?:Handed over before: handoff|Go on from handoff)$/.test(text)
+}
+
+/** What an agent has taken the trouble to write is not cut for want of room, within reason. */
+function budgetFor({ budget }: DocumentJob, written: number): number {
+  return Math.max(budget, Math.min(16_000, Math.ceil(written * 1.3) + 1_500))
+}
+
+/** The text of a document that was stored, put back where the agent will read it, if it is not there. */
+export async function restoreFile(store: Store, name: string, document: Stored): Promise<void> {
+  if (fs.existsSync(document.path)) return
+  for await (const saved of savedDocuments(store, sessionTape(name))) {
+    if (saved.id !== document.id) continue
+    replaceFile(path.resolve(document.path), await documentText(store, saved))
+    return
+  }
+}

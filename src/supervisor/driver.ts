@@ -1,0 +1,85 @@
+// How the supervisor touches an agent: through a tmux pane, or a process per turn. A driver only acts; whether an act
+// arrived is told by the transcript (`eyes.ts`), never by the driver.
+
+import { BatonError } from '../errors.ts'
+import type { Look } from './adapter.ts'
+
+/** Where an agent runs, so that another process can take hold of it again. Plain JSON. */
+export type Place =
+  | {
+      readonly driver: 'tmux'
+      /** Path of the server's socket. */
+      readonly socket: string
+      readonly pane: string
+      /** The agent's process, and when it was started, as the system tells it: numbers are used again. */
+      readonly pid?: number
+      readonly started?: string
+      /** The pane is not ours: it was there before, and stays when the agent is stopped. */
+      readonly adopted?: boolean
+    }
+  | {
+      readonly driver: 'headless'
+      /** Where the output of its turns is kept. */
+      readonly folder: string
+      /** Of the turns so far, the last one: its number and its process. */
+      readonly turn?: number
+      readonly pid?: number
+      readonly started?: string
+      /** The session that the next turn goes on with. */
+      readonly session?: string
+    }
+
+/** How the agent's program ended (headless: its last turn). */
+export interface Ending {
+  readonly code?: number
+  readonly signal?: string
+  /** What it said went wrong. */
+  readonly error?: string
+}
+
+export interface Sent {
+  readonly text: string
+  /** In milliseconds. */
+  readonly at: number
+}
+
+export interface Driver {
+  /** Changes as the agent moves: keep the newest. */
+  readonly place: Place
+  /** What this driver sent last, the newest at the end: a transcript is known by it. */
+  readonly sent: readonly Sent[]
+  /** Whether the agent's program runs (headless: whether the next turn can be run). */
+  alive(): Promise<boolean>
+  /** How it ended; undefined while it runs, and before it ever ran. */
+  ended(): Promise<Ending | undefined>
+  /** What the screen shows now. Headless has none: `busy` while a turn runs, else `prompt`. */
+  look(): Promise<Look>
+  /** What a person would see, with the lines that have scrolled away; empty without a screen. */
+  screen(): Promise<string>
+  /** Resolves when the agent has started: with a prompt, or a dialog that keeps it from one. */
+  ready(signal: AbortSignal): Promise<Look>
+  /**
+   * Types a prompt and sends it. Refused (`RefusedError`, nothing typed) while a dialog is open, the person has a draft,
+   * or the pane is not the agent's. Never types twice: a paste that may have arrived in part is not repeated. The signal
+   * counts until the first key.
+   */
+  submit(text: string, signal: AbortSignal): Promise<void>
+  /** Starts a fresh context. Refused as `submit` is. */
+  clear(signal: AbortSignal): Promise<void>
+  /** Stops the running turn. Nothing happens where none runs; a dialog is left for the person (`RefusedError`). */
+  interrupt(signal: AbortSignal): Promise<void>
+  /** Ends the agent and everything it started. */
+  stop(): Promise<void>
+  /** Lets go without ending the agent. */
+  close(): Promise<void>
+}
+
+/** Nothing was typed, for a person's sake or the agent's. */
+export class RefusedError extends BatonError {
+  readonly reason: 'dialog' | 'draft' | 'gone' | 'starting' | 'deaf' | 'unknown'
+
+  constructor(reason: RefusedError['reason'], message: string, hint?: string) {
+    super('refused', message, hint === undefined ? {} : { hint })
+    this.reason = reason
+  }
+}

@@ -1,0 +1,165 @@
+// What the system knows of processes: read from /proc where there is one, else asked of `ps`.
+
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+
+export interface Process {
+  readonly pid: number
+  readonly parent: number
+  /** When it was started, as the system tells it: with the pid it names a process for good. */
+  readonly started: string
+  readonly group: number
+  /** The group that its terminal listens to; -1 without a terminal. */
+  readonly foreground: number
+  readonly stopped: boolean
+  readonly args: readonly string[]
+}
+
+const hasProc = fs.existsSync('/proc/self/stat')
+
+/** Undefined if it has ended; one that only waits to be reaped has. */
+export function processAt(pid: number): Process | undefined {
+  return hasProc ? inProc(pid) : byPs(['-p', String(pid)])[0]
+}
+
+/** Whether that very process still runs. */
+export function isRunning(pid: number, started?: string): boolean {
+  const found = processAt(pid)
+  return found !== undefined && (started === undefined || found.started === started)
+}
+
+/** When it was started, in milliseconds, as exact as the system tells it. */
+export function startOf(pid: number): number | undefined {
+  const started = processAt(pid)?.started
+  if (started === undefined) return undefined
+  if (!hasProc) return Date.parse(started) || undefined
+  const boot = Number(/^btime (\d+)$/m.exec(fs.readFileSync('/proc/stat', 'utf8'))?.[1])
+  return (boot + Number(started) / ticks) * 1_000
+}
+
+/** Of the system's clock in a second: the same on every Linux that Node runs on. */
+const ticks = 100
+
+/** The process and all below it, parents first. */
+export function treeOf(pid: number): Process[] {
+  const all = hasProc ? everyone() : byPs(['-ax'])
+  const children = grouped(all)
+  const tree = all.filter((each) => each.pid === pid)
+  for (const each of tree) tree.push(...(children.get(each.pid) ?? []))
+  return tree
+}
+
+/** Everything of this user that runs, as far as it can be seen. */
+export function allProcesses(): Process[] {
+  return hasProc ? everyone() : byPs(['-ax'])
+}
+
+/** The folder that it works in, where the system says so. */
+export function folderOf(pid: number): string | undefined {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return undefined
+  }
+}
+
+/** Files that it holds open, where the system says so. */
+export function openFilesOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`
+  try {
+    return fs.readdirSync(folder).flatMap((fd) => {
+      try {
+        return [fs.readlinkSync(`${folder}/${fd}`)]
+      } catch {
+        return [] // closed meanwhile
+      }
+    })
+  } catch {
+    return [] // ended, not ours, or a system without /proc
+  }
+}
+
+/** Ends a process and all below it: asks first, then insists. Resolves when they are gone. */
+export async function endTree(pid: number, started: string | undefined, patience = 3_000): Promise<void> {
+  if (!isRunning(pid, started)) return
+  const tree = treeOf(pid)
+  for (const each of tree) send(each.pid, 'SIGTERM')
+  const deadline = performance.now() + patience
+  const left = () => tree.filter((each) => isRunning(each.pid, each.started))
+  while (left().length > 0 && performance.now() < deadline) await pause(20)
+  for (const each of left()) for (const below of treeOf(each.pid)) send(below.pid, 'SIGKILL')
+  while (left().length > 0 && performance.now() < deadline + patience) await pause(20)
+}
+
+export function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It ended before us.
+  }
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+function grouped(all: readonly Process[]): Map<number, Process[]> {
+  const groups = new Map<number, Process[]>()
+  for (const each of all) {
+    const known = groups.get(each.parent)
+    if (known === undefined) groups.set(each.parent, [each])
+    else known.push(each)
+  }
+  return groups
+}
+
+function everyone(): Process[] {
+  return fs.readdirSync('/proc').flatMap((name) => {
+    const pid = Number(name)
+    const found = Number.isInteger(pid) ? inProc(pid) : undefined
+    return found === undefined ? [] : [found]
+  })
+}
+
+function inProc(pid: number): Process | undefined {
+  let stat: string
+  let args: string
+  try {
+    stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
+    args = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return undefined
+  }
+  // The name stands in brackets and may hold any character.
+  const [state, parent, group, , , foreground, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  if (state === 'Z' || state === 'X') return undefined
+  return {
+    pid,
+    parent: Number(parent),
+    group: Number(group),
+    foreground: Number(foreground),
+    started: rest[13] ?? '',
+    stopped: state === 'T',
+    args: args.split('\0').slice(0, -1),
+  }
+}
+
+function byPs(which: readonly string[]): Process[] {
+  const fields = 'pid=,ppid=,pgid=,tpgid=,stat=,lstart=,command='
+  const { stdout } = spawnSync('ps', [...which, '-ww', '-o', fields], { encoding: 'utf8', env: { LC_ALL: 'C' } })
+  return (stdout ?? '').split('\n').flatMap((line) => {
+    const [pid, parent, group, foreground, state = '', ...rest] = line.trim().split(/\s+/)
+    if (pid === undefined || pid === '' || state.startsWith('Z')) return []
+    return [
+      {
+        pid: Number(pid),
+        parent: Number(parent),
+        group: Number(group),
+        foreground: Number(foreground) || -1,
+        started: rest.slice(0, 5).join(' '),
+        stopped: state.startsWith('T'),
+        args: rest.slice(5),
+      },
+    ]
+  })
+}

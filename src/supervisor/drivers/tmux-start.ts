@@ -1,0 +1,160 @@
+// Where an agent gets its pane: a window of the tmux that the person is in, else a session in a server of our own; or a
+// pane that is there already.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { NotFoundError } from '../../errors.ts'
+import type { Adapter, Command } from '../adapter.ts'
+import { type Process, processAt } from './processes.ts'
+import { agentIn, TmuxDriver } from './tmux.ts'
+import { needTmux, socketPath, TmuxServer, unformatted } from './tmux-server.ts'
+
+export interface TmuxStart {
+  readonly adapter: Adapter
+  readonly command: Command
+  readonly cwd: string
+  /** The agent gets this very environment, with what the command says laid over it. */
+  readonly env: NodeJS.ProcessEnv
+  /** Of the window or session. */
+  readonly name: string
+  /** What it was given to do on the command line. */
+  readonly prompt?: string
+  /** Of a server of its own: a name or a path. Default: the one that `env.TMUX` names, else `baton`. */
+  readonly socket?: string
+  /** Columns and rows while nobody looks. */
+  readonly size?: readonly [number, number]
+}
+
+/** These belong to the terminal and the shell that something is started from. */
+const notPassed = new Set(['TMUX', 'TMUX_PANE', 'TERM', 'TERM_PROGRAM', 'TERM_PROGRAM_VERSION', 'COLORTERM', 'PWD'])
+/** Without the person's own settings, which may do anything when a server starts. */
+const ownFlags = ['-f', '/dev/null']
+const ownSettings = [
+  ['start-server'],
+  ['set-option', '-g', 'history-limit', '20000'],
+  ['set-option', '-g', 'default-terminal', 'screen-256color'],
+  ['set-option', '-s', 'escape-time', '20'],
+  ['set-option', '-g', 'mouse', 'on'],
+]
+const alsoNotPassed = new Set(['OLDPWD', 'SHLVL', '_', 'COLUMNS', 'LINES', 'STY', 'WINDOW', 'WINDOWID'])
+
+export async function startInTmux(options: TmuxStart): Promise<TmuxDriver> {
+  await needTmux()
+  const { adapter, command, cwd, name, size = [160, 50] } = options
+  const env = withoutUndefined({ ...options.env, ...command.env })
+  const inside = options.socket === undefined ? options.env.TMUX?.split(',')[0] : undefined
+  const server = new TmuxServer(inside || socketPath(options.socket ?? 'baton', options.env))
+  // tmux makes the folder of its usual sockets only, and says nothing if there is none.
+  fs.mkdirSync(path.dirname(server.socket), { recursive: true, mode: 0o700 })
+  const title = nameOf(name)
+  const known = await environmentOf(server)
+  const differs = Object.entries(env).filter(([key, value]) => known?.get(key) !== value && known !== undefined)
+  const surplus = [...(known?.keys() ?? [])].filter((key) => !(key in env) && isPassed(key))
+  const settings = differs.filter(([key]) => isPassed(key)).flatMap(([key, value]) => ['-e', `${key}=${value}`])
+  const removed = [...surplus, ...Object.keys(command.env ?? {}).filter((key) => !(key in env))]
+  // By way of `env`, so that there are always several arguments: tmux gives a single one to a shell.
+  const run = ['env', ...removed.flatMap((key) => ['-u', key]), command.program, ...command.args]
+  const folder = ['-c', unformatted(cwd)]
+  const window = ['-d', '-P', '-F', '#{pane_id}', ...folder]
+  // First a pane that keeps what its program leaves, then the program: it may end at once.
+  const idle = ['--', 'env', 'sleep', '60']
+  const made = inside
+    ? await server.run([
+        'new-window',
+        '-n',
+        title,
+        ...window,
+        '-t',
+        `${await currentSession(server, options.env)}:`,
+        ...idle,
+      ])
+    : await server.all(
+        [...ownSettings, ['new-session', '-s', await freeName(server, title), ...sizeOf(size), ...window, ...idle]],
+        { env, flags: ownFlags },
+      )
+  const pane = made.trim()
+  const told = await server.all([
+    ['set-option', '-p', '-t', pane, 'remain-on-exit', 'on'],
+    ['respawn-pane', '-k', '-t', pane, ...folder, ...settings, '--', ...run],
+    ['display-message', '-p', '-t', pane, '#{pane_pid}'],
+  ])
+  const pid = told.trim()
+  const agent = processAt(Number(pid))
+  const started = agent === undefined ? {} : { started: agent.started }
+  const place = { driver: 'tmux', socket: server.socket, pane, pid: Number(pid), ...started } as const
+  return new TmuxDriver(adapter, place, options.prompt)
+}
+
+/** Takes hold of an agent in a pane that is there. `pid`: the agent's, where it is known. */
+export async function takePane(
+  adapter: Adapter,
+  { socket, pane, pid }: { socket: string; pane: string; pid?: number },
+): Promise<TmuxDriver> {
+  await needTmux()
+  const server = new TmuxServer(socket)
+  const told = await server.run(['display-message', '-p', '-t', pane, '#{pane_id} #{pane_pid}'])
+  const [id = '', shell = ''] = told.trim().split(' ')
+  const agent = agentIn(Number(shell), (each) => (pid === undefined ? isAgent(each, adapter) : each.pid === pid))
+  if (id === '' || agent === undefined) {
+    throw new NotFoundError(`No ${adapter.label} runs in pane ${pane}`, {
+      hint: 'Start it there first; "tmux list-panes -a" shows which panes there are.',
+    })
+  }
+  const { started } = agent
+  return new TmuxDriver(adapter, { driver: 'tmux', socket, pane: id, pid: agent.pid, started, adopted: true })
+}
+
+/** By the name of its program: the first words of its command line. */
+export function isAgent({ args }: Process, adapter: Adapter): boolean {
+  const program = adapter.launch?.().program ?? adapter.name
+  const own = program.slice(program.lastIndexOf('/') + 1)
+  const first = args.slice(0, 2).map((arg) => arg.slice(arg.lastIndexOf('/') + 1).replace(/\.(c|m)?js$/, ''))
+  return first[0] === own || first[0] === adapter.name || (/^(node|bun|deno)$/.test(first[0] ?? '') && first[1] === own)
+}
+
+function sizeOf([columns, rows]: readonly [number, number]): string[] {
+  return ['-x', String(columns), '-y', String(rows)]
+}
+
+function isPassed(key: string): boolean {
+  return !notPassed.has(key) && !alsoNotPassed.has(key)
+}
+
+function withoutUndefined(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
+}
+
+/** What a new pane of that server would inherit; undefined while there is no server: it will inherit ours. */
+async function environmentOf(server: TmuxServer): Promise<Map<string, string> | undefined> {
+  const told = await server.run(['show-environment', '-g']).catch(() => undefined)
+  if (told === undefined) return undefined
+  const known = new Map<string, string>()
+  let last: string | undefined
+  for (const line of told.split('\n')) {
+    const [, key, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(line) ?? []
+    if (key !== undefined) known.set((last = key), value!)
+    // A value of several lines.
+    else if (last !== undefined && line !== '') known.set(last, `${known.get(last)}\n${line}`)
+  }
+  return known
+}
+
+async function currentSession(server: TmuxServer, env: NodeJS.ProcessEnv): Promise<string> {
+  const pane = env.TMUX_PANE
+  const told = await server.run(['display-message', '-p', ...(pane ? ['-t', pane] : []), '#{session_id}'])
+  return told.trim()
+}
+
+/** tmux takes `.` and `:` for parts of a target, and `#` for a format. */
+function nameOf(name: string): string {
+  return name.replaceAll(/[^\p{L}\p{N}_-]+/gu, '-').slice(0, 60) || 'baton'
+}
+
+async function freeName(server: TmuxServer, name: string): Promise<string> {
+  const told = await server.run(['list-sessions', '-F', '#{session_name}']).catch(() => '')
+  const taken = new Set(told.split('\n'))
+  if (!taken.has(name)) return name
+  let number = 2
+  while (taken.has(`${name}-${number}`)) number++
+  return `${name}-${number}`
+}

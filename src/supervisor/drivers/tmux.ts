@@ -1,0 +1,329 @@
+// An agent in a tmux pane. What is typed is pasted from a buffer of its own, Enter comes apart from it, and before any key
+// the screen is looked at: a dialog is the person's to answer, a draft the person's to finish.
+
+import { randomUUID } from 'node:crypto'
+import { CancelledError, InvalidError, UnknownOutcomeError } from '../../errors.ts'
+import { type Adapter, capability, type Look, type Screen } from '../adapter.ts'
+import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
+import { withLock } from './pane-lock.ts'
+import { endTree, isRunning, pause, type Process, processAt, treeOf } from './processes.ts'
+import { screenOf } from './screen.ts'
+import { TmuxError, TmuxServer } from './tmux-server.ts'
+
+export type TmuxPlace = Extract<Place, { driver: 'tmux' }>
+
+interface Pane {
+  readonly pid: number
+  readonly dead: boolean
+  readonly status: string
+  readonly signal: string
+  readonly inMode: boolean
+  readonly attached: boolean
+  readonly screen: Screen
+}
+
+/** How often the screen is looked at while something is awaited there. */
+const glance = 25
+const startGlance = 100
+/** How long a paste, and Enter, may take to show. */
+const pastePatience = 3_000
+const enterPatience = 600
+const enters = 3
+/** Escape twice in a row means something else: most agents then go back in their history. */
+const interruptPause = 3_000
+
+export class TmuxDriver implements Driver {
+  readonly #adapter: Adapter
+  readonly #server: TmuxServer
+  readonly #place: TmuxPlace
+  readonly #sent: Sent[] = []
+  #interrupted = Number.NEGATIVE_INFINITY
+
+  /** For a pane that is there: see `startInTmux` and `takePane`. `prompt`: what it was started with. */
+  constructor(adapter: Adapter, place: TmuxPlace, prompt?: string) {
+    this.#adapter = adapter
+    this.#place = place
+    this.#server = new TmuxServer(place.socket)
+    if (prompt !== undefined) this.#sent.push({ text: prompt, at: Date.now() })
+  }
+
+  get place(): TmuxPlace {
+    return this.#place
+  }
+
+  get sent(): readonly Sent[] {
+    return this.#sent
+  }
+
+  alive(): Promise<boolean> {
+    const { pid, started } = this.#place
+    return Promise.resolve(pid !== undefined && isRunning(pid, started))
+  }
+
+  async ended(): Promise<Ending | undefined> {
+    if (await this.alive()) return undefined
+    const pane = await this.#look().catch(ifGone)
+    if (pane?.dead !== true) return {}
+    if (pane.signal !== '') return { signal: pane.signal }
+    const code = Number(pane.status)
+    const words = lastWords(pane.screen.lines)
+    return { code, ...(words === '' || code === 0 ? {} : { error: words }) }
+  }
+
+  async look(): Promise<Look> {
+    return this.#read(await this.#look())
+  }
+
+  async screen(): Promise<string> {
+    const picture = await this.#server.run(['capture-pane', '-p', '-J', '-S', '-1000', '-t', this.#place.pane])
+    return picture.trimEnd()
+  }
+
+  async ready(signal: AbortSignal): Promise<Look> {
+    for (;;) {
+      heed(signal)
+      const pane = await this.#look()
+      await this.#mustBeOurs(pane)
+      const look = this.#read(pane)
+      if (look.is !== 'starting' && look.is !== 'unknown') return look
+      await pause(startGlance)
+    }
+  }
+
+  submit(text: string, signal: AbortSignal): Promise<void> {
+    return this.#alone(() => this.#send(text, signal))
+  }
+
+  clear(signal: AbortSignal): Promise<void> {
+    const word = capability(this.#adapter, 'clear')
+    return this.#alone(() => this.#send(word, signal))
+  }
+
+  interrupt(signal: AbortSignal): Promise<void> {
+    const keys = capability(this.#adapter, 'interrupt')
+    return this.#alone(async () => {
+      heed(signal)
+      const pane = await this.#look()
+      await this.#mustBeOurs(pane)
+      const look = this.#read(pane)
+      if (look.is === 'dialog') throw dialogOpen(this.#adapter, look.question)
+      if (look.is === 'starting' || (look.is === 'prompt' && this.#adapter.showsWork === true)) return
+      if (performance.now() - this.#interrupted < interruptPause) return
+      if (pane.inMode) await this.#leaveMode()
+      for (const [i, key] of keys.entries()) {
+        if (i > 0) await pause(300)
+        await this.#keys(key)
+      }
+      this.#interrupted = performance.now()
+    })
+  }
+
+  async stop(): Promise<void> {
+    const { pid, started, pane, adopted } = this.#place
+    if (pid !== undefined) await endTree(pid, started)
+    if (adopted !== true) await this.#server.run(['kill-pane', '-t', pane]).catch(ifGone)
+  }
+
+  async close(): Promise<void> {
+    // Nothing is held between two acts.
+  }
+
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    return withLock(`tmux ${this.#place.socket} ${this.#place.pane}`, work)
+  }
+
+  async #send(text: string, signal: AbortSignal): Promise<void> {
+    const words = typable(text)
+    heed(signal)
+    const pane = await this.#recognised(signal)
+    if (pane.inMode) await this.#leaveMode()
+    const buffer = `baton-${randomUUID()}`
+    const { pane: id } = this.#place
+    // From here on it is done to the end: half a prompt would be somebody's draft.
+    await this.#server.all(
+      [
+        ['load-buffer', '-b', buffer, '-'],
+        ['paste-buffer', '-p', '-r', '-d', '-b', buffer, '-t', id],
+      ],
+      { input: words },
+    )
+    this.#sent.push({ text: words, at: Date.now() })
+    if (this.#sent.length > 20) this.#sent.shift()
+    await this.#arrival(words, pane)
+    await pause(this.#adapter.settle ?? 20)
+    for (let press = 1; press <= enters; press++) {
+      await this.#keys('Enter')
+      if (await this.#left(words)) return
+    }
+    throw new UnknownOutcomeError(`${this.#adapter.label} kept what was typed and did not send it`, {
+      hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
+    })
+  }
+
+  /** The pane when it is fit to be typed into. A screen that is just being drawn anew is given a moment. */
+  async #recognised(signal: AbortSignal): Promise<Pane> {
+    const { label } = this.#adapter
+    const deadline = performance.now() + 2_000
+    for (;;) {
+      const pane = await this.#look()
+      await this.#mustBeOurs(pane)
+      const look = this.#read(pane)
+      if (look.is === 'dialog') throw dialogOpen(this.#adapter, look.question)
+      if (look.is === 'prompt' || look.is === 'busy') {
+        if (look.draft !== '')
+          throw new RefusedError('draft', `Somebody is typing to ${label}: "${look.draft.slice(0, 60)}"`)
+        if (look.is === 'busy' && look.deaf === true)
+          throw new RefusedError('deaf', `${label} waits to try again, and would lose what is typed now`)
+        return pane
+      }
+      if (performance.now() > deadline) {
+        if (look.is === 'starting') throw new RefusedError('starting', `${label} has not started yet`)
+        throw new RefusedError(
+          'unknown',
+          `The screen of ${label} shows nothing that Baton knows, so nothing was typed`,
+          `Look at it with "tmux -S ${this.#place.socket} attach".`,
+        )
+      }
+      heed(signal)
+      await pause(startGlance)
+    }
+  }
+
+  /** Waits until the text stands where it was typed. */
+  async #arrival(words: string, before: Pane): Promise<void> {
+    if (this.#adapter.look === undefined) return pause(100)
+    const start = performance.now()
+    let nudged = false
+    while (performance.now() - start < pastePatience) {
+      const look = this.#read(await this.#look())
+      if ('draft' in look && isDraftOf(look.draft, words)) return
+      if (!nudged && !before.attached && performance.now() - start > 1_000) {
+        nudged = true
+        await this.#nudge()
+      }
+      await pause(glance)
+    }
+    throw new UnknownOutcomeError(`What was typed to ${this.#adapter.label} does not show on its screen`, {
+      hint: `Look at it with "tmux -S ${this.#place.socket} attach"; it is not typed again.`,
+    })
+  }
+
+  /** Whether the text is no longer where it was typed. */
+  async #left(words: string): Promise<boolean> {
+    if (this.#adapter.look === undefined) return true
+    const start = performance.now()
+    while (performance.now() - start < enterPatience) {
+      const pane = await this.#look().catch(ifGone)
+      if (pane === undefined) return true
+      const look = this.#read(pane)
+      // A dialog or an unknown screen: it was taken, and Enter must not answer what is asked now.
+      if (!('draft' in look) || look.draft === '') return true
+      // Somebody has begun to type, or a list has put in something else.
+      if (!isDraftOf(look.draft, words)) {
+        if (!isDraftOf(look.draft.slice(0, 20), words)) return true
+        throw new UnknownOutcomeError(`${this.#adapter.label} made something else of what was typed: ${look.draft}`, {
+          hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
+        })
+      }
+      await pause(glance)
+    }
+    return false
+  }
+
+  /** A program that nobody looks at may not read its keys until its window changes. */
+  async #nudge(): Promise<void> {
+    const { pane } = this.#place
+    const size = await this.#server.run(['display-message', '-p', '-t', pane, '#{window_width}'])
+    const width = Number(size)
+    for (const x of [width + 1, width]) await this.#server.run(['resize-window', '-t', pane, '-x', String(x)])
+    await this.#server.run(['set-option', '-w', '-t', pane, 'window-size', 'latest'])
+  }
+
+  async #keys(key: string): Promise<void> {
+    await this.#server.run(['send-keys', '-t', this.#place.pane, key])
+  }
+
+  async #leaveMode(): Promise<void> {
+    await this.#server.run(['copy-mode', '-q', '-t', this.#place.pane])
+  }
+
+  /** The pane may be there without the agent: then a shell would take what is typed for a command. */
+  async #mustBeOurs(pane: Pane): Promise<void> {
+    const { label } = this.#adapter
+    if (pane.dead) throw new RefusedError('gone', `${label} has ended`)
+    const { pid, started } = this.#place
+    const agent = pid === undefined ? undefined : processAt(pid)
+    if (agent === undefined || agent.started !== started)
+      throw new RefusedError('gone', `${label} has ended; its pane now holds something else`)
+    if (agent.stopped || (agent.foreground > 0 && agent.foreground !== agent.group))
+      throw new RefusedError('gone', `${label} was put into the background of its pane`, 'Bring it back with "fg".')
+  }
+
+  #read(pane: Pane): Look {
+    if (pane.dead) return { is: 'unknown' }
+    return this.#adapter.look?.(pane.screen) ?? { is: 'prompt', draft: '' }
+  }
+
+  async #look(): Promise<Pane> {
+    const { pane: id } = this.#place
+    const format = `#{pane_pid} #{pane_dead} #{pane_in_mode} #{session_attached} #{pane_dead_status},#{pane_dead_signal}`
+    const told = await this.#server.all([
+      ['display-message', '-p', '-t', id, format],
+      ['capture-pane', '-p', '-J', '-e', '-t', id],
+    ])
+    const end = told.indexOf('\n')
+    const [pid, dead, mode, attached, how = ','] = told.slice(0, end).split(' ')
+    const [status = '', signal = ''] = how.split(',')
+    return {
+      pid: Number(pid),
+      dead: dead === '1',
+      inMode: mode !== '0',
+      attached: attached !== '0',
+      status,
+      signal,
+      screen: screenOf(told.slice(end + 1)),
+    }
+  }
+}
+
+/** The agent among what runs in a pane: the pane's own process, or the one below its shell. */
+export function agentIn(pid: number, isAgent: (process: Process) => boolean): Process | undefined {
+  return treeOf(pid).find(isAgent)
+}
+
+function dialogOpen(adapter: Adapter, question: string): RefusedError {
+  return new RefusedError('dialog', `${adapter.label} asks: ${question}`, 'Answer it in the pane; Baton never does.')
+}
+
+/** As it will stand in the place to type: without anything that a terminal would take for a command. */
+function typable(text: string): string {
+  const words = text
+    .replaceAll('\r\n', '\n')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+    .trim()
+  if (words === '') throw new InvalidError('There is nothing to type')
+  // A last word with @ opens a list, and Enter would choose from it.
+  return /(^|\s)@\S*$/.test(words) ? `${words} ` : words
+}
+
+/** Whether a draft is that text, as far as a screen shows it: in rows of its own width, or as a sign for a long paste. */
+function isDraftOf(draft: string, words: string): boolean {
+  const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))
+  if (drawn === '' || drawn === undefined || meant === undefined) return false
+  if (drawn.includes(meant) || /\[(pasted|paste)\b.*\]/i.test(draft)) return true
+  return drawn.length >= 20 && (meant.includes(drawn) || meant.endsWith(drawn.slice(-40)))
+}
+
+function lastWords(lines: readonly string[]): string {
+  const written = lines.map((line) => line.trim()).filter((line) => /\w/.test(line) && !line.startsWith('Pane is dead'))
+  return written.slice(-4).join(' ').slice(-300)
+}
+
+function heed(signal: AbortSignal): void {
+  if (signal.aborted) throw new CancelledError('Cancelled before anything was typed')
+}
+
+function ifGone(error: unknown): undefined {
+  if (error instanceof TmuxError && error.gone) return undefined
+  throw error
+}

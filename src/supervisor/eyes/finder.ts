@@ -1,0 +1,223 @@
+// Which of the transcripts is this agent's: never guessed where another agent of its kind works in the same folder. Proof
+// is, in this order: the id that it was started with or tells itself, a file that its process holds open, words that we
+// sent and that stand in the file, words of the file that stand on its screen. Only where it is alone may a file be its
+// own for being the only one.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import type { SessionFile } from '../../transcripts/index.ts'
+import { agentNamed } from '../../transcripts/agents.ts'
+import type { Adapter } from '../adapter.ts'
+import type { Driver } from '../driver.ts'
+import { tryHold } from '../drivers/pane-lock.ts'
+import { allProcesses, folderOf, openFilesOf, treeOf } from '../drivers/processes.ts'
+import { isAgent } from '../drivers/tmux-start.ts'
+import { nestsOf, transcriptOf } from './nests.ts'
+import { View } from './view.ts'
+
+export interface Hunt {
+  readonly adapter: Adapter
+  /** With what the adapter lays over it. */
+  readonly env: NodeJS.ProcessEnv
+  /** With every link resolved. */
+  readonly cwd: string
+  readonly driver: Driver
+  /** Nothing that was begun earlier is its own, unless proven. In milliseconds. */
+  readonly since: number
+}
+
+/** Clocks and the times in names are only so exact. */
+const slack = 2_000
+
+export class Finder {
+  readonly #hunt: Hunt
+  /** Seen and not this agent's so far, by path and id. */
+  readonly #strangers = new Map<string, View>()
+  #held: { close(): void } | undefined
+  #heldFor = ''
+
+  constructor(hunt: Hunt) {
+    this.#hunt = hunt
+  }
+
+  /** The folders in which a transcript of it may appear. */
+  nests(now: number): string[] {
+    const { adapter, env, cwd, since } = this.#hunt
+    return agentNamed(adapter.transcript)
+      .folders(env)
+      .flatMap((root) => nestsOf(adapter.transcript, root, cwd, since, now))
+  }
+
+  /** The transcript that it writes now, if that is another than `current`. `resting`: it is not in the midst of a turn. */
+  async find(current: View | undefined, session: string | undefined, resting: boolean): Promise<View | undefined> {
+    const { driver } = this.#hunt
+    const named = session === undefined || session === current?.file.id ? undefined : this.#byId(session)
+    if (named !== undefined) return this.#take(named, true)
+    if (session !== undefined && driver.place.driver === 'headless') return undefined
+    const others = this.#others(current)
+    if (others.length === 0) return undefined
+    const pids = this.pids()
+    const open = new Set(pids.flatMap(openFilesOf))
+    // Codex keeps those open that it has left: the newest counts.
+    const begun = current === undefined ? 0 : begunAt(current)
+    const held = others.filter((view) => open.has(view.file.path) && begunAt(view) > begun)
+    if (held.length > 0)
+      return this.#take(
+        held.reduce((a, b) => (begunAt(b) > begunAt(a) ? b : a)),
+        true,
+      )
+    const sent = this.#sentTo(others, current)
+    if (sent !== undefined) return this.#take(sent, false)
+    if (!resting) return undefined
+    const shown = await this.#shownOf(others, current)
+    if (shown !== undefined) return this.#take(shown, false)
+    const [only] = others
+    if (current === undefined && others.length === 1 && this.#isAlone(pids)) return this.#take(only!, false)
+    return undefined
+  }
+
+  pids(): number[] {
+    const { pid } = this.#hunt.driver.place
+    return pid === undefined ? [] : treeOf(pid).map((each) => each.pid)
+  }
+
+  close(): void {
+    this.#held?.close()
+    for (const view of this.#strangers.values()) view.close()
+  }
+
+  #byId(session: string): View | undefined {
+    const { adapter, env, cwd } = this.#hunt
+    const file = transcriptOf(adapter, env, cwd, session)
+    return file === undefined ? undefined : (this.#strangers.get(keyOf(file)) ?? new View(file, cwd))
+  }
+
+  /** Those that were begun since, in this folder, by nobody whom we know. */
+  #others(current: View | undefined): View[] {
+    const { adapter, cwd, since } = this.#hunt
+    const agent = agentNamed(adapter.transcript)
+    const files = new Map<string, SessionFile>()
+    for (const nest of this.nests(Date.now())) {
+      for (const file of agent.find(nest)) {
+        const key = keyOf(file)
+        if (file.parent !== undefined || file.changed < since - slack) continue
+        if (current !== undefined && key === keyOf(current.file)) continue
+        files.set(key, file)
+      }
+    }
+    const views: View[] = []
+    for (const [key, file] of files) {
+      const view = this.#strangers.get(key) ?? new View(file, cwd)
+      this.#strangers.set(key, view)
+      view.grow(Date.now())
+      const { tally } = view.session
+      view.session.meter()
+      if (tally.kind === 'subagent' || begunAt(view) < since - slack) continue
+      if (view.session.tally.cwd !== undefined && realOf(view.session.tally.cwd) !== cwd) continue
+      if (view.prompts.length > 0) views.push(view)
+    }
+    return views
+  }
+
+  /** One that holds words which were sent to this agent, and which the current one does not hold. */
+  #sentTo(others: readonly View[], current: View | undefined): View | undefined {
+    for (const { text, at } of this.#hunt.driver.sent.toReversed()) {
+      const words = plain(text)
+      if (words === '' || (current !== undefined && holds(current, words, at))) return undefined
+      const fit = others.filter((view) => holds(view, words, at) && this.#isFree(view))
+      if (fit.length > 0) return fit.length === 1 ? fit[0] : this.#nearest(fit, words, at)
+    }
+    return undefined
+  }
+
+  /** The same words were sent to several at the same time: the one whose words came first behind ours. */
+  #nearest(views: readonly View[], words: string, at: number): View | undefined {
+    const ranked = views.map((view) => ({ view, late: lateness(view, words, at) })).sort((a, b) => a.late - b.late)
+    return ranked[0]!.late < ranked[1]!.late ? ranked[0]!.view : undefined
+  }
+
+  /** One whose last words stand on the screen, and no other's do. */
+  async #shownOf(others: readonly View[], current: View | undefined): Promise<View | undefined> {
+    const screen = plain(await this.#hunt.driver.screen().catch(() => ''))
+    if (screen === '') return undefined
+    const shown = others.filter((view) => isShown(view, screen) && this.#isFree(view))
+    // A current one that is still to be seen may simply have company.
+    if (current !== undefined && isShown(current, screen.slice(-4_000))) return undefined
+    return shown.length === 1 ? shown[0] : undefined
+  }
+
+  /** Whether no other agent of its kind works in this folder. */
+  #isAlone(own: readonly number[]): boolean {
+    const { adapter, cwd } = this.#hunt
+    return !allProcesses().some(
+      (each) =>
+        !own.includes(each.pid) &&
+        isAgent(each, adapter) &&
+        (folderOf(each.pid) ?? cwd) === cwd &&
+        each.pid !== process.pid,
+    )
+  }
+
+  #isFree(view: View): boolean {
+    const key = keyOf(view.file)
+    if (key === this.#heldFor) return true
+    const hold = tryHold(`eyes ${key}`)
+    hold?.close()
+    return hold !== undefined
+  }
+
+  #take(view: View, proven: boolean): View | undefined {
+    const key = keyOf(view.file)
+    if (key !== this.#heldFor) {
+      const hold = tryHold(`eyes ${key}`)
+      if (hold === undefined && !proven) return undefined
+      this.#held?.close()
+      this.#held = hold
+      this.#heldFor = key
+    }
+    this.#strangers.delete(key)
+    return view
+  }
+}
+
+function begunAt({ session, file }: View): number {
+  return Date.parse(session.tally.first ?? '') || file.changed
+}
+
+function holds(view: View, words: string, at: number): boolean {
+  return lateness(view, words, at) < Number.POSITIVE_INFINITY
+}
+
+/** How long after it was sent the view holds it. */
+function lateness(view: View, words: string, at: number): number {
+  let least = Number.POSITIVE_INFINITY
+  for (const prompt of view.prompts) {
+    const when = prompt.at === undefined ? at : Date.parse(prompt.at)
+    if (when >= at - slack && plain(prompt.text) === words) least = Math.min(least, Math.abs(when - at))
+  }
+  return least
+}
+
+/** The beginning of its last prompt, and of its last reply if there is one. */
+function isShown(view: View, screen: string): boolean {
+  const prompt = plain(view.prompts.at(-1)?.text ?? '').slice(0, 80)
+  const reply = plain(view.reply).slice(0, 80)
+  return prompt.length >= 4 && screen.includes(prompt) && screen.includes(reply)
+}
+
+/** Screens break lines and agents draw signs around words: only the words themselves are compared. */
+function plain(text: string): string {
+  return text.replaceAll(/[^\p{L}\p{N}]+/gu, '')
+}
+
+function keyOf(file: SessionFile): string {
+  return `${file.path}#${file.id}`
+}
+
+function realOf(folder: string): string {
+  try {
+    return fs.realpathSync(folder)
+  } catch {
+    return path.resolve(folder)
+  }
+}

@@ -1,0 +1,129 @@
+// The tape of a supervised session: what is run, where, how far its cycle is, what came of the cycles before. Every entry is
+// keyed, so that a supervisor takes up a session from a handful of reads, however long its tape is.
+
+import type { Entry, Store } from '../store/index.ts'
+import { lastControl } from './control.ts'
+import type { Cycle } from './cycle-state.ts'
+import { atRest } from './cycle.ts'
+import type { Place } from './driver.ts'
+import type { PastCycle } from './policy.ts'
+import { type Ended, type Run, sessionTape } from './run.ts'
+import type { Timing } from './timings.ts'
+
+/** Where the agent runs, and what it writes. */
+export interface Whereabouts {
+  readonly place: Place
+  /** The agent's id of its session, as far as it was known. */
+  readonly session?: string
+  /** Where a limit made another agent take over. */
+  readonly agent: string
+}
+
+/** A cycle that is over. */
+export interface Cycled {
+  readonly n: number
+  readonly outcome: 'done' | 'failed'
+  readonly why: string
+  readonly reason?: string
+  readonly from?: string
+  readonly to?: string
+  readonly document?: { readonly id: number; readonly path: string; readonly by: string; readonly tokens?: number }
+  readonly percentBefore?: number
+  readonly percentAfter?: number
+  readonly totalMs: number
+  /** All that was not the agent's: from what was seen to what was done about it. */
+  readonly ownMs: number
+  readonly timings: readonly Timing[]
+  readonly progress: boolean
+  /** The last ones with this one, for whoever takes up the session. */
+  readonly recent: readonly PastCycle[]
+  readonly count: number
+  /** Dollars spent in the contexts that were replaced. */
+  readonly usd: number
+}
+
+export interface Past {
+  readonly run: Run | undefined
+  readonly started: string | undefined
+  readonly whereabouts: Whereabouts | undefined
+  readonly cycle: Cycle
+  readonly cycled: (Cycled & { readonly date: string }) | undefined
+  readonly restarts: readonly number[]
+  readonly paused: boolean
+  /** A person wants a cycle that has not begun yet. */
+  readonly wanted: boolean
+  readonly stopped: boolean
+  readonly ended: Ended | undefined
+}
+
+type Name = 'run' | 'whereabouts' | 'cycle' | 'cycled' | 'restarts' | 'ended' | 'row' | 'late' | 'refused' | 'snapshot'
+
+export class Journal {
+  readonly tape: string
+  readonly #store: Store
+  readonly #name: string
+  /** The last entry of the cycle: an append that finds another there is by somebody who should not be. */
+  #cycleId = 0
+
+  constructor(store: Store, name: string) {
+    this.#store = store
+    this.#name = name
+    this.tape = sessionTape(name)
+  }
+
+  async load(): Promise<Past> {
+    const [run, whereabouts, cycle, cycled, restarts, ended, stop, pause, wish] = await Promise.all([
+      this.#latest<{ run: Run }>('run'),
+      this.#latest<Whereabouts>('whereabouts'),
+      this.#latest<{ cycle: Cycle }>('cycle'),
+      this.#latest<Cycled>('cycled'),
+      this.#latest<{ at: number[] }>('restarts'),
+      this.#latest<Ended>('ended'),
+      lastControl(this.#store, this.#name, 'stop'),
+      lastControl(this.#store, this.#name, 'pause'),
+      lastControl(this.#store, this.#name, 'cycle'),
+    ])
+    this.#cycleId = cycle?.id ?? 0
+    // What was written before the session was started anew is no longer so.
+    const since = <T extends { id: number }>(entry: T | undefined) =>
+      entry !== undefined && entry.id > (run?.id ?? 0) ? entry : undefined
+    return {
+      run: run?.data.run,
+      started: run?.date,
+      whereabouts: since(whereabouts)?.data,
+      cycle: since(cycle)?.data.cycle ?? atRest,
+      cycled: cycled && { ...cycled.data, date: cycled.date },
+      restarts: since(restarts)?.data.at ?? [],
+      paused: since(pause)?.wish === 'pause',
+      wanted: (since(wish)?.id ?? 0) > Math.max(cycle?.id ?? 0, cycled?.id ?? 0),
+      stopped: since(stop) !== undefined,
+      ended: since(ended)?.data,
+    }
+  }
+
+  /** Resolves when durable. */
+  async write(name: Exclude<Name, 'cycle'>, data: unknown): Promise<Entry> {
+    const [entry] = await this.#store.append(this.tape, [draft(name, data)])
+    return entry!
+  }
+
+  /** What is meant, before it is done. A `ConflictError` says that somebody else does it. */
+  async mean(cycle: Cycle, effects: readonly string[]): Promise<void> {
+    const expect = { key: 'cycle', id: this.#cycleId }
+    const [entry] = await this.#store.append(this.tape, [draft('cycle', { cycle, effects })], { expect })
+    this.#cycleId = entry!.id
+  }
+
+  async lastId(): Promise<number> {
+    return (await this.#store.info(this.tape))?.lastId ?? 0
+  }
+
+  async #latest<T>(key: Name): Promise<{ id: number; date: string; data: T } | undefined> {
+    const entry = await this.#store.latest(this.tape, key)
+    return entry && { id: entry.id, date: entry.date, data: (entry.payload as { data: T }).data }
+  }
+}
+
+function draft(name: Name, data: unknown) {
+  return { kind: 'event', payload: { name, data }, meta: { key: name, context: false } }
+}

@@ -1,0 +1,76 @@
+// The `supervisor` section of baton.config.json.
+
+import * as z from 'zod'
+import { agentSettings } from './adapters/settings.ts'
+
+const seconds = z.number().nonnegative().max(604_800)
+const share = z.number().gt(0).lt(1)
+const count = z.int().positive()
+
+export const boundsSchema = z.strictObject({
+  until: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('a shell command, run in the project after a turn: the run ends when it succeeds'),
+  maxUsd: z.number().positive().optional(),
+  maxHours: z.number().positive().optional(),
+  maxCycles: count.optional(),
+  stallMinutes: z.number().positive().optional().describe('the run ends when nothing has changed for so long'),
+})
+/** What ends an unattended run. */
+export type Bounds = z.output<typeof boundsSchema>
+
+export const supervisorSection = z.strictObject({
+  threshold: share.default(0.85).describe('how full a context may become before it is cycled'),
+  thresholds: z.record(z.string(), share).default({}).describe('agent or session: its own threshold'),
+  margin: share
+    .default(0.05)
+    .describe('of the window: how far the threshold stays below where the agent compacts by itself'),
+  predict: z
+    .boolean()
+    .default(true)
+    .describe('cycle at the end of a turn when the next one would overrun the threshold'),
+  turnSeconds: seconds
+    .default(600)
+    .describe('how long the end of a turn is waited for past the threshold; then it is interrupted'),
+  backgroundSeconds: seconds.default(60).describe('how long commands in the background are waited for'),
+  documentSeconds: seconds.default(300).describe('how long a document is waited for, each time it is asked for'),
+  onSilence: z
+    .enum(['ledger', 'ask'])
+    .default('ledger')
+    .describe('no document: write it from the ledger, or ask a person'),
+  budget: z.int().min(500).max(50_000).default(4_000).describe('tokens of a document'),
+  handoffs: z.string().min(1).optional().describe('folder of the documents, where the agent can write'),
+  graceSeconds: seconds.default(10).describe('how long a turn that ended without a document may still bring one'),
+  clearSeconds: seconds.default(15).describe('how long a clear is waited for before it is tried again'),
+  submitSeconds: seconds.default(20).describe('how long a prompt may go unseen in the transcript'),
+  verifySeconds: seconds.default(120).describe('how long the fresh context has to read the document and go on'),
+  cooldownSeconds: seconds.default(120).describe('between two cycles of a session'),
+  raise: z
+    .number()
+    .min(0)
+    .max(0.5)
+    .default(0.05)
+    .describe('added to the threshold after more than one cycle in an hour'),
+  raiseMinutes: z.number().nonnegative().default(60),
+  breaker: count.default(3).describe('so many cycles without progress stop the cycling'),
+  concurrency: count.default(2).describe('cycles at the same time'),
+  staggerSeconds: seconds.default(2).describe('between the beginnings of two cycles'),
+  quota: z
+    .union([z.literal('wait'), z.strictObject({ continueIn: z.string().min(1) })])
+    .default('wait')
+    .describe('a limit is reached: wait for the reset, or continue in another agent'),
+  restarts: z.int().nonnegative().default(5).describe('of an agent that crashes, within an hour'),
+  restartSeconds: seconds.default(2).describe('before the first restart; doubled for each further one'),
+  bounds: boundsSchema.default({}).describe('of every run that does not set its own'),
+  agents: z.record(z.string(), agentSettings).default({}).describe('agents of your own, or how a known one is started'),
+})
+export type SupervisorSettings = z.output<typeof supervisorSection>
+
+export const defaultSettings: SupervisorSettings = supervisorSection.parse({})
+
+/** Of the section, as editors take it. */
+export function supervisorSchema(): unknown {
+  return z.toJSONSchema(supervisorSection, { io: 'input' })
+}

@@ -1,0 +1,67 @@
+// The tape that a supervised session's transcript is brought onto, and what it is asked for: whether a prompt arrived,
+// whether a document was read, what was replied.
+
+import path from 'node:path'
+import type { Entry, Store } from '../store/index.ts'
+import type { SessionFile } from '../transcripts/index.ts'
+import { importFile } from '../transcripts/import.ts'
+import { isOurs, samePrompt } from './prompts.ts'
+
+/** How far back is looked. */
+const looked = 200
+
+export class TranscriptTape {
+  readonly #store: Store
+  /** One at a time: an import goes on where the last one stopped. */
+  #busy: Promise<unknown> = Promise.resolve()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Brings the tape up to date; returns its name. */
+  async update(file: SessionFile): Promise<string> {
+    const work = this.#busy.then(() => importFile(this.#store, file))
+    this.#busy = work.catch(() => undefined)
+    return (await work).tape
+  }
+
+  /** Whether the session holds that prompt, from that time on. */
+  async heard(file: SessionFile, prompt: string, since: number): Promise<boolean> {
+    for await (const { payload, date } of this.#back(await this.update(file), 'message')) {
+      const { role, content } = payload as { role?: unknown; content?: unknown }
+      if (role === 'user' && Date.parse(date) >= since - 5_000 && samePrompt(prompt, textOf(content))) return true
+    }
+    return false
+  }
+
+  /** Whether a call of the session names that file. */
+  async touched(file: SessionFile, document: string): Promise<boolean> {
+    const name = path.basename(document)
+    for await (const { payload } of this.#back(await this.update(file), 'tool_call')) {
+      if (JSON.stringify(payload).includes(name)) return true
+    }
+    return false
+  }
+
+  /** What was replied to Baton's last prompt, if that was the last one. */
+  async reply(file: SessionFile): Promise<string | undefined> {
+    const said: string[] = []
+    for await (const { payload } of this.#back(await this.update(file), 'message')) {
+      const { role, content } = payload as { role?: unknown; content?: unknown }
+      if (role === 'assistant') said.unshift(textOf(content))
+      else if (role === 'user') return isOurs(textOf(content)) ? said.join('\n\n') : undefined
+    }
+    return undefined
+  }
+
+  #back(tape: string, kind: string): AsyncIterable<Entry> {
+    return this.#store.read(tape, { kinds: [kind], reverse: true, limit: looked })
+  }
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map((part: { text?: unknown }) => (typeof part.text === 'string' ? part.text : '')).join('\n')
+}

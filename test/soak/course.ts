@@ -1,0 +1,185 @@
+// One agent on its way through a plan: watches the tape of its session, does the harm when its moment comes, and takes
+// down how long it took until the work went on, and which facts were lost by then.
+
+import { createHash } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openStore, type Store } from '../../src/store/index.ts'
+import type { Door, Started } from '../support/door.ts'
+import type { Harm, Planned } from './plan.ts'
+
+export interface Incident {
+  readonly agent: string
+  readonly cycle: number
+  readonly step: string
+  readonly harm: Harm
+  /** Until the work went on. */
+  seconds: number
+  /** Found missing or wrong in the next document. */
+  lost: string[]
+}
+
+export interface Cycled {
+  readonly n: number
+  readonly outcome: string
+  readonly totalMs: number
+  readonly ownMs: number
+  readonly by: string
+}
+
+interface CourseOptions {
+  readonly agent: string
+  readonly door: Door
+  readonly run: readonly string[]
+  readonly plan: readonly Planned[]
+  /** The harms that only this agent knows how to do. */
+  readonly own?: Partial<Record<Harm, () => Promise<void>>>
+  readonly say: (line: string) => void
+}
+
+export class Course {
+  readonly incidents: Incident[] = []
+  readonly cycles: Cycled[] = []
+  readonly #options: CourseOptions
+  readonly #stop = new AbortController()
+  readonly #lost = new Set<string>()
+  #supervisor: Started
+  #pane: { pid: number } | undefined
+
+  constructor(options: CourseOptions) {
+    this.#options = options
+    this.#supervisor = options.door.start(...options.run)
+  }
+
+  /** Resolves with the exit code of the last supervisor, when the job is done. */
+  async go(): Promise<number | null> {
+    const { door } = this.#options
+    while (!fs.existsSync(path.join(door.project, '.baton/tape/manifest.json'))) await sleep(50)
+    const store = await openStore(path.join(door.project, '.baton'))
+    const reading = this.#read(store)
+    let code: number | null = null
+    for (;;) {
+      const current = this.#supervisor
+      code = await current.ended
+      // Somebody killed it, and another has taken over.
+      if (current === this.#supervisor && !this.#isReplaced) break
+      while (current === this.#supervisor) await sleep(20)
+    }
+    this.#stop.abort()
+    await reading.catch(() => undefined)
+    await store.close()
+    if (code !== 0) this.#options.say(`${this.#options.agent} ended with ${code}: ${this.#supervisor.err()}`)
+    return code
+  }
+
+  #isReplaced = false
+
+  async #read(store: Store): Promise<void> {
+    let open = [...this.#options.plan]
+    let last = 0
+    for await (const { payload } of store.watch('session/job', 0, this.#stop.signal)) {
+      const { name, data } = payload as { name: string; data: Record<string, unknown> }
+      if (name === 'whereabouts') this.#pane = data.place as { pid: number }
+      if (name === 'cycled') {
+        last = this.#over(data)
+        const due = open.find(({ cycle, step }) => step === 'working' && cycle === last + 1)
+        open = open.filter((each) => each !== due)
+        if (due !== undefined) void this.#harm(due, 400)
+      }
+      const state = data?.cycle as { n?: number; at?: string } | undefined
+      if (name !== 'cycle' || state?.n === undefined) continue
+      const due = open.find(({ cycle, step }) => step === state.at && cycle === state.n)
+      open = open.filter((each) => each !== due)
+      if (due !== undefined) void this.#harm(due)
+    }
+  }
+
+  #over(data: Record<string, unknown>): number {
+    const { n, outcome, totalMs, ownMs, document } = data as unknown as Cycled & { document?: { by: string } }
+    this.cycles.push({ n, outcome, totalMs, ownMs, by: document?.by ?? 'none' })
+    const missing = this.#missing().filter((fact) => !this.#lost.has(fact))
+    for (const fact of missing) this.#lost.add(fact)
+    this.incidents.at(-1)?.lost.push(...missing)
+    const { agent, say } = this.#options
+    say(
+      `${agent}: cycle ${n} ${outcome}, ${(totalMs / 1000).toFixed(1)} s, own ${(ownMs / 1000).toFixed(2)} s${missing.length > 0 ? `, lost ${missing.join(', ')}` : ''}`,
+    )
+    return n
+  }
+
+  async #harm({ cycle, step, harm }: Planned, afterMs = 0): Promise<void> {
+    await sleep(afterMs)
+    const { agent, say, own } = this.#options
+    const incident: Incident = { agent, cycle, step, harm, seconds: 0, lost: [] }
+    this.incidents.push(incident)
+    say(`${agent}: cycle ${cycle}, ${step}: ${harm}`)
+    const before = this.#progress()
+    const start = performance.now()
+    await (own?.[harm] ?? (() => this.#usual(harm)))()
+    while (!this.#stop.signal.aborted && this.#progress() === before) await sleep(50)
+    incident.seconds = (performance.now() - start) / 1000
+  }
+
+  async #usual(harm: Harm): Promise<void> {
+    const { door } = this.#options
+    if (harm === 'agent killed' && this.#pane !== undefined) process.kill(this.#pane.pid, 'SIGKILL')
+    if (harm === 'tmux server killed' || harm === 'supervisor and tmux killed') door.killTmux()
+    if (harm === 'supervisor killed' || harm === 'supervisor and tmux killed') await this.#replaceSupervisor()
+    if (harm === 'person types') {
+      door.tmux('send-keys', '-l', 'wait, I want to')
+      await sleep(5_000)
+      door.tmux('send-keys', 'C-u')
+    }
+  }
+
+  async #replaceSupervisor(): Promise<void> {
+    const killed = this.#supervisor
+    this.#isReplaced = true
+    killed.child.kill('SIGKILL')
+    await killed.ended
+    this.#supervisor = this.#options.door.start('resume', 'job')
+    this.#isReplaced = false
+  }
+
+  /** Grows with each module that is stamped: the work itself, whoever does it. */
+  #progress(): number {
+    const folder = path.join(this.#options.door.project, 'stamps')
+    return fs.existsSync(folder) ? fs.readdirSync(folder).length : 0
+  }
+
+  /** Facts that the newest document lacks: values of the person, and stamps that were given out. */
+  #missing(): string[] {
+    const { door } = this.#options
+    const folder = path.join(door.project, '.baton/handoffs/job')
+    const newest = fs
+      .readdirSync(folder)
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => path.join(folder, name))
+      .sort((a, b) => fs.statSync(b).mtimeMs - fs.statSync(a).mtimeMs)[0]
+    if (newest === undefined) return []
+    const told = new Map(
+      [...fs.readFileSync(newest, 'utf8').matchAll(/`([\w -]+)` is `([^`\n]*)`/g)].map(([, name, value]) => [
+        name!,
+        value!,
+      ]),
+    )
+    const values = [...fs.readFileSync(door.task, 'utf8').matchAll(/`([\w -]+)` is `([^`\n]*)`/g)]
+      .filter(([, name, value]) => told.get(name!) !== value)
+      .map(([, name]) => name!)
+    const stamps = path.join(door.project, 'stamps')
+    // A stamp of the last moments is in the transcript, and not yet in a document.
+    const when = fs.statSync(newest).mtimeMs
+    const given = fs.existsSync(stamps)
+      ? fs.readdirSync(stamps).filter((name) => fs.statSync(path.join(stamps, name)).mtimeMs < when)
+      : []
+    const wrong = given.filter(
+      (name) => sha256(told.get(`stamp ${name}`) ?? '') !== fs.readFileSync(path.join(stamps, name), 'utf8'),
+    )
+    return [...values, ...wrong.map((name) => `stamp ${name}`)]
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

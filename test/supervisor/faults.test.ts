@@ -1,0 +1,237 @@
+import fs from 'node:fs'
+import { expect, test } from 'vitest'
+import { StorageError } from '../../src/errors.ts'
+import type { Store } from '../../src/store/index.ts'
+import { control } from '../../src/supervisor/index.ts'
+import { goodDocument } from './support/strings.ts'
+import { dataOf, expectOrder, Theatre } from './support/theatre.ts'
+
+async function atWork(settings = {}): Promise<Theatre> {
+  const theatre = await Theatre.open(settings)
+  theatre.supervise()
+  await theatre.until(() => theatre.prompts('Build').length === 1, 'the first prompt')
+  return theatre
+}
+
+const half = goodDocument.slice(0, goodDocument.indexOf('## Next Steps'))
+
+test.each([
+  ['half-written', half],
+  ['empty', ''],
+  ['for another project', goodDocument.replace('{project}', 'other-shop')],
+  ['no document', 'All good, see you later.'],
+])('a document that is %s is refused and asked for once more [C3][C4]', async (_what, bad) => {
+  const theatre = await atWork()
+  theatre.script({ documents: [bad, goodDocument] })
+  theatre.fill(90)
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'done', document: { by: 'agent' } })
+  const asked = theatre.prompts('Create handoff')
+  expect(asked).toHaveLength(2)
+  expect(asked[1]).toMatch(/\(asked again: .+\)/)
+  expect(await theatre.health('handoff')).toMatchObject([{ status: 'warning' }, { status: 'ok' }])
+  await expectOrder(theatre)
+})
+
+test('a document that is older than the request for it is refused [C3]', async () => {
+  const theatre = await atWork()
+  theatre.script({ age: 3_600_000 })
+  theatre.fill(90)
+  const cycled = await theatre.cycled()
+  expect(theatre.prompts('Create handoff')[1]).toContain('older than the request')
+  expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
+})
+
+test('what an incomplete document lacks is filled from the ledger after one repair round, and marked so [C4][H10]', async () => {
+  const theatre = await atWork()
+  theatre.script({ document: half })
+  theatre.fill(90)
+  const cycled = await theatre.cycled()
+  expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'agent' } })
+  const text = fs.readFileSync(cycled.document!.path, 'utf8')
+  expect(text).toContain('heliotrope')
+  expect(text).toMatch(/## Next Steps/)
+  expect(text).toContain('never use jQuery')
+})
+
+test('a silent agent is handed over with the ledger’s document, and a person is told [C4]', async () => {
+  const theatre = await atWork()
+  theatre.script({ document: undefined as never, documents: [] })
+  fs.writeFileSync(`${theatre.home}/script.json`, JSON.stringify({ document: null }))
+  theatre.fill(90)
+  const cycled = await theatre.cycled()
+  expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
+  expect(theatre.prompts('Create handoff')).toHaveLength(2)
+  const text = fs.readFileSync(cycled.document!.path, 'utf8')
+  expect(text).toContain('> User [#6]: Build the shop; never use jQuery.')
+  expect(text).not.toContain('Create handoff document now')
+  expect(theatre.told.map(({ level }) => level)).toContain('warning')
+  expect(theatre.told.every(({ action }) => action.includes('baton '))).toBe(true)
+})
+
+test('with onSilence "ask" nothing is cleared, and a person is told what to do [C4]', async () => {
+  const theatre = await atWork({ onSilence: 'ask' })
+  fs.writeFileSync(`${theatre.home}/script.json`, JSON.stringify({ document: null }))
+  theatre.fill(90)
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('No document') })
+  expect(theatre.clears()).toBe(0)
+  expect(theatre.told.find(({ level }) => level === 'critical')).toMatchObject({
+    action: 'See what it does: baton attach shop',
+  })
+})
+
+test('an agent that cannot write may reply with the document [C3]', async () => {
+  const theatre = await atWork()
+  fs.writeFileSync(
+    `${theatre.home}/script.json`,
+    JSON.stringify({ document: null, reply: goodDocument.replace('{project}', 'shop') }),
+  )
+  theatre.fill(90)
+  const cycled = await theatre.cycled()
+  expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'agent' } })
+  expect(theatre.prompts('Create handoff')).toHaveLength(1)
+  expect(fs.readFileSync(cycled.document!.path, 'utf8')).toContain('heliotrope')
+})
+
+test('a late document is picked up: the resumed agent is told of it, once [C4]', async () => {
+  const theatre = await atWork()
+  theatre.script({ late: 4_000 })
+  theatre.fill(90)
+  const cycled = await theatre.cycled()
+  expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
+  await theatre.until(
+    () => theatre.prompts('A handoff document from your previous').length > 0,
+    'word of the late document',
+  )
+  expect(theatre.prompts('A handoff document')).toHaveLength(1)
+  expect(theatre.prompts('A handoff document')[0]).not.toContain(cycled.document!.path)
+})
+
+test('a frozen agent is interrupted once, asked again, and handed over [C4][C5]', async () => {
+  const theatre = await atWork({ documentSeconds: 1 })
+  theatre.script({ mute: '^Create handoff' })
+  theatre.fill(90)
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
+  const heard = theatre.heard()
+  const interrupts = heard.map((each) => 'interrupted' in each)
+  expect(interrupts.some((is, i) => is && interrupts[i + 1] === true)).toBe(false)
+  await expectOrder(theatre)
+})
+
+test('a clear that is ignored is repeated, then a person is asked; the context is as it was [C5]', async () => {
+  const once = await atWork()
+  once.script({ ignoreClears: 1 })
+  once.fill(90)
+  expect(await once.cycled()).toMatchObject({ outcome: 'done' })
+  expect(once.clears()).toBe(2)
+  const twice = await atWork()
+  twice.script({ ignoreClears: 9 })
+  twice.fill(90)
+  expect(await twice.cycled()).toMatchObject({
+    outcome: 'failed',
+    reason: expect.stringContaining('ignored the clear'),
+  })
+  expect(twice.clears()).toBe(2)
+  expect(twice.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('Read handoff from') })
+})
+
+test('nothing is typed while a question is open or a person types; the cycle goes on behind it [C5]', async () => {
+  const theatre = await atWork()
+  theatre.script({ draft: 'hm, what about' })
+  theatre.fill(90)
+  await theatre.until(
+    () =>
+      theatre.heard().length === 2 &&
+      theatre.events.some((event) => event.type === 'row' && event.row.context_usage! > 0.85),
+    'the fill',
+  )
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  expect(theatre.prompts('Create handoff')).toEqual([])
+  theatre.script({ draft: '', dialog: 'May I run rm -rf build?' })
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  expect(theatre.prompts('Create handoff')).toEqual([])
+  fs.writeFileSync(`${theatre.home}/script.json`, '{}')
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'done' })
+  await expectOrder(theatre)
+})
+
+test('a fresh context that does not read its document is told again, then a person is asked [C6]', async () => {
+  const theatre = await atWork({ verifySeconds: 2 })
+  theatre.script({ illiterate: true })
+  theatre.fill(90)
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('does not read') })
+  expect(theatre.prompts('Read handoff')).toHaveLength(2)
+  expect(theatre.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('baton attach shop') })
+})
+
+/** Refuses what is asked of it, as a full disk does. */
+function fillable(store: Store) {
+  let full = (_payload: string) => false
+  const proxy = new Proxy(store, {
+    get(target, key) {
+      const value = Reflect.get(target, key, target) as unknown
+      if (typeof value !== 'function') return value
+      if (key !== 'append' && key !== 'putBlob') return (value as (...args: unknown[]) => unknown).bind(target)
+      return async (...args: never[]) => {
+        if (full(key === 'putBlob' ? 'blob' : JSON.stringify(args[1]))) {
+          throw new StorageError('The disk is full', { hint: 'Make room.' })
+        }
+        return (value as (...args: unknown[]) => unknown).apply(target, args)
+      }
+    },
+  })
+  return { store: proxy, fill: (which: typeof full) => (full = which) }
+}
+
+test('a disk that is full while the document is stored stops the clear, not the session [C7]', async () => {
+  const theatre = await Theatre.open()
+  const { store, fill } = fillable(theatre.store)
+  theatre.supervise({ store })
+  await theatre.until(() => theatre.prompts('Build').length === 1, 'the first prompt')
+  fill((what) => what === 'blob')
+  theatre.fill(90)
+  await theatre.until(() => theatre.told.find(({ body }) => body.includes('The disk is full')), 'word of the disk')
+  expect(theatre.clears()).toBe(0)
+  expect(theatre.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('Make room') })
+  fill(() => false)
+  // It is tried again after half a minute, or when somebody wants it.
+  expect(await theatre.until(async () => (await theatre.cycles())[0], 'the cycle', 60_000)).toMatchObject({
+    outcome: 'done',
+  })
+  expect(theatre.prompts('Create handoff')).toHaveLength(1)
+}, 90_000)
+
+test('with a disk that takes nothing at all nothing is typed; when there is room, the cycle goes on [C7]', async () => {
+  const theatre = await Theatre.open()
+  const { store, fill } = fillable(theatre.store)
+  theatre.supervise({ store })
+  await theatre.until(() => theatre.prompts('Build').length === 1, 'the first prompt')
+  fill(() => true)
+  theatre.fill(90)
+  await theatre.until(() => theatre.told.find(({ body }) => body.includes('The disk is full')), 'word of the disk')
+  expect(theatre.prompts('Create handoff')).toEqual([])
+  fill(() => false)
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'done' })
+  await expectOrder(theatre)
+})
+
+test('pause holds the cycle, unpause lets it go on, cycle wants one now, stop ends the agent for good [C7][C15]', async () => {
+  const theatre = await Theatre.open()
+  const { ended } = theatre.supervise()
+  await theatre.until(() => theatre.prompts('Build').length === 1, 'the first prompt')
+  await control(theatre.store, 'shop', 'pause')
+  await theatre.until(
+    () => theatre.events.some((event) => event.type === 'row' && event.row.state === 'paused'),
+    'the pause',
+  )
+  theatre.fill(90)
+  await theatre.until(() => theatre.heard().length === 2, 'the fill')
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  expect(theatre.prompts('Create handoff')).toEqual([])
+  await control(theatre.store, 'shop', 'unpause')
+  expect(await theatre.cycled()).toMatchObject({ n: 1, outcome: 'done' })
+  await control(theatre.store, 'shop', 'cycle')
+  expect(await theatre.cycled(2)).toMatchObject({ n: 2, outcome: 'done', why: 'person' })
+  await control(theatre.store, 'shop', 'stop')
+  expect(await ended).toEqual({ why: 'stopped' })
+  expect(dataOf((await theatre.entries('row')).at(-1)!)).toMatchObject({ state: 'ended', ended: 'stopped' })
+})

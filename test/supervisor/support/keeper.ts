@@ -1,0 +1,76 @@
+// A supervisor as a process of its own, to be killed: it dies by its own hand, with -9, at the place that it is told.
+
+import { openFileStore, type Store } from '../../../src/store/index.ts'
+import type { Hands, OpenHands } from '../../../src/supervisor/run.ts'
+import { supervisorSection } from '../../../src/supervisor/settings.ts'
+import { supervise } from '../../../src/supervisor/supervise.ts'
+import { puppetHands } from './puppet-hands.ts'
+
+const [job = '{}'] = process.argv.slice(2)
+const { workspace, home, program, run, settings, killAt } = JSON.parse(job) as {
+  workspace: string
+  home: string
+  program: string
+  run: Parameters<OpenHands>[0]
+  settings: unknown
+  /** `before ask`, `after ask`, `after document`…: the moment before or after that which it names. */
+  killAt?: string
+}
+
+function die(moment: string): void {
+  if (moment === killAt) process.kill(process.pid, 'SIGKILL')
+}
+
+/** Dies where an intent has just become durable, or a document. */
+function mortal(store: Store): Store {
+  return new Proxy(store, {
+    get(target, key) {
+      const value = Reflect.get(target, key, target) as unknown
+      if (typeof value !== 'function') return value
+      const method = (value as (...args: unknown[]) => unknown).bind(target)
+      if (key !== 'append') return method
+      return async (...args: Parameters<Store['append']>) => {
+        const entries = await target.append(...args)
+        for (const { payload } of entries) {
+          const { name, data } = payload as { name?: string; data?: { effects?: string[]; cycle?: { at: string } } }
+          if (name === 'handoff_document') die('after document')
+          if (name === 'cycle') for (const effect of data?.effects ?? []) die(`before ${effect}`)
+          if (name === 'cycle') die(`at ${data?.cycle?.at}`)
+        }
+        return entries
+      }
+    },
+  })
+}
+
+/** Dies where something has just been typed. */
+function mortalHands(open: OpenHands): OpenHands {
+  return async (...args) => {
+    const hands: Hands = await open(...args)
+    const { driver } = hands
+    const submit = driver.submit.bind(driver)
+    const clear = driver.clear.bind(driver)
+    driver.submit = async (text, signal) => {
+      await submit(text, signal)
+      die(text.startsWith('Create') ? 'after ask' : text.startsWith('Read') ? 'after resume' : 'after say')
+    }
+    driver.clear = async (signal) => {
+      await clear(signal)
+      die('after clear')
+    }
+    return hands
+  }
+}
+
+const store = mortal(await openFileStore(workspace))
+const parsed = supervisorSection.parse(settings)
+const ended = await supervise({
+  store,
+  name: run.name,
+  run,
+  hands: mortalHands(puppetHands({ home, program })),
+  settings: () => parsed,
+  signal: new AbortController().signal,
+})
+process.stdout.write(JSON.stringify(ended))
+await store.close()

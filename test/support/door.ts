@@ -1,0 +1,132 @@
+// Supervised agents as their user has them: the built command line, a real tmux server of their own, a project and a
+// workspace. `close` ends everything that is left.
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import readline from 'node:readline'
+import { makeStage, type StageOptions } from '../../src/demo/stage.ts'
+import { program } from '../cli/cli.ts'
+
+export type Event = Record<string, unknown> & { type: string }
+
+export interface Started {
+  readonly child: ChildProcess
+  readonly events: readonly Event[]
+  /** The first event that fits, of those that were and those to come; rejects if the command ends before. */
+  event(fits: (event: Event) => boolean): Promise<Event>
+  readonly ended: Promise<number | null>
+  readonly err: () => string
+}
+
+interface Place {
+  readonly folder: string
+  readonly project: string
+  /** The file of the task. */
+  readonly task: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+export class Door {
+  readonly folder: string
+  readonly project: string
+  readonly task: string
+  readonly env: NodeJS.ProcessEnv
+  readonly socket: string
+  readonly #children: ChildProcess[] = []
+
+  constructor({ folder, project, task, env }: Place) {
+    this.folder = folder
+    this.project = project
+    this.task = task
+    this.env = { ...env, TMUX_TMPDIR: folder, NO_COLOR: '1' }
+    this.socket = path.join(folder, `tmux-${process.getuid!()}`, 'baton')
+  }
+
+  /** The arguments of a run that ends when the tests of the sample pass. */
+  job(agent: string, ...more: string[]): string[] {
+    return ['run', agent, '--name', 'job', '--task', this.task, '--until', 'node --test', ...more]
+  }
+
+  start(...args: string[]): Started {
+    const child = spawn(process.execPath, [program, '--json', ...args], {
+      cwd: this.project,
+      env: this.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#children.push(child)
+    let err = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+    const events: Event[] = []
+    const waiting = new Set<() => void>()
+    const wake = () => waiting.forEach((each) => each())
+    let over = false
+    const ended = new Promise<number | null>((resolve) => {
+      child.on('close', (code) => {
+        over = true
+        resolve(code)
+        wake()
+      })
+    })
+    readline.createInterface({ input: child.stdout }).on('line', (line) => {
+      events.push(JSON.parse(line) as Event)
+      wake()
+    })
+    const event = (fits: (event: Event) => boolean) =>
+      new Promise<Event>((resolve, reject) => {
+        const look = () => {
+          const found = events.find(fits)
+          if (found === undefined && !over) return
+          waiting.delete(look)
+          if (found !== undefined) return resolve(found)
+          const said = events.map((each) => JSON.stringify(each)).join('\n')
+          reject(new Error(`baton ${args.join(' ')} ended before that:\n${said}\n${err}`))
+        }
+        waiting.add(look)
+        look()
+      })
+    return { child, events, event, ended, err: () => err }
+  }
+
+  /** What a command prints, as records. */
+  say(...args: string[]): Record<string, unknown>[] {
+    const out = execFileSync(process.execPath, [program, '--json', ...args], {
+      cwd: this.project,
+      env: this.env,
+      encoding: 'utf8',
+    })
+    return out
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+  }
+
+  /** Ends whatever is left. */
+  close(): void {
+    for (const child of this.#children) child.kill('SIGKILL')
+    this.killTmux()
+  }
+
+  tmux(...args: string[]): string {
+    return execFileSync('tmux', ['-S', this.socket, ...args], { env: this.env, encoding: 'utf8', stdio: 'pipe' })
+  }
+
+  killTmux(): void {
+    try {
+      this.tmux('kill-server')
+    } catch {
+      // There is none any more.
+    }
+  }
+}
+
+/** With the scripted agent. */
+export function scriptedDoor(folder: string, options: Partial<StageOptions> = {}): Door {
+  const real = fs.realpathSync(folder)
+  const { sample } = makeStage({ folder: real, baton: [process.execPath, program], pace: 10, ...options })
+  fs.mkdirSync(path.join(sample.folder, '.baton'))
+  const task = path.join(real, 'task.md')
+  fs.writeFileSync(task, sample.task)
+  const { TMUX: _tmux, TMUX_PANE: _pane, NODE_TEST_CONTEXT: _test, ...env } = process.env
+  return new Door({ folder: real, project: sample.folder, task, env: { ...env, HOME: real } })
+}
