@@ -8,6 +8,7 @@ import type { Answers } from './answers.ts'
 import type { Board, OpenRequest } from './board.ts'
 import { type Desk, iso } from './desk.ts'
 import type { Claim, InboxItem } from './outcome.ts'
+import { onAbort } from './on-abort.ts'
 import { type Hold, requestKey } from './record.ts'
 import { checkAgent } from './routes.ts'
 import { after } from './timer.ts'
@@ -174,7 +175,7 @@ export class Claims {
       const done = () => {
         stopListening()
         stopTimer()
-        signal.removeEventListener('abort', done)
+        ignore()
         resolve()
       }
       const stopListening = board.listen((change) => {
@@ -182,7 +183,7 @@ export class Claims {
       })
       const soonest = Math.min(...[...board.held(agent)].map(({ hold }) => this.#left(hold!)))
       const stopTimer = Number.isFinite(soonest) ? after(soonest + 1, done) : () => {}
-      signal.addEventListener('abort', done)
+      const ignore = onAbort(signal, done)
     })
   }
 

@@ -38,6 +38,16 @@ const unsafeKeys = new Set(['__proto__', 'constructor', 'prototype'])
 /** Data that is exactly what its JSON says: no instances, no functions, nothing that a parser would revive. */
 export const plainJson = z.unknown().refine((value) => isPlainJson(value), 'it must be plain JSON') as z.ZodType<Json>
 
+/** A parser drops a `__proto__` without a word; here it is refused, for whoever sends one means no good. */
+const inputs = z
+  .unknown()
+  .refine((value) => !hasOwnPrototype(value), 'it must not have a __proto__')
+  .pipe(z.record(inputKey, plainJson))
+
+function hasOwnPrototype(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')
+}
+
 export const missingInputSchema = z.strictObject({
   key: inputKey,
   expectedType: word.describe(
@@ -71,7 +81,7 @@ export const requestSchema = z.strictObject({
     .optional(),
   contextForTarget: z.strictObject({
     summary: text,
-    relevantOutputs: z.record(inputKey, plainJson).optional(),
+    relevantOutputs: inputs.optional(),
     priorAttempts: z.array(attemptSchema).optional(),
   }),
   priority: z.enum(priorities),
@@ -87,7 +97,7 @@ export const responseSchema = z.strictObject({
   timestamp: time,
   respondingAgent: word,
   status: z.enum(statuses),
-  providedInputs: z.record(inputKey, plainJson).optional(),
+  providedInputs: inputs.optional(),
   unresolved: z.array(word).optional(),
   failureReason: text.optional(),
   recommendations: z.array(text).optional(),

@@ -5,6 +5,7 @@ import { CancelledError } from '../errors.ts'
 import type { Answers } from './answers.ts'
 import type { Claims } from './claims.ts'
 import type { Desk } from './desk.ts'
+import { onAbort } from './on-abort.ts'
 import type { AnswerResult, Claim } from './outcome.ts'
 import { failedResponse, responseTo } from './response.ts'
 import type { Envelope, HandoffAnswer, HandoffRequest, HandoffResponse } from './schema.ts'
@@ -97,13 +98,13 @@ export class Workers {
       const end = (how: HandoffResponse | Cut) => {
         stopTimer()
         stopBeating()
-        outer?.removeEventListener('abort', cancel)
+        ignore()
         resolve(how)
       }
       const cancel = () => cut('cancelled')
       const stopTimer = this.#deadline(envelope, () => cut('time is up'))
       const stopBeating = this.#beat(claim, () => cut('claim lost'))
-      outer?.addEventListener('abort', cancel)
+      const ignore = outer?.aborted === true ? () => {} : onAbort(outer, cancel)
       if (outer?.aborted === true) return cancel()
       const work = async () => handler(envelope.request, { envelope, signal: controller.signal, traceparent })
       const finish = (answer: () => HandoffResponse) => {
