@@ -13,7 +13,7 @@ import { entriesAt, resolve, type Resolved } from '../tape/resolve.ts'
 
 const agent = z
   .string()
-  .regex(/^(agent:)?[^\s/:][^\s/]*$/, 'it must name an agent, as in agent:worker-1')
+  .regex(/^[^\s/:]+(:[^\s/:]+)*$/, 'it must name an agent, as in agent:worker-1')
   .max(120)
 
 export const contextHandoffSchema = z.strictObject({
