@@ -7,6 +7,7 @@ import { withRelay } from './relay-door.ts'
 import { parseInputs } from './relay-input.ts'
 import { duration, indented, printRequest, printResponse } from './relay-text.ts'
 import { tellResult } from './relay-work.ts'
+import { approveTask } from './task-escalation.ts'
 import { userName } from './user-name.ts'
 
 export async function ls(globals: Globals): Promise<void> {
@@ -56,9 +57,14 @@ interface AnswerOptions extends Globals {
 
 export async function answer(options: AnswerOptions, id: string): Promise<void> {
   const by = options.by ?? userName()
-  await withRelay(options, async ({ relay, out }) => {
-    const { missing } = await relay.escalations.show(id)
-    const result = await relay.escalations.answer(id, parseInputs(options.input ?? [], missing), {
+  await withRelay(options, async ({ relay, store, out }) => {
+    const asked = await relay.escalations.show(id)
+    const inputs = parseInputs(options.input ?? [], asked.missing)
+    // Before the answer: should this process die in between, the question is still open and can be answered again.
+    if (asked.answer === undefined && options.status !== 'failed') {
+      await approveTask(options, store, asked, { approved: inputs.approved === true, by, note: options.reason })
+    }
+    const result = await relay.escalations.answer(id, inputs, {
       by,
       ...(options.status === undefined ? {} : { status: options.status }),
       ...(options.reason === undefined ? {} : { reason: options.reason }),
