@@ -38,13 +38,15 @@ export async function show(globals: Globals, id: string): Promise<void> {
     if (out.json) return out.data({ ...found, answer_with: answerCommand(found) })
     printRequest(out, found.id, found.request)
     if (found.via !== undefined) out.line(`  handed on by ${found.via}`)
-    for (const text of found.recommendations) out.line(indented(`> ${text}`))
+    const command = answerCommand(found)
+    // How to answer stands below.
+    for (const text of found.recommendations) if (!text.includes(command)) out.line(indented(`> ${text}`))
     if (found.answer !== undefined) {
       out.line(`\nAnswered by ${found.answer.by} on ${found.answer.at}:`)
       return printResponse(out, found.answer.response)
     }
     out.line(`\nIt waits since ${found.askedAt} (${duration(found.ageMs)}). Answer it with:`)
-    out.line(`  ${answerCommand(found)}`)
+    out.line(`  ${command}`)
   })
 }
 
