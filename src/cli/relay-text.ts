@@ -16,7 +16,7 @@ export function printRequest(out: Output, requestId: string, request: HandoffReq
   }
 }
 
-export function printMissing(out: Output, missing: HandoffRequest['missingInputs'] = []): void {
+function printMissing(out: Output, missing: HandoffRequest['missingInputs'] = []): void {
   if (missing.length > 0) out.line('  missing:')
   for (const { key, expectedType, description, source } of missing) {
     const from = source === undefined ? '' : ` (from ${source})`
