@@ -117,7 +117,7 @@ export class Claims {
     const board = await journal.current()
     this.#letGo(board, agent)
     const items: InboxItem[] = []
-    for (const open of board.inbox(agent).items()) {
+    for (const open of board.inbox(agent).listed()) {
       if (items.length >= limit) break
       if (!this.#answers.isOverdue(open)) items.push(await this.item(open))
     }
@@ -153,7 +153,7 @@ export class Claims {
         this.#letGo(board, agent)
         const { arrivals } = board.inbox(agent)
         for (const requestId of shown.keys()) if (!board.open.has(requestId)) shown.delete(requestId)
-        for (const open of [...board.inbox(agent).items()]) {
+        for (const open of board.inbox(agent).listed()) {
           if (shown.get(open.requestId) === open.head || this.#answers.isOverdue(open)) continue
           shown.set(open.requestId, open.head)
           yield await this.item(open)
@@ -181,7 +181,7 @@ export class Claims {
       const stopListening = board.listen((change) => {
         if (change.type === 'waiting' && change.request.to === agent) done()
       })
-      const soonest = Math.min(...[...board.held(agent)].map(({ hold }) => this.#left(hold!)))
+      const soonest = Math.min(...board.held(agent).map(({ hold }) => this.#left(hold!)))
       const stopTimer = Number.isFinite(soonest) ? after(soonest + 1, done) : () => {}
       const ignore = onAbort(signal, done)
     })
@@ -194,14 +194,14 @@ export class Claims {
   }
 
   #letGo(board: Board, agent: string): void {
-    for (const open of [...board.held(agent)]) if (this.#left(open.hold!) <= 0) board.lapse(open)
+    for (const open of board.held(agent)) if (this.#left(open.hold!) <= 0) board.lapse(open)
   }
 
   /** As above; and a lease that begins in the future is made to begin now, so that the next process sees it end. */
   async #letGoExpired(board: Board, agent: string): Promise<void> {
     this.#letGo(board, agent)
     const now = this.#desk.now()
-    for (const open of [...board.held(agent)]) {
+    for (const open of board.held(agent)) {
       const { requestId, hold } = open
       if (hold === undefined || hold.at <= now + tolerance) continue
       const { token, worker, leaseMs } = hold

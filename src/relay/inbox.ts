@@ -92,7 +92,8 @@ export class Inbox<T extends Waiting> {
     return isDue ? oldest : best
   }
 
-  *items(): Generator<T> {
-    for (const priority of priorities) yield* this.#lines[priority].items()
+  /** All that wait, in order, as they are now. */
+  listed(): T[] {
+    return priorities.flatMap((priority) => [...this.#lines[priority].items()])
   }
 }

@@ -13,7 +13,16 @@ export {
 } from './context-handoff.ts'
 export { type RequestOptions } from './manager.ts'
 export { alertNotice, answerCommand, escalationNotice } from './notices.ts'
-export { type Rejection, type RelayObserver } from './observer.ts'
+export {
+  type AnswerFacts,
+  type Rejection,
+  type RelayObserver,
+  type RequestFacts,
+  type RequestSpan,
+  type ResumeFacts,
+  type WorkFacts,
+  type WorkSpan,
+} from './observer.ts'
 export {
   type AnswerResult,
   type Claim,

@@ -57,7 +57,7 @@ export class Journal {
   /** The entry of the last snapshot, and the last entry it takes into account. */
   #snapshot = { entry: 0, through: 0 }
   #written = 0
-  #refreshing: Promise<void> | undefined
+  #refreshing: Promise<unknown> | undefined
   #loaded: Promise<void> | undefined
   #saving: Promise<void> | undefined
   #following: Following | undefined
@@ -79,10 +79,7 @@ export class Journal {
     // Whoever writes much takes part in keeping starts short; a process that writes a line or two need not even load.
     if (this.#written >= leastBetween) {
       this.#written = 0
-      this.#refreshing = this.current().then(
-        () => {},
-        () => {}, // whoever needs the board meets the error
-      )
+      this.#refreshing = this.current().catch(() => {}) // whoever needs the board meets the error
     }
     return entries
   }

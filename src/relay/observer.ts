@@ -4,16 +4,14 @@
 import type { HandoffRequest, HandoffResponse, Mode } from './schema.ts'
 
 /** Why a valid request was refused. */
-export const rejections = [
-  'item_limit',
-  'pipeline_limit',
-  'cooldown',
-  'circular',
-  'forbidden_route',
-  'undeclared_route',
-  'superseded',
-] as const
-export type Rejection = (typeof rejections)[number]
+export type Rejection =
+  | 'item_limit'
+  | 'pipeline_limit'
+  | 'cooldown'
+  | 'circular'
+  | 'forbidden_route'
+  | 'undeclared_route'
+  | 'superseded'
 
 export interface RequestFacts {
   readonly requestId: string

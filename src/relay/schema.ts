@@ -10,7 +10,7 @@ export const schemaVersion = '1.0.0'
 /** The target that is a person. */
 export const human = 'human'
 
-export const reasons = [
+const reasons = [
   'missing_required_input',
   'validation_failure',
   'expertise_mismatch',
@@ -19,7 +19,7 @@ export const reasons = [
 ] as const
 /** The most urgent first. */
 export const priorities = ['critical', 'high', 'medium', 'low'] as const
-export const statuses = ['resolved', 'partial', 'failed', 'escalated'] as const
+const statuses = ['resolved', 'partial', 'failed', 'escalated'] as const
 
 const word = z.string().min(1).max(200)
 const text = z.string()
@@ -127,7 +127,7 @@ export const decisionSchema = z.strictObject({
 export type HandoffDecision = z.output<typeof decisionSchema>
 
 /** Who has the trace once the target is done: the caller again, or the target for good. */
-export const modes = ['return_to_caller', 'pass_control'] as const
+const modes = ['return_to_caller', 'pass_control'] as const
 export type Mode = (typeof modes)[number]
 
 export const requestIdSchema = z

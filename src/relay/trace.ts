@@ -20,7 +20,7 @@ export interface TraceState {
   readonly frames: readonly Frame[]
 }
 
-export interface Edge {
+interface Edge {
   readonly from: string
   readonly to: string
   readonly uses: number

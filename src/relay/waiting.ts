@@ -76,8 +76,7 @@ export class Waiting {
       const waiters = this.#waiters.get(requestId) ?? new Set()
       this.#waiters.set(requestId, waiters.add(tell))
       // A wall clock that jumps must neither end the wait nor make it endless: this timer runs by another one.
-      const timeOut = () =>
-        this.#answers.timeOut(requestId).catch((error: unknown) => finish(() => reject(error as Error)))
+      const timeOut = () => this.#answers.timeOut(requestId).catch((error: unknown) => finish(() => reject(error)))
       const stops: (() => void)[] = []
       if (left !== undefined) stops.push(after(left, () => void timeOut()))
       stops.push(onAbort(signal, cancel), onAbort(broken, fail))

@@ -53,7 +53,7 @@ test('what nobody is known to have does not stop the work [P7]', () => {
 interface Bench {
   readonly relay: Relay
   readonly warnings: string[]
-  work(more?: Partial<Job<unknown>>): Promise<unknown>
+  readonly work: (more?: Partial<Job<unknown>>) => Promise<unknown>
 }
 
 async function workshop(

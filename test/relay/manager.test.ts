@@ -153,12 +153,23 @@ test('a request is traced when it comes and when it is answered, as the protocol
   await relay.wait('h')
   await relay.escalations.answer(asked!.id, { marketSize: 1 }, { by: 'Kim' })
   expect(told).toEqual([
-    ...['requested researcher', 'working under 00-0af', 'recorded resolved', 'work answered', 'request answered'],
-    ...['requested researcher', 'recorded forbidden_route', 'request rejected forbidden_route'],
-    ...['requested human', `asked ${asked!.id}`, 'request escalated'],
-    ...['requested validator', 'request left'],
+    'requested researcher',
+    'working under 00-0af',
+    'recorded resolved',
+    'work answered',
+    'request answered',
+    'requested researcher',
+    'recorded forbidden_route',
+    'request rejected forbidden_route',
+    'requested human',
+    `asked ${asked!.id}`,
+    'request escalated',
+    'requested validator',
+    'request left',
     'invalid',
-    ...['recorded resolved', 'resumed', 'duplicate'],
+    'recorded resolved',
+    'resumed',
+    'duplicate',
   ])
 })
 

@@ -37,13 +37,16 @@ function member(folder: string, ...args: string[]): Member {
   const child = spawn(process.execPath, [script, folder, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const said: string[] = []
-  const lines = createInterface(child.stdout!)
+  const lines = createInterface(child.stdout)
   lines.on('line', (line) => said.push(line))
-  let isOver = false
-  const ended = Promise.all([once(child, 'exit'), once(lines, 'close')]).finally(() => (isOver = true))
-  const hears = async (count: number) => {
-    while (said.length < count && !isOver) await Promise.race([once(lines, 'line'), ended])
-  }
+  const ended = Promise.all([once(child, 'exit'), once(lines, 'close')])
+  const hears = (count: number) =>
+    new Promise<void>((resolve) => {
+      const look = () => said.length >= count && resolve()
+      lines.on('line', look)
+      void ended.then(() => resolve())
+      look()
+    })
   return { child, said, ended, hears }
 }
 
@@ -69,11 +72,11 @@ test(
       }),
     )
     const steady = [member(folder, 'serve', 'steady-1'), member(folder, 'serve', 'steady-2')]
-    let isDone = false
+    const done = new AbortController()
     let kills = 0
-    const answered = Promise.all(ids.map((id) => relay.wait(id))).finally(() => (isDone = true))
+    const answered = Promise.all(ids.map((id) => relay.wait(id))).finally(() => done.abort())
     const killing = (async () => {
-      while (!isDone) {
+      while (!done.signal.aborted) {
         const victim = member(folder, 'serve', `victim-${kills}`)
         await Promise.race([victim.hears(1 + (kills % 9)), answered])
         victim.child.kill('SIGKILL')
