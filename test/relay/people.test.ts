@@ -18,7 +18,7 @@ test('a person is asked: the caller is told, and does not wait [P6]', async () =
       recommendations: [
         'Review the context of the request',
         'Provide budget (number)',
-        expect.stringContaining('baton escalations answer e1 --input budget=JSON'),
+        expect.stringContaining('baton escalations answer e1 --input budget=NUMBER'),
       ],
     },
   })
