@@ -1,5 +1,5 @@
-// What the relay tells about itself while it works, for telemetry. Everything is optional to hear: the default hears
-// nothing and costs nothing. Ids are in the facts for spans; they never belong into metric attributes.
+// What the relay tells about itself while it works, for telemetry. Ids are in the facts for spans; they never belong into
+// metric attributes.
 
 import type { HandoffRequest, HandoffResponse, Mode } from './schema.ts'
 
@@ -77,17 +77,4 @@ export interface RelayObserver {
   resumed(facts: ResumeFacts): void
   /** An answer that came too late, or once more: it changed nothing. */
   ignored(facts: { readonly requestId: string; readonly why: 'late' | 'duplicate' }): void
-}
-
-const silentRequest: RequestSpan = { rejected() {}, answered() {}, escalated() {}, left() {}, failed() {} }
-const silentWork: WorkSpan = { answered() {}, failed() {} }
-
-export const silent: RelayObserver = {
-  invalid() {},
-  requested: () => silentRequest,
-  working: () => silentWork,
-  answered() {},
-  escalated() {},
-  resumed() {},
-  ignored() {},
 }
