@@ -46,6 +46,8 @@ export interface WorkFacts {
 export interface WorkSpan {
   /** For what the target itself calls. */
   readonly traceparent?: string | undefined
+  /** Does the target's work, as a part of the span. */
+  run<T>(work: () => T): T
   answered(response: HandoffResponse): void
   failed(error: unknown): void
 }

@@ -6,6 +6,7 @@ import type { Answers } from './answers.ts'
 import type { Claims } from './claims.ts'
 import type { Desk } from './desk.ts'
 import { onAbort } from './on-abort.ts'
+import type { WorkSpan } from './observer.ts'
 import type { AnswerResult, Claim } from './outcome.ts'
 import { failedResponse, responseTo } from './response.ts'
 import type { Envelope, HandoffAnswer, HandoffRequest, HandoffResponse } from './schema.ts'
@@ -45,7 +46,7 @@ export class Workers {
     const { request, traceparent } = envelope
     const span = this.#desk.observer.working({ requestId, request, worker, traceparent })
     try {
-      const end = await this.#run(claim, handler, span.traceparent, signal)
+      const end = await this.#run(claim, handler, span, signal)
       if (end === 'cancelled' || end === 'claim lost') {
         span.failed(new CancelledError(`The work on ${requestId} ended: ${end}`))
         return undefined
@@ -82,7 +83,7 @@ export class Workers {
   async #run(
     claim: Claim,
     handler: Handler,
-    traceparent: string | undefined,
+    span: WorkSpan,
     outer: AbortSignal | undefined,
   ): Promise<HandoffResponse | Cut> {
     const { envelope } = claim
@@ -106,7 +107,8 @@ export class Workers {
       const stopBeating = this.#beat(claim, () => cut('claim lost'))
       const ignore = outer?.aborted === true ? () => {} : onAbort(outer, cancel)
       if (outer?.aborted === true) return cancel()
-      const work = async () => handler(envelope.request, { envelope, signal: controller.signal, traceparent })
+      const context = { envelope, signal: controller.signal, traceparent: span.traceparent }
+      const work = async () => span.run(() => handler(envelope.request, context))
       const finish = (answer: () => HandoffResponse) => {
         const response = this.#orFailure(claim, answer, this.#desk.monotonic() - started)
         if (isCut) this.#desk.later(this.#answers.answer(claim.requestId, response, { claim, by: claim.worker }))

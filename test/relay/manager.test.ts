@@ -121,6 +121,7 @@ test('a request is traced when it comes and when it is answered, as the protocol
   const told: string[] = []
   const span = (name: string) => ({
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    run: <T>(work: () => T) => work(),
     rejected: (code: string) => void told.push(`${name} rejected ${code}`),
     answered: () => void told.push(`${name} answered`),
     escalated: () => void told.push(`${name} escalated`),
