@@ -7,7 +7,6 @@ import { withRelay } from './relay-door.ts'
 import { parseInputs } from './relay-input.ts'
 import { duration, indented, printRequest, printResponse } from './relay-text.ts'
 import { tellResult } from './relay-work.ts'
-import { approveTask } from './task-escalation.ts'
 import { userName } from './user-name.ts'
 
 export async function ls(globals: Globals): Promise<void> {
@@ -64,6 +63,7 @@ export async function answer(options: AnswerOptions, id: string): Promise<void> 
     const inputs = parseInputs(options.input ?? [], asked.missing)
     // Before the answer: should this process die in between, the question is still open and can be answered again.
     if (asked.answer === undefined && options.status !== 'failed') {
+      const { approveTask } = await import('./task-escalation.ts')
       await approveTask(options, store, asked, { approved: inputs.approved === true, by, note: options.reason })
     }
     const result = await relay.escalations.answer(id, inputs, {

@@ -174,6 +174,22 @@ test('a request from a file, with options over it; the same id is the same reque
     JSON.stringify({ ...(JSON.parse(fs.readFileSync(file, 'utf8')) as object), schemaVersion: '2.0.0' }),
   )
   expect((await relay('request', '--file', file)).err).toContain('schemaVersion must be one of 1.0.0, not "2.0.0"')
+  fs.writeFileSync(file, JSON.stringify({ sourceContext: 'none', contextForTarget: [] }))
+  const odd = await relay(
+    'request',
+    '--file',
+    file,
+    '--from',
+    'generator',
+    '--to',
+    'researcher',
+    '--reason',
+    'validation_failure',
+  )
+  expect(odd.code).toBe(2)
+  expect(odd.err).toContain(
+    'sourceContext must be an object, not "none"; contextForTarget must be an object, not a list',
+  )
   fs.writeFileSync(file, '[]')
   expect((await relay('request', '--file', file)).err).toContain('must be a JSON object')
   expect((await relay('request', '--file', path.join(cwd, 'gone.json'))).code).toBe(4)
