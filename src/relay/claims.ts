@@ -26,6 +26,7 @@ export interface ClaimOptions {
 export class Claims {
   readonly #desk: Desk
   readonly #answers: Answers
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(desk: Desk, answers: Answers) {
     this.#desk = desk
@@ -33,9 +34,16 @@ export class Claims {
   }
 
   /** The next request of an agent, held from now on; undefined when there is none to take. */
-  async claim(agent: string, { worker, leaseMs, requestId }: ClaimOptions): Promise<Claim | undefined> {
+  async claim(agent: string, options: ClaimOptions): Promise<Claim | undefined> {
+    checkAgent(this.#desk.settings, agent, 'agent')
+    // Workers of one process take turns: at the same time they would all reach for the same request.
+    const turn = this.#turn.then(() => this.#claim(agent, options))
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  async #claim(agent: string, { worker, leaseMs, requestId }: ClaimOptions): Promise<Claim | undefined> {
     const { journal, settings, now } = this.#desk
-    checkAgent(settings, agent, 'agent')
     const lease = leaseMs ?? this.leaseOf(agent)
     for (;;) {
       const board = await journal.current()

@@ -53,6 +53,7 @@ class Following {
 export class Journal {
   readonly board: Board
   readonly #store: Store
+  readonly #onSnapshot: () => void
   readonly #closing = new AbortController()
   /** The entry of the last snapshot, and the last entry it takes into account. */
   #snapshot = { entry: 0, through: 0 }
@@ -62,8 +63,10 @@ export class Journal {
   #saving: Promise<void> | undefined
   #following: Following | undefined
 
-  constructor(store: Store, monotonic: () => number) {
+  /** `onSnapshot` is called now and then, while there is work: for what need not be done at once. */
+  constructor(store: Store, monotonic: () => number, onSnapshot: () => void) {
     this.#store = store
+    this.#onSnapshot = onSnapshot
     this.board = new Board(monotonic)
   }
 
@@ -161,6 +164,7 @@ export class Journal {
       const [entry] = await this.#store.append(tape, [draft], { expect: { key: snapshotKey, id: expected } })
       this.#snapshot = { entry: entry!.id, through }
       this.board.apply(entry!)
+      this.#onSnapshot()
     } catch (error) {
       if (!BatonError.is(error) || error.code !== 'conflict') throw error
       // Another process was faster: its snapshot serves as well.

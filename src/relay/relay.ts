@@ -81,7 +81,7 @@ export class Relay {
   }: RelayOptions) {
     const monotonic = () => performance.now()
     this.settings = settings
-    this.#journal = new Journal(store, monotonic)
+    this.#journal = new Journal(store, monotonic, () => this.#later(this.sweep()))
     this.#desk = {
       journal: this.#journal,
       settings,
@@ -118,7 +118,7 @@ export class Relay {
   /** Several handoffs out of one turn: one wins, by priority, then by order; the others are recorded as rejected. */
   async requestOne(
     requests: readonly unknown[],
-    options?: Omit<RequestOptions, 'requestId'> & { readonly requestIds?: readonly string[] },
+    options?: Omit<RequestOptions, 'requestId'> & { readonly turnId?: string },
   ): Promise<Outcome[]> {
     return this.#manager.requestOne(requests, options)
   }

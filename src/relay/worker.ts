@@ -13,10 +13,14 @@ import type { Envelope, HandoffAnswer, HandoffRequest, HandoffResponse } from '.
 import { after } from './timer.ts'
 
 /** An agent as a function. Its signal ends when the time is up, or when the request is somebody else's by now. */
-export type Handler = (
-  request: HandoffRequest,
-  context: { readonly envelope: Envelope; readonly signal: AbortSignal; readonly traceparent?: string | undefined },
-) => Promise<HandoffAnswer> | HandoffAnswer
+export type Handler = (request: HandoffRequest, context: HandlerContext) => Promise<HandoffAnswer> | HandoffAnswer
+
+export interface HandlerContext {
+  readonly envelope: Envelope
+  readonly signal: AbortSignal
+  /** For what the agent itself calls. */
+  readonly traceparent?: string | undefined
+}
 
 export interface ServeOptions {
   readonly signal: AbortSignal
@@ -87,7 +91,7 @@ export class Workers {
     outer: AbortSignal | undefined,
   ): Promise<HandoffResponse | Cut> {
     const { envelope } = claim
-    const controller = new AbortController()
+    const controller = new LazyAbort()
     const started = this.#desk.monotonic()
     return new Promise((resolve) => {
       let isCut = false
@@ -107,7 +111,13 @@ export class Workers {
       const stopBeating = this.#beat(claim, () => cut('claim lost'))
       const ignore = outer?.aborted === true ? () => {} : onAbort(outer, cancel)
       if (outer?.aborted === true) return cancel()
-      const context = { envelope, signal: controller.signal, traceparent: span.traceparent }
+      const context: HandlerContext = {
+        envelope,
+        traceparent: span.traceparent,
+        get signal() {
+          return controller.signal
+        },
+      }
       const work = async () => span.run(() => handler(envelope.request, context))
       const finish = (answer: () => HandoffResponse) => {
         const response = this.#orFailure(claim, answer, this.#desk.monotonic() - started)
@@ -180,6 +190,23 @@ export class Workers {
     } finally {
       stop()
     }
+  }
+}
+
+/** Most handlers never look at their signal, and making one costs more than all else that is done for them. */
+class LazyAbort {
+  #controller: AbortController | undefined
+  #reason: Error | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    return this.#controller.signal
+  }
+
+  abort(reason: Error): void {
+    this.#reason = reason
+    this.#controller?.abort(reason)
   }
 }
 

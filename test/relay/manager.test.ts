@@ -214,6 +214,21 @@ test('when the most urgent of a turn is refused, the next one wins [P14]', async
   )
   expect(outcomes.map((outcome) => rejectionOf(outcome) ?? outcome.status)).toEqual(['forbidden_route', 'pending'])
   await expect(relay.requestOne([request(), request()])).rejects.toThrow('one trace')
+  expect(await relay.requestOne([])).toEqual([])
+})
+
+test('a turn under the same id is the same turn [P4, P14]', async () => {
+  const { relay, again } = await open({ settings: { limits: boundless } })
+  const traceId = randomUUID()
+  const turn = [
+    request({ traceId, handoffTo: 'validator', priority: 'low' }),
+    request({ traceId, handoffTo: 'researcher', priority: 'high' }),
+  ]
+  const options = { wait: false, turnId: 'turn-1' }
+  const first = await relay.requestOne(turn, options)
+  expect(await (await again()).requestOne(turn, options)).toEqual(first)
+  await expect(relay.requestOne(turn.toReversed(), options)).rejects.toMatchObject({ code: 'conflict' })
+  expect(await relay.counters()).toMatchObject({ requests: 2, rejected: 1 })
 })
 
 test('the owner of a trace is kept: it is called, returns, or passes control, also across restarts [P14]', async () => {
