@@ -22,7 +22,6 @@ import {
   relaySection,
 } from '../src/relay/index.ts'
 import { openStore } from '../src/store/index.ts'
-import { handoffTelemetry } from '../src/telemetry/index.ts'
 
 export const config = {
   relay: {
@@ -129,7 +128,7 @@ export async function main(role: string | undefined, folder: string): Promise<st
   }
   const store = await openStore(path.join(folder, '.baton'))
   const settings = loadConfig(folder).section('relay', relaySection)
-  const relay = await openRelay({ store, settings, telemetry: handoffTelemetry(), handlers: { validator } })
+  const relay = await openRelay({ store, settings, handlers: { validator } })
   try {
     if (role === 'generator') return await generator(relay, folder)
     const handler = { researcher, orchestrator }[role ?? '']

@@ -122,7 +122,7 @@ export const requirements: readonly Requirement[] = [
   ...area(tape, true),
   ...area(handoff, true),
   ...area(agent, false),
-  ...area(relay, false),
+  ...area(relay, true),
   ...area(cycle, false),
   ...area(task, true),
 ]

@@ -37,13 +37,15 @@ export async function show(globals: Globals, id: string): Promise<void> {
     if (out.json) return out.data({ ...found, answer_with: answerCommand(found) })
     printRequest(out, found.id, found.request)
     if (found.via !== undefined) out.line(`  handed on by ${found.via}`)
-    for (const text of found.recommendations) out.line(indented(`> ${text}`))
+    const command = answerCommand(found)
+    // How to answer stands below.
+    for (const text of found.recommendations) if (!text.includes(command)) out.line(indented(`> ${text}`))
     if (found.answer !== undefined) {
       out.line(`\nAnswered by ${found.answer.by} on ${found.answer.at}:`)
       return printResponse(out, found.answer.response)
     }
     out.line(`\nIt waits since ${found.askedAt} (${duration(found.ageMs)}). Answer it with:`)
-    out.line(`  ${answerCommand(found)}`)
+    out.line(`  ${command}`)
   })
 }
 
@@ -56,9 +58,15 @@ interface AnswerOptions extends Globals {
 
 export async function answer(options: AnswerOptions, id: string): Promise<void> {
   const by = options.by ?? userName()
-  await withRelay(options, async ({ relay, out }) => {
-    const { missing } = await relay.escalations.show(id)
-    const result = await relay.escalations.answer(id, parseInputs(options.input ?? [], missing), {
+  await withRelay(options, async ({ relay, store, out }) => {
+    const asked = await relay.escalations.show(id)
+    const inputs = parseInputs(options.input ?? [], asked.missing)
+    // Before the answer: should this process die in between, the question is still open and can be answered again.
+    if (asked.answer === undefined && options.status !== 'failed') {
+      const { approveTask } = await import('./task-escalation.ts')
+      await approveTask(options, store, asked, { approved: inputs.approved === true, by, note: options.reason })
+    }
+    const result = await relay.escalations.answer(id, inputs, {
       by,
       ...(options.status === undefined ? {} : { status: options.status }),
       ...(options.reason === undefined ? {} : { reason: options.reason }),

@@ -119,7 +119,7 @@ export function size(bytes: number): string {
 
 /** One line of a text, as much of it as fits. */
 export function brief(text: string, columns: number): string {
-  const flat = text.replaceAll(/\s+/g, ' ').trim()
+  const flat = text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
   if (width(flat) <= columns) return flat
   let cut = ''
   for (const character of flat) {

@@ -44,8 +44,8 @@ export async function withRelay<T>(globals: Globals, work: (door: Door) => Promi
     try {
       return await work({ relay, store, notifier, telemetry, out })
     } finally {
-      await relay.close()
-      await notifier.close({ withinMs: 30_000 })
+      // Together, for the relay waits until people were told, and the notifier says for how long at most.
+      await Promise.all([relay.close(), notifier.close({ withinMs: 15_000 })])
       await sdk?.end()
     }
   })

@@ -67,17 +67,15 @@ function isFailure(outcome: Outcome): boolean {
 /** What the file says, with the options over it; the schema has the last word. */
 function compose(options: RequestOptions): Record<string, unknown> {
   const file = options.file === undefined ? {} : readObject(options.file)
-  const sourceContext = {
-    currentStep: 1,
-    attemptNumber: 1,
-    ...object(file.sourceContext),
-    ...given({ documentType: options.document, currentStep: options.step, attemptNumber: options.attempt }),
-  }
-  const contextForTarget = {
-    ...object(file.contextForTarget),
-    ...given({ summary: options.summary }),
-    ...(options.output === undefined ? {} : { relevantOutputs: parseInputs(options.output) }),
-  }
+  const sourceContext = layered({ currentStep: 1, attemptNumber: 1 }, file.sourceContext, {
+    documentType: options.document,
+    currentStep: options.step,
+    attemptNumber: options.attempt,
+  })
+  const contextForTarget = layered({}, file.contextForTarget, {
+    summary: options.summary,
+    relevantOutputs: options.output === undefined ? undefined : parseInputs(options.output),
+  })
   const whole = {
     schemaVersion,
     canHandle: false,
@@ -98,7 +96,7 @@ function compose(options: RequestOptions): Record<string, unknown> {
     contextForTarget,
   }
   demand(whole, { sourceAgent: 'from', handoffTo: 'to', reason: 'reason' })
-  demand(contextForTarget, { summary: 'summary' })
+  if (options.file === undefined) demand({ summary: options.summary }, { summary: 'summary' })
   return whole
 }
 
@@ -123,6 +121,8 @@ function demand(fields: Record<string, unknown>, options: Record<string, string>
   }
 }
 
-function object(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+/** What is no object is left as it is, for the schema to name. */
+function layered(usual: object, file: unknown, over: Record<string, unknown>): unknown {
+  if (file !== undefined && (typeof file !== 'object' || file === null || Array.isArray(file))) return file
+  return { ...usual, ...file, ...given(over) }
 }

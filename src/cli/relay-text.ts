@@ -16,11 +16,11 @@ export function printRequest(out: Output, requestId: string, request: HandoffReq
   }
 }
 
-export function printMissing(out: Output, missing: HandoffRequest['missingInputs'] = []): void {
+function printMissing(out: Output, missing: HandoffRequest['missingInputs'] = []): void {
   if (missing.length > 0) out.line('  missing:')
   for (const { key, expectedType, description, source } of missing) {
     const from = source === undefined ? '' : ` (from ${source})`
-    out.line(`    ${key}: ${expectedType}${description === '' ? '' : `, ${description}`}${from}`)
+    out.line(printable(`    ${key}: ${expectedType}${description === '' ? '' : `, ${description}`}${from}`))
   }
 }
 
@@ -28,9 +28,16 @@ export function printResponse(out: Output, response: HandoffResponse): void {
   const { status, respondingAgent, executionTimeMs, failureReason, providedInputs } = response
   out.line(`${status} by ${respondingAgent} after ${duration(executionTimeMs)}`)
   if (failureReason !== undefined) out.line(indented(failureReason))
-  for (const [key, value] of Object.entries(providedInputs ?? {})) out.line(`  ${key} = ${JSON.stringify(value)}`)
-  for (const key of response.unresolved ?? []) out.line(`  ${key} stays missing`)
+  for (const [key, value] of Object.entries(providedInputs ?? {})) {
+    out.line(printable(`  ${key} = ${JSON.stringify(value)}`))
+  }
+  for (const key of response.unresolved ?? []) out.line(printable(`  ${key} stays missing`))
   for (const text of response.recommendations ?? []) out.line(indented(`> ${text}`))
+}
+
+/** What agents write is not for the terminal to obey. */
+function printable(text: string): string {
+  return text.replaceAll(/[^\P{Cc}\n\t]/gu, '')
 }
 
 /** A span of time in the largest unit that it fills. */
@@ -47,7 +54,7 @@ export function duration(ms: number): string {
 }
 
 export function indented(text: string): string {
-  return text
+  return printable(text)
     .split('\n')
     .map((line) => `  ${line}`)
     .join('\n')

@@ -132,7 +132,8 @@ export async function answer(options: AnswerOptions, requestId: string): Promise
         span.failed(error)
         throw error
       })
-    if (result.response !== undefined) span.answered(result.response)
+    if (result.status === 'late') span.failed(new CancelledError(`The answer to ${requestId} came too late`))
+    else span.answered(result.response)
     tellResult(out, requestId, result)
   })
 }

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { findWorkspace } from '../config/workspace.ts'
 import { InvalidError, NotFoundError } from '../errors.ts'
 import { artifactTypes, jsonSchema, type SchemaName, schemaNames, severities } from '../task/schema.ts'
-import { openTasks, type TaskHandoff, type Tasks, type TaskState } from '../task/index.ts'
+import { GateError, openTasks, type TaskHandoff, type Tasks, type TaskState } from '../task/index.ts'
 import { renderState } from '../task/state-file.ts'
 import { cancellable } from './interrupt.ts'
 import { parseObject, readObject } from './json-file.ts'
@@ -48,13 +48,16 @@ export async function handoff(options: HandoffOptions, id: string): Promise<void
   const given = fromOptions(options)
   const force = forceOf(options)
   const content = options.file === undefined ? undefined : readObject(options.file)
-  await withTasks(options, async (tasks, out) => {
+  let version = 0
+  let input: Record<string, unknown> = {}
+  const work = withTasks(options, async (tasks, out) => {
     const file = content === undefined ? undefined : await tasks.fromFile(id, content)
-    const input = merge(file?.handoff ?? {}, { ...given, artifacts: given.artifacts(tasks.project), task_id: id })
+    input = merge(file?.handoff ?? {}, { ...given, artifacts: given.artifacts(tasks.project), task_id: id })
     for (const [field, option] of Object.entries({ source_agent: 'from', target_agent: 'to', phase: 'phase' })) {
       if (input[field] === undefined) throw new InvalidError(`A handoff needs --${option}`, { path: field })
     }
     const expect = options.expect ?? file?.expect
+    version = (await tasks.get(id)).version
     await cancellable(async (signal) => {
       const choices = { signal, ...(expect === undefined ? {} : { expect }), ...(force === undefined ? {} : { force }) }
       const command = await tasks.handoff(input as TaskHandoff, choices)
@@ -63,6 +66,16 @@ export async function handoff(options: HandoffOptions, id: string): Promise<void
       out.note(`Handed to ${command.target_agent} as version ${command.state_delta.version}.\n`)
       out.line(command.context_summary)
     })
+  })
+  await work.catch(async (error: unknown) => {
+    if (!(error instanceof GateError)) throw error
+    const stopped = { task: id, version, from: String(input.source_agent), to: String(input.target_agent) }
+    const { askPerson } = await import('./task-escalation.ts')
+    const escalation = await askPerson(options, stopped, error)
+    if (escalation !== undefined && options.json !== true) {
+      new Output(options).warn(`A person is asked: baton escalations show ${escalation}`)
+    }
+    throw Object.assign(error, { escalation })
   })
 }
 
@@ -176,6 +189,8 @@ export async function approve(options: Globals & { by?: string; note?: string },
     out.line(`${by} approved version ${approval.version} of ${id}:`)
     for (const issue of approval.issues) out.line(`  ${brief(issue, 200)}`)
   })
+  const { settleQuestions } = await import('./task-escalation.ts')
+  await settleQuestions(options, id, by)
 }
 
 export async function history(options: Globals, id: string): Promise<void> {

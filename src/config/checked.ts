@@ -9,9 +9,10 @@ const named = 5
 
 /** The parsed value; `what` opens the sentence when it is not. */
 export function checked<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
-  const result = schema.safeParse(value, { reportInput: true })
+  const result = schema.safeParse(value)
   if (result.success) return result.data
-  const { issues } = result.error
+  // Once more with what was given, which is only needed for the sentence and costs as much again.
+  const { issues } = schema.safeParse(value, { reportInput: true }).error ?? result.error
   const sentences = issues.slice(0, named).map((issue) => `${fieldPath(issue.path) || 'it'} ${problem(issue)}`)
   const more = issues.length > named ? `; and ${issues.length - named} more` : ''
   const message = `${what}: ${sentences.join('; ')}${more}`

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { BatonError } from '../errors.ts'
 import type { Notifier } from '../notify/index.ts'
 import type { Store } from '../store/index.ts'
-import { type AlertName, isOver, readAlerts, type Reading } from './alerts.ts'
+import { type AlertName, AlertWindow, isOver, type Reading } from './alerts.ts'
 import { alertNotice } from './notices.ts'
 import type { Relay } from './relay.ts'
 
@@ -54,6 +54,8 @@ export interface AlertBook {
 }
 
 export function openAlertBook({ relay, store, notifier, now = Date.now }: AlertBookOptions): AlertBook {
+  const window = new AlertWindow((query) => relay.history(query), relay.settings.alerts)
+
   async function page(name: AlertName): Promise<Page> {
     const entry = await store.latest(tape, name)
     if (entry === undefined) return { id: 0, record: undefined }
@@ -112,9 +114,8 @@ export function openAlertBook({ relay, store, notifier, now = Date.now }: AlertB
 
   return {
     async evaluate() {
-      const readings = await readAlerts((query) => relay.history(query), relay.settings.alerts, now())
       const alerts: Alert[] = []
-      for (const reading of readings) alerts.push(await settle(reading))
+      for (const reading of await window.readings(now())) alerts.push(await settle(reading))
       return alerts
     },
   }

@@ -1,4 +1,4 @@
-// When the relay itself needs attention: the four conditions, read from what happened lately. Pure but for the reading.
+// When the relay itself needs attention: the four conditions, read from what happened lately.
 
 import type { HistoryQuery, HistoryRow } from './outcome.ts'
 import { human } from './schema.ts'
@@ -25,24 +25,67 @@ export function isOver({ value, threshold }: Reading): boolean {
   return value > threshold
 }
 
-/** Reads the last hour. */
-export async function readAlerts(
-  history: (query: HistoryQuery) => AsyncIterable<HistoryRow>,
-  thresholds: AlertThresholds,
-  now: number,
-): Promise<Reading[]> {
-  let failed = 0
-  let escalated = 0
-  let circular = 0
-  const durations: number[] = []
-  for await (const row of history({ since: now - hour })) {
-    if (row.type === 'escalated') escalated++
-    if (row.type !== 'answered') continue
-    if (row.response.status === 'failed' && Date.parse(row.date) >= now - 5 * minute) failed++
-    if (row.rejection === 'circular') circular++
-    // People take their time, and refusals take none: neither says anything about the agents.
-    if (row.rejection === undefined && row.response.respondingAgent !== human) durations.push(row.durationMs)
+/** One thing that counts, for as long as it counts. */
+interface Fact {
+  readonly at: number
+  readonly type: 'failed' | 'escalated' | 'circular' | 'duration'
+  readonly ms: number
+}
+
+/** The last hour. Evaluated again, it reads only what is new. */
+export class AlertWindow {
+  readonly #history: (query: HistoryQuery) => AsyncIterable<HistoryRow>
+  readonly #thresholds: AlertThresholds
+  #facts: Fact[] = []
+  /** The newest entry that was read. */
+  #read = 0
+
+  constructor(history: (query: HistoryQuery) => AsyncIterable<HistoryRow>, thresholds: AlertThresholds) {
+    this.#history = history
+    this.#thresholds = thresholds
   }
+
+  async readings(now: number): Promise<Reading[]> {
+    const fresh: Fact[] = []
+    let newest = this.#read
+    for await (const row of this.#history({ since: now - hour })) {
+      if (row.entry <= this.#read) break
+      newest = Math.max(newest, row.entry)
+      fresh.push(...factsOf(row))
+    }
+    this.#read = newest
+    this.#facts = [...this.#facts, ...fresh].filter(({ at }) => at >= now - hour)
+    const since = (type: Fact['type'], ms: number) =>
+      this.#facts.filter((fact) => fact.type === type && fact.at >= now - ms)
+    return readingsOf(this.#thresholds, {
+      failed: since('failed', 5 * minute).length,
+      escalated: since('escalated', hour).length,
+      circular: since('circular', hour).length,
+      durations: since('duration', hour).map(({ ms }) => ms),
+    })
+  }
+}
+
+function* factsOf(row: HistoryRow): Generator<Fact> {
+  const at = Date.parse(row.date)
+  if (row.type === 'escalated') yield { at, type: 'escalated', ms: 0 }
+  if (row.type !== 'answered') return
+  if (row.response.status === 'failed') yield { at, type: 'failed', ms: 0 }
+  if (row.rejection === 'circular') yield { at, type: 'circular', ms: 0 }
+  // People take their time, and refusals take none: neither says anything about the agents.
+  if (row.rejection === undefined && row.response.respondingAgent !== human) {
+    yield { at, type: 'duration', ms: row.durationMs }
+  }
+}
+
+interface Counts {
+  readonly failed: number
+  readonly escalated: number
+  readonly circular: number
+  readonly durations: number[]
+}
+
+function readingsOf(thresholds: AlertThresholds, { failed, escalated, circular, durations }: Counts): Reading[] {
   const p95 = percentile(durations, 0.95)
   return [
     {

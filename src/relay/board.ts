@@ -189,7 +189,7 @@ export class Board {
     request.hold = { ...hold, seen: this.#monotonic() }
     request.lapsed = undefined
     let held = this.#held.get(request.to)
-    if (held === undefined) this.#held.set(request.to, (held = new Map()))
+    if (held === undefined) this.#held.set(request.to, (held = new Map<string, OpenRequest>()))
     held.set(request.requestId, request)
   }
 
@@ -217,8 +217,8 @@ export class Board {
     return inbox
   }
 
-  held(agent: string): Iterable<OpenRequest> {
-    return this.#held.get(agent)?.values() ?? []
+  held(agent: string): OpenRequest[] {
+    return [...(this.#held.get(agent)?.values() ?? [])]
   }
 
   #count(more: Partial<Record<keyof Counters, number>>): void {
@@ -245,7 +245,14 @@ export class Board {
     for (const row of snapshot.open) {
       const [requestId, traceId, from, to, priority, entry, at, deadline, head, hold, escalation] = row
       const request: OpenRequest = {
-        ...{ requestId, traceId, from, to, priority, entry, at, head },
+        requestId,
+        traceId,
+        from,
+        to,
+        priority,
+        entry,
+        at,
+        head,
         deadline: deadline ?? undefined,
         hold: undefined,
         lapsed: undefined,

@@ -116,12 +116,12 @@ function topology({ agents, routes, forbidden, recovery, roles }: RelaySettings)
 
 const usualRoles: Record<string, string> = { research: 'researcher', orchestrator: 'orchestrator' }
 
-/** Strategies are tried in their order; skipping always applies, so that what comes after it is never reached. */
-function humanPath({ recovery }: RelaySettings) {
+/** Strategies are tried in their order; skipping applies to all that is not critical, so that nothing after it is reached. */
+function humanPath({ recovery, criticalInputs }: RelaySettings) {
   const names = recovery.map(({ strategy }) => strategy)
   const skip = names.indexOf('skip_and_continue')
   const before = skip === -1 ? recovery : recovery.slice(0, skip)
-  const reaches = skip === -1 || before.some((each) => isToPerson(each))
+  const reaches = skip === -1 || criticalInputs.length > 0 || before.some((each) => isToPerson(each))
   return {
     found: 'a handoff that fails can come to a person',
     problems: reaches

@@ -8,6 +8,7 @@ import type { Answers } from './answers.ts'
 import type { Board, OpenRequest } from './board.ts'
 import { type Desk, iso } from './desk.ts'
 import type { Claim, InboxItem } from './outcome.ts'
+import { onAbort } from './on-abort.ts'
 import { type Hold, requestKey } from './record.ts'
 import { checkAgent } from './routes.ts'
 import { after } from './timer.ts'
@@ -25,6 +26,7 @@ export interface ClaimOptions {
 export class Claims {
   readonly #desk: Desk
   readonly #answers: Answers
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(desk: Desk, answers: Answers) {
     this.#desk = desk
@@ -32,9 +34,16 @@ export class Claims {
   }
 
   /** The next request of an agent, held from now on; undefined when there is none to take. */
-  async claim(agent: string, { worker, leaseMs, requestId }: ClaimOptions): Promise<Claim | undefined> {
+  async claim(agent: string, options: ClaimOptions): Promise<Claim | undefined> {
+    checkAgent(this.#desk.settings, agent, 'agent')
+    // Workers of one process take turns: at the same time they would all reach for the same request.
+    const turn = this.#turn.then(() => this.#claim(agent, options))
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  async #claim(agent: string, { worker, leaseMs, requestId }: ClaimOptions): Promise<Claim | undefined> {
     const { journal, settings, now } = this.#desk
-    checkAgent(settings, agent, 'agent')
     const lease = leaseMs ?? this.leaseOf(agent)
     for (;;) {
       const board = await journal.current()
@@ -116,7 +125,7 @@ export class Claims {
     const board = await journal.current()
     this.#letGo(board, agent)
     const items: InboxItem[] = []
-    for (const open of board.inbox(agent).items()) {
+    for (const open of board.inbox(agent).listed()) {
       if (items.length >= limit) break
       if (!this.#answers.isOverdue(open)) items.push(await this.item(open))
     }
@@ -152,7 +161,7 @@ export class Claims {
         this.#letGo(board, agent)
         const { arrivals } = board.inbox(agent)
         for (const requestId of shown.keys()) if (!board.open.has(requestId)) shown.delete(requestId)
-        for (const open of [...board.inbox(agent).items()]) {
+        for (const open of board.inbox(agent).listed()) {
           if (shown.get(open.requestId) === open.head || this.#answers.isOverdue(open)) continue
           shown.set(open.requestId, open.head)
           yield await this.item(open)
@@ -174,15 +183,15 @@ export class Claims {
       const done = () => {
         stopListening()
         stopTimer()
-        signal.removeEventListener('abort', done)
+        ignore()
         resolve()
       }
       const stopListening = board.listen((change) => {
         if (change.type === 'waiting' && change.request.to === agent) done()
       })
-      const soonest = Math.min(...[...board.held(agent)].map(({ hold }) => this.#left(hold!)))
+      const soonest = Math.min(...board.held(agent).map(({ hold }) => this.#left(hold!)))
       const stopTimer = Number.isFinite(soonest) ? after(soonest + 1, done) : () => {}
-      signal.addEventListener('abort', done)
+      const ignore = onAbort(signal, done)
     })
   }
 
@@ -193,14 +202,14 @@ export class Claims {
   }
 
   #letGo(board: Board, agent: string): void {
-    for (const open of [...board.held(agent)]) if (this.#left(open.hold!) <= 0) board.lapse(open)
+    for (const open of board.held(agent)) if (this.#left(open.hold!) <= 0) board.lapse(open)
   }
 
   /** As above; and a lease that begins in the future is made to begin now, so that the next process sees it end. */
   async #letGoExpired(board: Board, agent: string): Promise<void> {
     this.#letGo(board, agent)
     const now = this.#desk.now()
-    for (const open of [...board.held(agent)]) {
+    for (const open of board.held(agent)) {
       const { requestId, hold } = open
       if (hold === undefined || hold.at <= now + tolerance) continue
       const { token, worker, leaseMs } = hold

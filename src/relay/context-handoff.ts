@@ -13,10 +13,10 @@ import { entriesAt, resolve, type Resolved } from '../tape/resolve.ts'
 
 const agent = z
   .string()
-  .regex(/^(agent:)?[^\s/:][^\s/]*$/, 'it must name an agent, as in agent:worker-1')
+  .regex(/^[^\s/:]+(:[^\s/:]+)*$/, 'it must name an agent, as in agent:worker-1')
   .max(120)
 
-export const contextHandoffSchema = z.strictObject({
+const contextHandoffSchema = z.strictObject({
   type: z.literal('context_handoff'),
   from: agent,
   to: agent,
@@ -116,7 +116,7 @@ async function target(store: Store, reference: string): Promise<Resolved> {
     })
   }
   const at = await resolve(store, reference)
-  for await (const _entry of entriesAt(store, at)) break
+  await entriesAt(store, at).next() // or it throws
   return at
 }
 

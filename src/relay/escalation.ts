@@ -1,5 +1,6 @@
 // What a person is shown of a request: what is asked, why, and what would settle it.
 
+import { answerCommand } from './notices.ts'
 import type { Escalation } from './outcome.ts'
 import type { Envelope, HandoffRequest } from './schema.ts'
 
@@ -27,11 +28,10 @@ export function escalationOf(
 }
 
 export function recommend({ missingInputs = [] }: HandoffRequest, id: string): string[] {
-  const inputs = missingInputs.map(({ key }) => ` --input ${key}=JSON`).join('')
   const keys = missingInputs.map(({ key, expectedType }) => `${key} (${expectedType})`).join(', ')
   return [
     'Review the context of the request',
     ...(keys === '' ? [] : [`Provide ${keys}`]),
-    `Answer with "baton escalations answer ${id}${inputs}"; the agent goes on from there`,
+    `Answer with "${answerCommand({ id, missing: missingInputs })}"; the agent goes on from there`,
   ]
 }

@@ -78,9 +78,9 @@ function splitAlternatives(type: string): string[] {
 }
 
 /** A type of the settings; what cannot be read there is the settings' mistake. */
-export function fromJsonSchema(name: string, schema: NamedTypes[string]): z.ZodType {
+function fromJsonSchema(name: string, schema: NamedTypes[string]): z.ZodType {
   try {
-    return z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+    return z.fromJSONSchema(schema)
   } catch (cause) {
     throw new InvalidError(`relay.types.${name} is not a JSON Schema that can be used: ${(cause as Error).message}`, {
       path: `relay.types.${name}`,

@@ -53,7 +53,7 @@ export class Inbox<T extends Waiting> {
     Priority,
     Line<T>
   >
-  /** How many turns were taken since the last that went by age; part of the snapshot. */
+  /** How many turns were taken, counted up to the one that may go by age; part of the snapshot. */
   turns: number
   /** How many have come or come back since this process looks. */
   arrivals = 0
@@ -92,7 +92,8 @@ export class Inbox<T extends Waiting> {
     return isDue ? oldest : best
   }
 
-  *items(): Generator<T> {
-    for (const priority of priorities) yield* this.#lines[priority].items()
+  /** All that wait, in order, as they are now. */
+  listed(): T[] {
+    return priorities.flatMap((priority) => [...this.#lines[priority].items()])
   }
 }

@@ -1,5 +1,8 @@
 export { assess, HandoffEscalationError, type Job, process, type State as JobState } from './agent.ts'
+export { type Alert, type AlertBook, type AlertBookOptions, openAlertBook } from './alerts-book.ts'
+export { type AlertName } from './alerts.ts'
 export { type AnswerOptions } from './answers.ts'
+export { checkRelay, type CheckResult } from './check.ts'
 export { type ClaimOptions } from './claims.ts'
 export {
   type ContextHandoff,
@@ -9,7 +12,17 @@ export {
   sendContextHandoff,
 } from './context-handoff.ts'
 export { type RequestOptions } from './manager.ts'
-export { type Rejection, type RelayObserver } from './observer.ts'
+export { alertNotice, answerCommand, escalationNotice } from './notices.ts'
+export {
+  type AnswerFacts,
+  type Rejection,
+  type RelayObserver,
+  type RequestFacts,
+  type RequestSpan,
+  type ResumeFacts,
+  type WorkFacts,
+  type WorkSpan,
+} from './observer.ts'
 export {
   type AnswerResult,
   type Claim,

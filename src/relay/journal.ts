@@ -53,17 +53,20 @@ class Following {
 export class Journal {
   readonly board: Board
   readonly #store: Store
+  readonly #onSnapshot: () => void
   readonly #closing = new AbortController()
   /** The entry of the last snapshot, and the last entry it takes into account. */
   #snapshot = { entry: 0, through: 0 }
   #written = 0
-  #refreshing: Promise<void> | undefined
+  #refreshing: Promise<unknown> | undefined
   #loaded: Promise<void> | undefined
   #saving: Promise<void> | undefined
   #following: Following | undefined
 
-  constructor(store: Store, monotonic: () => number) {
+  /** `onSnapshot` is called now and then, while there is work: for what need not be done at once. */
+  constructor(store: Store, monotonic: () => number, onSnapshot: () => void) {
     this.#store = store
+    this.#onSnapshot = onSnapshot
     this.board = new Board(monotonic)
   }
 
@@ -79,10 +82,7 @@ export class Journal {
     // Whoever writes much takes part in keeping starts short; a process that writes a line or two need not even load.
     if (this.#written >= leastBetween) {
       this.#written = 0
-      this.#refreshing = this.current().then(
-        () => {},
-        () => {}, // whoever needs the board meets the error
-      )
+      this.#refreshing = this.current().catch(() => {}) // whoever needs the board meets the error
     }
     return entries
   }
@@ -164,6 +164,7 @@ export class Journal {
       const [entry] = await this.#store.append(tape, [draft], { expect: { key: snapshotKey, id: expected } })
       this.#snapshot = { entry: entry!.id, through }
       this.board.apply(entry!)
+      this.#onSnapshot()
     } catch (error) {
       if (!BatonError.is(error) || error.code !== 'conflict') throw error
       // Another process was faster: its snapshot serves as well.

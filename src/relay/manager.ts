@@ -102,27 +102,25 @@ export class Manager {
     })
   }
 
-  /** Several requests out of one turn: the most urgent that is let through wins, then the first. */
+  /** Several requests out of one turn, known by its id: the most urgent that is let through wins, then the first. */
   async requestOne(
     given: readonly unknown[],
-    options: Omit<RequestOptions, 'requestId'> & { readonly requestIds?: readonly string[] } = {},
+    { turnId = randomUUID(), ...options }: Omit<RequestOptions, 'requestId'> & { readonly turnId?: string } = {},
   ): Promise<Outcome[]> {
-    const requests = given.map((each, i) => this.#validate(each, { ...options, requestId: options.requestIds?.[i] }))
+    const requests = given.map((each, i) => this.#validate(each, { ...options, requestId: `${turnId}.${i}` }))
     const [first] = requests
     if (first === undefined) return []
     const stranger = requests.findIndex(({ traceId }) => traceId !== first.traceId)
     if (stranger >= 0) {
       throw new InvalidError('The requests of one turn belong to one trace', { path: `[${stranger}].traceId` })
     }
-    const candidates = requests.map((request, i) =>
-      this.#trace(request, options.requestIds?.[i] ?? randomUUID(), options),
-    )
+    const candidates = requests.map((request, i) => this.#trace(request, `${turnId}.${i}`, options))
     const ranked = candidates.toSorted((a, b) => rank(a.request) - rank(b.request))
     const tracking = this.#track(ranked)
     return Promise.all(
       candidates.map((candidate) =>
         this.#finish(candidate.span, async () =>
-          this.#route((await tracking)[ranked.indexOf(candidate)]!, candidate, routing(candidate, options)),
+          this.#route(ofSameId(await tracking, candidate), candidate, routing(candidate, options)),
         ),
       ),
     )
@@ -356,6 +354,13 @@ function routing({ span }: Candidate, options: RequestOptions): Routing {
   return { ...options, onEscalated: (escalation) => span.escalated(escalation) }
 }
 
+/** A turn that was tracked before may have been another one. */
+function ofSameId(tracked: readonly Tracked[], { requestId }: Candidate): Tracked {
+  const found = tracked.find(({ requested }) => requested.envelope.requestId === requestId)
+  if (found === undefined) throw otherRequest(requestId)
+  return found
+}
+
 function rank({ priority }: HandoffRequest): number {
   return priorities.indexOf(priority)
 }
@@ -374,7 +379,11 @@ function outcomeOf({ requestId, response, rejection }: Answered): Outcome {
 function checkSame(before: HandoffRequest, { request, requestId }: Candidate): void {
   const now = JSON.parse(JSON.stringify({ ...request, timestamp: before.timestamp })) as unknown
   if (isDeepStrictEqual(before, now)) return
-  throw new ConflictError(`There is another request under the id ${requestId}`, {
+  throw otherRequest(requestId)
+}
+
+function otherRequest(requestId: string): ConflictError {
+  return new ConflictError(`There is another request under the id ${requestId}`, {
     actual: 0,
     hint: 'An id stands for one request: leave it out, or choose another.',
   })

@@ -1,19 +1,17 @@
-// What the relay tells about itself while it works, for telemetry. Everything is optional to hear: the default hears
-// nothing and costs nothing. Ids are in the facts for spans; they never belong into metric attributes.
+// What the relay tells about itself while it works, for telemetry. Ids are in the facts for spans; they never belong into
+// metric attributes.
 
 import type { HandoffRequest, HandoffResponse, Mode } from './schema.ts'
 
 /** Why a valid request was refused. */
-export const rejections = [
-  'item_limit',
-  'pipeline_limit',
-  'cooldown',
-  'circular',
-  'forbidden_route',
-  'undeclared_route',
-  'superseded',
-] as const
-export type Rejection = (typeof rejections)[number]
+export type Rejection =
+  | 'item_limit'
+  | 'pipeline_limit'
+  | 'cooldown'
+  | 'circular'
+  | 'forbidden_route'
+  | 'undeclared_route'
+  | 'superseded'
 
 export interface RequestFacts {
   readonly requestId: string
@@ -48,6 +46,8 @@ export interface WorkFacts {
 export interface WorkSpan {
   /** For what the target itself calls. */
   readonly traceparent?: string | undefined
+  /** Does the target's work, as a part of the span. */
+  run<T>(work: () => T): T
   answered(response: HandoffResponse): void
   failed(error: unknown): void
 }
@@ -79,17 +79,4 @@ export interface RelayObserver {
   resumed(facts: ResumeFacts): void
   /** An answer that came too late, or once more: it changed nothing. */
   ignored(facts: { readonly requestId: string; readonly why: 'late' | 'duplicate' }): void
-}
-
-const silentRequest: RequestSpan = { rejected() {}, answered() {}, escalated() {}, left() {}, failed() {} }
-const silentWork: WorkSpan = { answered() {}, failed() {} }
-
-export const silent: RelayObserver = {
-  invalid() {},
-  requested: () => silentRequest,
-  working: () => silentWork,
-  answered() {},
-  escalated() {},
-  resumed() {},
-  ignored() {},
 }

@@ -82,7 +82,7 @@ export interface EscalationDetail extends Escalation {
 }
 
 /** Where a request is. */
-export type RequestState = 'pending' | 'claimed' | 'escalated' | 'answered' | 'rejected'
+type RequestState = 'pending' | 'claimed' | 'escalated' | 'answered' | 'rejected'
 
 export interface RequestStatus {
   readonly requestId: string

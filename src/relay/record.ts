@@ -37,19 +37,19 @@ interface OfRequest {
   readonly requestId: string
 }
 
-export interface Claimed extends OfRequest {
+interface Claimed extends OfRequest {
   readonly type: 'claimed'
   readonly agent: string
   readonly hold: Hold
 }
 
 /** The lease begins anew. */
-export interface Extended extends OfRequest {
+interface Extended extends OfRequest {
   readonly type: 'extended'
   readonly hold: Hold
 }
 
-export interface Released extends OfRequest {
+interface Released extends OfRequest {
   readonly type: 'released'
   readonly worker: string
 }
@@ -77,7 +77,7 @@ export interface Answered extends OfRequest {
   readonly timedOut?: true
 }
 
-export interface Late extends OfRequest {
+interface Late extends OfRequest {
   readonly type: 'late'
   readonly response: HandoffResponse
   readonly by: string
@@ -85,12 +85,12 @@ export interface Late extends OfRequest {
   readonly digest: string
 }
 
-export interface Resumed extends OfRequest {
+interface Resumed extends OfRequest {
   readonly type: 'resumed'
   readonly by: string
 }
 
-export interface Recovered extends OfRequest {
+interface Recovered extends OfRequest {
   readonly type: 'recovered'
   readonly traceId: string
   readonly action: string
@@ -163,7 +163,7 @@ function idempotencyOf(fact: Fact): string | undefined {
 /** What an entry says; undefined for a snapshot, which says nothing new. */
 export function factIn(entry: Entry): Fact | undefined {
   if (entry.kind === 'anchor') return undefined
-  const { name, data } = entry.payload as { name: string; data: Omit<Fact, 'type'> }
+  const { name, data } = entry.payload as { name: string; data: object }
   const type = name.startsWith('handoff.') ? name.slice('handoff.'.length) : ''
   if (!types.has(type)) {
     throw new UnsupportedError(`${tape}#${entry.id} is a "${name}", which this version of Baton does not know`, {

@@ -70,7 +70,7 @@ function escalate(reason: string): RecoveryAction {
 }
 
 /** What is still missing after a response. */
-export function unresolvedOf(request: HandoffRequest, response: HandoffResponse): string[] {
+function unresolvedOf(request: HandoffRequest, response: HandoffResponse): string[] {
   const asked = (request.missingInputs ?? []).map(({ key }) => key)
   const provided = response.providedInputs ?? {}
   return [...new Set([...(response.unresolved ?? []), ...asked.filter((key) => !Object.hasOwn(provided, key))])]

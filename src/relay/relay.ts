@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import { InvalidError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
+import { handoffTelemetry } from '../telemetry/index.ts'
 import { type AnswerOptions, Answers } from './answers.ts'
 import { type ClaimOptions, Claims } from './claims.ts'
 import type { Desk } from './desk.ts'
@@ -12,7 +13,7 @@ import { ExpectedTypes } from './expected-type.ts'
 import { history } from './history.ts'
 import { Journal } from './journal.ts'
 import { Manager, type RequestOptions } from './manager.ts'
-import { type RelayObserver, silent } from './observer.ts'
+import type { RelayObserver } from './observer.ts'
 import type {
   AnswerResult,
   Claim,
@@ -41,6 +42,7 @@ export interface RelayOptions {
   /** A store that is open; it stays open when the relay is closed. */
   readonly store: Store
   readonly settings: RelaySettings
+  /** OpenTelemetry, unless given: it hears nothing and costs nothing until an SDK is set up. */
   readonly telemetry?: RelayObserver
   /** Told when a person is asked; whatever becomes of it, the escalation is stored and listed. */
   readonly notify?: (escalation: Escalation) => Promise<void> | void
@@ -69,10 +71,17 @@ export class Relay {
   readonly #owners: Owners
   readonly #background = new Set<Promise<unknown>>()
 
-  constructor({ store, settings, telemetry = silent, notify, handlers = {}, now = Date.now }: RelayOptions) {
+  constructor({
+    store,
+    settings,
+    telemetry = handoffTelemetry(),
+    notify,
+    handlers = {},
+    now = Date.now,
+  }: RelayOptions) {
     const monotonic = () => performance.now()
     this.settings = settings
-    this.#journal = new Journal(store, monotonic)
+    this.#journal = new Journal(store, monotonic, () => this.#later(this.sweep()))
     this.#desk = {
       journal: this.#journal,
       settings,
@@ -109,7 +118,7 @@ export class Relay {
   /** Several handoffs out of one turn: one wins, by priority, then by order; the others are recorded as rejected. */
   async requestOne(
     requests: readonly unknown[],
-    options?: Omit<RequestOptions, 'requestId'> & { readonly requestIds?: readonly string[] },
+    options?: Omit<RequestOptions, 'requestId'> & { readonly turnId?: string },
   ): Promise<Outcome[]> {
     return this.#manager.requestOne(requests, options)
   }

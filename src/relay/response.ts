@@ -1,7 +1,7 @@
 // A target's answer made into the response to a request. What it provides is held against what was asked for before
 // anybody merges it: the right inputs, of the right types, from the right agent.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { checked } from '../config/checked.ts'
 import { InvalidError } from '../errors.ts'
@@ -37,16 +37,20 @@ export function responseTo(desk: Desk, request: HandoffRequest, given: unknown, 
   }
   const unresolved = answer.unresolved ?? (answer.status === 'partial' ? absent : undefined)
   const failureReason = answer.failureReason ?? (answer.status === 'failed' ? 'No reason was given' : undefined)
-  return {
-    ...answer,
+  const response: HandoffResponse = {
     schemaVersion,
     traceId: request.traceId,
     timestamp: answer.timestamp ?? iso(desk.now()),
     respondingAgent: by.agent,
-    ...(unresolved === undefined ? {} : { unresolved }),
-    ...(failureReason === undefined ? {} : { failureReason }),
+    status: answer.status,
     executionTimeMs: answer.executionTimeMs ?? Math.max(0, Math.round(by.tookMs)),
   }
+  if (answer.providedInputs !== undefined) response.providedInputs = answer.providedInputs
+  if (unresolved !== undefined) response.unresolved = unresolved
+  if (failureReason !== undefined) response.failureReason = failureReason
+  if (answer.recommendations !== undefined) response.recommendations = answer.recommendations
+  if (answer.tokensUsed !== undefined) response.tokensUsed = answer.tokensUsed
+  return response
 }
 
 /** Where inputs were asked for, only those, each of its type; where none were, anything that is plain JSON. */
@@ -101,8 +105,5 @@ export function isSameAnswer(a: HandoffResponse, b: HandoffResponse): boolean {
 }
 
 export function digestOf(response: HandoffResponse): string {
-  return createHash('sha256')
-    .update(JSON.stringify(substance(response)))
-    .digest('base64url')
-    .slice(0, 16)
+  return hash('sha256', JSON.stringify(substance(response)), 'base64url').slice(0, 16)
 }

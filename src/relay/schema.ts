@@ -10,7 +10,7 @@ export const schemaVersion = '1.0.0'
 /** The target that is a person. */
 export const human = 'human'
 
-export const reasons = [
+const reasons = [
   'missing_required_input',
   'validation_failure',
   'expertise_mismatch',
@@ -19,7 +19,7 @@ export const reasons = [
 ] as const
 /** The most urgent first. */
 export const priorities = ['critical', 'high', 'medium', 'low'] as const
-export const statuses = ['resolved', 'partial', 'failed', 'escalated'] as const
+const statuses = ['resolved', 'partial', 'failed', 'escalated'] as const
 
 const word = z.string().min(1).max(200)
 const text = z.string()
@@ -37,6 +37,16 @@ const unsafeKeys = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Data that is exactly what its JSON says: no instances, no functions, nothing that a parser would revive. */
 export const plainJson = z.unknown().refine((value) => isPlainJson(value), 'it must be plain JSON') as z.ZodType<Json>
+
+/** A parser drops a `__proto__` without a word; here it is refused, for whoever sends one means no good. */
+const inputs = z
+  .unknown()
+  .refine((value) => !hasOwnPrototype(value), 'it must not have a __proto__')
+  .pipe(z.record(inputKey, plainJson))
+
+function hasOwnPrototype(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')
+}
 
 export const missingInputSchema = z.strictObject({
   key: inputKey,
@@ -71,7 +81,7 @@ export const requestSchema = z.strictObject({
     .optional(),
   contextForTarget: z.strictObject({
     summary: text,
-    relevantOutputs: z.record(inputKey, plainJson).optional(),
+    relevantOutputs: inputs.optional(),
     priorAttempts: z.array(attemptSchema).optional(),
   }),
   priority: z.enum(priorities),
@@ -87,7 +97,7 @@ export const responseSchema = z.strictObject({
   timestamp: time,
   respondingAgent: word,
   status: z.enum(statuses),
-  providedInputs: z.record(inputKey, plainJson).optional(),
+  providedInputs: inputs.optional(),
   unresolved: z.array(word).optional(),
   failureReason: text.optional(),
   recommendations: z.array(text).optional(),
@@ -117,7 +127,7 @@ export const decisionSchema = z.strictObject({
 export type HandoffDecision = z.output<typeof decisionSchema>
 
 /** Who has the trace once the target is done: the caller again, or the target for good. */
-export const modes = ['return_to_caller', 'pass_control'] as const
+const modes = ['return_to_caller', 'pass_control'] as const
 export type Mode = (typeof modes)[number]
 
 export const requestIdSchema = z

@@ -14,7 +14,6 @@ const agentSchema = z.strictObject({
 })
 
 const routeSchema = z.strictObject({ from: agentName, to: word, reason: z.string().min(1) })
-export type Route = z.output<typeof routeSchema>
 
 /** What to do when a handoff failed or brought only a part; the first that applies is taken. */
 const strategySchema = z.discriminatedUnion('strategy', [
@@ -31,7 +30,6 @@ const strategySchema = z.discriminatedUnion('strategy', [
     defaults: z.record(missingInputSchema.shape.key, plainJson).describe('input: what stands in for it'),
   }),
 ])
-export type RecoveryStrategy = z.output<typeof strategySchema>
 
 const limitsSchema = z.strictObject({
   maxHandoffsPerItem: count.default(3),

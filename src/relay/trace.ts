@@ -1,7 +1,7 @@
 // What the relay remembers of a trace, and what that allows. It is part of every request's entry, under the trace's own
 // key: the next request expects it unchanged, so limits hold whoever asks from wherever, and nobody need fold history.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Refusal } from './routes.ts'
 import type { HandoffRequest, Mode } from './schema.ts'
 import type { Limits } from './settings.ts'
@@ -20,7 +20,7 @@ export interface TraceState {
   readonly frames: readonly Frame[]
 }
 
-export interface Edge {
+interface Edge {
   readonly from: string
   readonly to: string
   readonly uses: number
@@ -69,7 +69,7 @@ export function circular(state: TraceState, request: HandoffRequest): Refusal | 
   const { sourceAgent, handoffTo, reason } = request
   const refuse = (why: string): Refusal => ({ code: 'circular', reason: `Circular handoff: ${why}` })
   const path = `${sourceAgent} → ${handoffTo}`
-  const asking = fingerprint(request)
+  const asking = state.asked.length === 0 ? undefined : fingerprint(request)
   if (asking !== undefined && state.asked.includes(asking)) {
     return refuse(`${path} was asked for the same inputs before`)
   }
@@ -139,5 +139,5 @@ function fingerprint(request: HandoffRequest): string | undefined {
   const missing = request.missingInputs?.map(({ key }) => key).sort()
   if (missing === undefined || missing.length === 0) return undefined
   const about = JSON.stringify([request.sourceAgent, request.handoffTo, itemOf(request), missing])
-  return createHash('sha256').update(about).digest('base64url').slice(0, 16)
+  return hash('sha256', about, 'base64url').slice(0, 16)
 }

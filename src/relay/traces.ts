@@ -16,6 +16,8 @@ export interface TraceHead {
   readonly state: TraceState
 }
 
+const nothing: TraceHead = { entry: 0, state: newTrace }
+
 export class Traces {
   readonly #journal: Journal
   readonly #heads = new Map<string, TraceHead>()
@@ -27,7 +29,7 @@ export class Traces {
 
   async head(traceId: string): Promise<TraceHead> {
     const entry = await this.#journal.latest(traceKey(traceId))
-    if (entry === undefined) return { entry: 0, state: newTrace }
+    if (entry === undefined) return nothing
     const head = headOf(entry)
     this.#remember(traceId, head)
     return head
@@ -47,7 +49,8 @@ export class Traces {
   }
 
   async #write(traceId: string, next: (head: TraceHead) => readonly Fact[]): Promise<Entry[]> {
-    for (let known = this.#heads.get(traceId); ; known = undefined) {
+    // What is not known is most likely new; if it is not, the store says so, and it is read.
+    for (let known: TraceHead | undefined = this.#heads.get(traceId) ?? nothing; ; known = undefined) {
       const head = known ?? (await this.head(traceId))
       const facts = next(head)
       try {

@@ -5,6 +5,7 @@ import type { Answers } from './answers.ts'
 import type { Change } from './board.ts'
 import type { Desk } from './desk.ts'
 import type { Answered } from './record.ts'
+import { onAbort } from './on-abort.ts'
 import { after } from './timer.ts'
 
 export type Settled =
@@ -38,6 +39,7 @@ export class Waiting {
     try {
       const open = journal.board.open.get(requestId)
       if (open === undefined) return { type: 'answered', answer: await this.#answers.settled(requestId) }
+      if (options.signal?.aborted === true) throw noLonger(requestId)
       const { escalation, at, deadline } = open
       if (escalation !== undefined && !options.forPeople) return { type: 'escalated', escalation }
       const left = deadline === undefined ? undefined : Math.min(deadline - at, deadline - this.#desk.now())
@@ -62,27 +64,26 @@ export class Waiting {
       const finish = (end: () => void) => {
         waiters.delete(tell)
         if (waiters.size === 0) this.#waiters.delete(requestId)
-        stopTimer()
-        signal?.removeEventListener('abort', cancel)
-        broken.removeEventListener('abort', fail)
+        for (const stop of stops) stop()
         end()
       }
       const tell = (change: Change) => {
         if (change.type === 'answered') finish(() => resolve(change))
         else if (change.type === 'escalated' && !forPeople) finish(() => resolve(change))
       }
-      const cancel = () => finish(() => reject(new CancelledError(`No longer waiting for the answer to ${requestId}`)))
+      const cancel = () => finish(() => reject(noLonger(requestId)))
       const fail = () => finish(() => reject(broken.reason as Error))
       const waiters = this.#waiters.get(requestId) ?? new Set()
       this.#waiters.set(requestId, waiters.add(tell))
       // A wall clock that jumps must neither end the wait nor make it endless: this timer runs by another one.
-      const timeOut = () =>
-        this.#answers.timeOut(requestId).catch((error: unknown) => finish(() => reject(error as Error)))
-      const stopTimer = left === undefined ? () => {} : after(left, () => void timeOut())
-      signal?.addEventListener('abort', cancel)
-      broken.addEventListener('abort', fail)
-      if (signal?.aborted === true) cancel()
-      else if (broken.aborted) fail()
+      const timeOut = () => this.#answers.timeOut(requestId).catch((error: unknown) => finish(() => reject(error)))
+      const stops: (() => void)[] = []
+      if (left !== undefined) stops.push(after(left, () => void timeOut()))
+      stops.push(onAbort(signal, cancel), onAbort(broken, fail))
     })
   }
+}
+
+function noLonger(requestId: string): CancelledError {
+  return new CancelledError(`No longer waiting for the answer to ${requestId}`)
 }

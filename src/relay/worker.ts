@@ -5,16 +5,22 @@ import { CancelledError } from '../errors.ts'
 import type { Answers } from './answers.ts'
 import type { Claims } from './claims.ts'
 import type { Desk } from './desk.ts'
+import { onAbort } from './on-abort.ts'
+import type { WorkSpan } from './observer.ts'
 import type { AnswerResult, Claim } from './outcome.ts'
 import { failedResponse, responseTo } from './response.ts'
 import type { Envelope, HandoffAnswer, HandoffRequest, HandoffResponse } from './schema.ts'
 import { after } from './timer.ts'
 
 /** An agent as a function. Its signal ends when the time is up, or when the request is somebody else's by now. */
-export type Handler = (
-  request: HandoffRequest,
-  context: { readonly envelope: Envelope; readonly signal: AbortSignal; readonly traceparent?: string | undefined },
-) => Promise<HandoffAnswer> | HandoffAnswer
+export type Handler = (request: HandoffRequest, context: HandlerContext) => Promise<HandoffAnswer> | HandoffAnswer
+
+export interface HandlerContext {
+  readonly envelope: Envelope
+  readonly signal: AbortSignal
+  /** For what the agent itself calls. */
+  readonly traceparent?: string | undefined
+}
 
 export interface ServeOptions {
   readonly signal: AbortSignal
@@ -44,7 +50,7 @@ export class Workers {
     const { request, traceparent } = envelope
     const span = this.#desk.observer.working({ requestId, request, worker, traceparent })
     try {
-      const end = await this.#run(claim, handler, span.traceparent, signal)
+      const end = await this.#run(claim, handler, span, signal)
       if (end === 'cancelled' || end === 'claim lost') {
         span.failed(new CancelledError(`The work on ${requestId} ended: ${end}`))
         return undefined
@@ -81,11 +87,11 @@ export class Workers {
   async #run(
     claim: Claim,
     handler: Handler,
-    traceparent: string | undefined,
+    span: WorkSpan,
     outer: AbortSignal | undefined,
   ): Promise<HandoffResponse | Cut> {
     const { envelope } = claim
-    const controller = new AbortController()
+    const controller = new LazyAbort()
     const started = this.#desk.monotonic()
     return new Promise((resolve) => {
       let isCut = false
@@ -97,15 +103,22 @@ export class Workers {
       const end = (how: HandoffResponse | Cut) => {
         stopTimer()
         stopBeating()
-        outer?.removeEventListener('abort', cancel)
+        ignore()
         resolve(how)
       }
       const cancel = () => cut('cancelled')
       const stopTimer = this.#deadline(envelope, () => cut('time is up'))
       const stopBeating = this.#beat(claim, () => cut('claim lost'))
-      outer?.addEventListener('abort', cancel)
+      const ignore = outer?.aborted === true ? () => {} : onAbort(outer, cancel)
       if (outer?.aborted === true) return cancel()
-      const work = async () => handler(envelope.request, { envelope, signal: controller.signal, traceparent })
+      const context: HandlerContext = {
+        envelope,
+        traceparent: span.traceparent,
+        get signal() {
+          return controller.signal
+        },
+      }
+      const work = async () => span.run(() => handler(envelope.request, context))
       const finish = (answer: () => HandoffResponse) => {
         const response = this.#orFailure(claim, answer, this.#desk.monotonic() - started)
         if (isCut) this.#desk.later(this.#answers.answer(claim.requestId, response, { claim, by: claim.worker }))
@@ -177,6 +190,23 @@ export class Workers {
     } finally {
       stop()
     }
+  }
+}
+
+/** Most handlers never look at their signal, and making one costs more than all else that is done for them. */
+class LazyAbort {
+  #controller: AbortController | undefined
+  #reason: Error | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+    return this.#controller.signal
+  }
+
+  abort(reason: Error): void {
+    this.#reason = reason
+    this.#controller?.abort(reason)
   }
 }
 

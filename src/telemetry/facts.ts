@@ -1,6 +1,6 @@
 // What telemetry has to know of a handoff: a part of what the relay knows, so that this room need not know the relay.
 
-export interface RequestShape {
+interface RequestShape {
   readonly traceId: string
   readonly sourceAgent: string
   readonly handoffTo: string

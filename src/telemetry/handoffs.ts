@@ -21,6 +21,8 @@ export interface HandoffRequestSpan {
 
 export interface HandoffWorkSpan {
   readonly traceparent?: string | undefined
+  /** Does the work as a part of the span, so that spans of its own lie below. */
+  run<T>(work: () => T): T
   answered(response: ResponseShape): void
   failed(error: unknown): void
 }
@@ -38,7 +40,7 @@ export interface HandoffTelemetry {
 }
 
 const silentRequest: HandoffRequestSpan = { rejected() {}, answered() {}, escalated() {}, left() {}, failed() {} }
-const silentWork: HandoffWorkSpan = { answered() {}, failed() {} }
+const silentWork: HandoffWorkSpan = { run: (work) => work(), answered() {}, failed() {} }
 
 export function handoffTelemetry(settings: TelemetrySettings = { seedNames: false }): HandoffTelemetry {
   const attributes = new MetricAttributes()
@@ -93,10 +95,16 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
       const otel = openTelemetry()
       if (otel === undefined) return silentWork
       // Here it is the target that is at work.
-      const work = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': facts.worker }
+      const work = {
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.name': facts.request.handoffTo,
+        'handoff.worker': facts.worker,
+      }
       const span = begin(otel, 'handoff.response', facts, otel.api.SpanKind.SERVER, work)
+      const { api } = otel
       return {
         traceparent: traceparentOf(span.spanContext()),
+        run: (work) => api.context.with(api.trace.setSpan(api.context.active(), span), work),
         answered: (response) => end(otel, span, response),
         failed: (error) => fail(otel, span, error),
       }

@@ -174,6 +174,22 @@ test('a request from a file, with options over it; the same id is the same reque
     JSON.stringify({ ...(JSON.parse(fs.readFileSync(file, 'utf8')) as object), schemaVersion: '2.0.0' }),
   )
   expect((await relay('request', '--file', file)).err).toContain('schemaVersion must be one of 1.0.0, not "2.0.0"')
+  fs.writeFileSync(file, JSON.stringify({ sourceContext: 'none', contextForTarget: [] }))
+  const odd = await relay(
+    'request',
+    '--file',
+    file,
+    '--from',
+    'generator',
+    '--to',
+    'researcher',
+    '--reason',
+    'validation_failure',
+  )
+  expect(odd.code).toBe(2)
+  expect(odd.err).toContain(
+    'sourceContext must be an object, not "none"; contextForTarget must be an object, not a list',
+  )
   fs.writeFileSync(file, '[]')
   expect((await relay('request', '--file', file)).err).toContain('must be a JSON object')
   expect((await relay('request', '--file', path.join(cwd, 'gone.json'))).code).toBe(4)
@@ -215,7 +231,8 @@ test('people are asked, told how to answer, and answer once [P6, P15, C16]', asy
   const web = await listen()
   const { cwd, relay, escalations } = await place({}, { notify: { channels: [{ type: 'webhook', url: web.url }] } })
   expect((await escalations('ls')).out).toBe('Nobody waits for a person.\n')
-  const low = await relay(...ask('validator', 'human', '--priority', 'low', '--detail', 'Is this fine?'))
+  const detail = 'Is \x1b[31mthis\x07 fine?'
+  const low = await relay(...ask('validator', 'human', '--priority', 'low', '--detail', detail))
   expect(low.err).toMatch(/^A person is asked: baton escalations show e\d+\n$/)
   const missing = ['--missing', 'buy:boolean:yes or no', '--missing', "name:'a' | 'b'", '--missing', 'note:string']
   const waiting = baton(cwd, ['relay', ...ask('researcher', 'human', ...missing, '--priority', 'critical', '--wait')])
@@ -223,7 +240,7 @@ test('people are asked, told how to answer, and answer once [P6, P15, C16]', asy
 
   const table = (await escalations('ls')).out.split('\n')
   expect(table[1]).toMatch(/^e\d+ +critical .*researcher +buy:boolean, name:'a' \| 'b', note:string/)
-  expect(table[2]).toMatch(/^e\d+ +low .*validator .*Is this fine\?$/)
+  expect(table[2]).toMatch(/^e\d+ +low .*validator .*Is \[31mthis fine\?$/)
   const id = table[1]!.split(' ')[0]!
   const command = `baton escalations answer ${id} --input buy=BOOLEAN --input name=JSON --input note=STRING`
   expect((await escalations('show', id)).out).toContain(`Answer it with:\n  ${command}\n`)

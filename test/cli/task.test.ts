@@ -90,7 +90,7 @@ State file: ${file}
   expect(records(await task('receive', 'T1', '--json'))).toMatchObject([
     { state: { version: 3 }, drift: { changed: ['src/login.ts'], missing: ['test/login.test.ts'], new: [] } },
   ])
-  expect((await task('history', 'T1')).out).toMatch(/3 +now +engineer → qa +testing +2 +0 +1/)
+  expect((await task('history', 'T1')).out).toMatch(/3 +(now|\d+s ago) +engineer → qa +testing +2 +0 +1/)
   expect(records(await task('history', 'T1', '--json')).map(({ version }) => version)).toEqual([1, 2, 3])
   expect((await task('diff', 'T1')).out).toContain('phase: implementing → testing')
   expect((await task('diff', 'T1', '1', '2')).out).toContain('+ decision: JWT')

@@ -120,6 +120,8 @@ test('a handoff that fails can come to a person [P13]', () => {
   ])
   const asking = [{ strategy: 'proceed_partial' }, { strategy: 'escalate' }, { strategy: 'skip_and_continue' }]
   expect(failures({ recovery: asking })).toEqual([])
+  // What is critical is never skipped.
+  expect(failures({ recovery: skipping, criticalInputs: ['budget'] })).toEqual([])
 })
 
 test('limits agree with each other and with the latency budget [P13]', () => {

@@ -41,7 +41,7 @@ test('two agents that play ping-pong for 1,000 hops are stopped after four, for 
   const verdicts: string[] = []
   for (let hop = 0; hop < 1_000; hop++) {
     const [from, to] = hop % 2 === 0 ? ['generator', 'validator'] : ['validator', 'generator']
-    verdicts.push(await go(from!, to!, { reason: reasons[hop % 4]!, item: `item ${hop % 7}` }))
+    verdicts.push(await go(from, to, { reason: reasons[hop % 4]!, item: `item ${hop % 7}` }))
   }
   expect(verdicts.slice(0, 4)).toEqual(Array.from({ length: 4 }, () => 'taken'))
   expect(new Set(verdicts.slice(4))).toEqual(new Set(['circular']))

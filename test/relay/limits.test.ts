@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { silent } from '../../src/relay/observer.ts'
+import { handoffTelemetry } from '../../src/telemetry/index.ts'
 import { boundless, clock, open, rejectionOf, request, resolved } from './pipeline.ts'
 
 const helpful = { researcher: () => resolved, validator: () => ({ status: 'resolved' as const }) }
@@ -137,7 +137,7 @@ test('a target that does not answer in time has failed; its signal ends, its ans
   let tell = (_why: string) => {}
   const ignored = new Promise<string>((resolve) => (tell = resolve))
   const { relay } = await open({
-    telemetry: { ...silent, ignored: ({ why }) => tell(why) },
+    telemetry: { ...handoffTelemetry(), ignored: ({ why }) => tell(why) },
     handlers: {
       researcher: async (_, { signal }) => {
         signal.addEventListener('abort', () => ended.push(String((signal.reason as Error).message)))

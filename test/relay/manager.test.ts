@@ -121,6 +121,7 @@ test('a request is traced when it comes and when it is answered, as the protocol
   const told: string[] = []
   const span = (name: string) => ({
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    run: <T>(work: () => T) => work(),
     rejected: (code: string) => void told.push(`${name} rejected ${code}`),
     answered: () => void told.push(`${name} answered`),
     escalated: () => void told.push(`${name} escalated`),
@@ -153,12 +154,23 @@ test('a request is traced when it comes and when it is answered, as the protocol
   await relay.wait('h')
   await relay.escalations.answer(asked!.id, { marketSize: 1 }, { by: 'Kim' })
   expect(told).toEqual([
-    ...['requested researcher', 'working under 00-0af', 'recorded resolved', 'work answered', 'request answered'],
-    ...['requested researcher', 'recorded forbidden_route', 'request rejected forbidden_route'],
-    ...['requested human', `asked ${asked!.id}`, 'request escalated'],
-    ...['requested validator', 'request left'],
+    'requested researcher',
+    'working under 00-0af',
+    'recorded resolved',
+    'work answered',
+    'request answered',
+    'requested researcher',
+    'recorded forbidden_route',
+    'request rejected forbidden_route',
+    'requested human',
+    `asked ${asked!.id}`,
+    'request escalated',
+    'requested validator',
+    'request left',
     'invalid',
-    ...['recorded resolved', 'resumed', 'duplicate'],
+    'recorded resolved',
+    'resumed',
+    'duplicate',
   ])
 })
 
@@ -202,6 +214,21 @@ test('when the most urgent of a turn is refused, the next one wins [P14]', async
   )
   expect(outcomes.map((outcome) => rejectionOf(outcome) ?? outcome.status)).toEqual(['forbidden_route', 'pending'])
   await expect(relay.requestOne([request(), request()])).rejects.toThrow('one trace')
+  expect(await relay.requestOne([])).toEqual([])
+})
+
+test('a turn under the same id is the same turn [P4, P14]', async () => {
+  const { relay, again } = await open({ settings: { limits: boundless } })
+  const traceId = randomUUID()
+  const turn = [
+    request({ traceId, handoffTo: 'validator', priority: 'low' }),
+    request({ traceId, handoffTo: 'researcher', priority: 'high' }),
+  ]
+  const options = { wait: false, turnId: 'turn-1' }
+  const first = await relay.requestOne(turn, options)
+  expect(await (await again()).requestOne(turn, options)).toEqual(first)
+  await expect(relay.requestOne(turn.toReversed(), options)).rejects.toMatchObject({ code: 'conflict' })
+  expect(await relay.counters()).toMatchObject({ requests: 2, rejected: 1 })
 })
 
 test('the owner of a trace is kept: it is called, returns, or passes control, also across restarts [P14]', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { trace } from '@opentelemetry/api'
 import { expect, test } from 'vitest'
 import { type HandoffHandler, openRelay, relaySection } from '../../src/relay/index.ts'
 import { handoffTelemetry } from '../../src/telemetry/index.ts'
@@ -45,6 +46,7 @@ test('asked in one process and answered in another: one trace, from the envelope
     'researcher',
     (_request, { envelope, traceparent }) => {
       seen = envelope.traceparent
+      trace.getTracer('test').startSpan('of the agent itself').end()
       expect(traceparent).not.toBe(envelope.traceparent)
       return { status: 'resolved', providedInputs: { market: 3 } }
     },
@@ -60,7 +62,14 @@ test('asked in one process and answered in another: one trace, from the envelope
   expect(seen).toBe(`00-${asked!.spanContext().traceId}-${asked!.spanContext().spanId}-01`)
   expect(answered!.spanContext().traceId).toBe(asked!.spanContext().traceId)
   expect(answered!.parentSpanContext?.spanId).toBe(asked!.spanContext().spanId)
-  expect(answered!.attributes).toMatchObject({ 'handoff.status': 'resolved', 'handoff.inputs_provided': 1 })
+  expect(answered!.attributes).toMatchObject({
+    'handoff.status': 'resolved',
+    'handoff.inputs_provided': 1,
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.agent.name': 'researcher',
+  })
+  const [own] = sdk.spans('of the agent itself')
+  expect(own!.parentSpanContext?.spanId).toBe(answered!.spanContext().spanId)
   await asking.close()
   await serving.close()
 })

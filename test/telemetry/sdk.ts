@@ -16,7 +16,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { onTestFinished } from 'vitest'
 
-export interface Point {
+interface Point {
   readonly attributes: Record<string, unknown>
   readonly value: unknown
 }

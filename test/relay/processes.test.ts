@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openRelay, relaySection } from '../../src/relay/index.ts'
+import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
+import { boundless, request, team } from './team.ts'
+
+/** The promise is made for 10,000; it takes its time, so by default it is proved with fewer. */
+const crowd = Number(process.env['BATON_CROWD'] ?? 600)
+
+let script = ''
+
+beforeAll(async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-member-'))
+  afterAll(() => fs.rmSync(folder, { recursive: true }))
+  fs.symlinkSync(path.resolve(import.meta.dirname, '../../node_modules'), path.join(folder, 'node_modules'))
+  script = path.join(folder, 'member.mjs')
+  const entryPoints = [fileURLToPath(new URL('./member.ts', import.meta.url))]
+  await build({ entryPoints, outfile: script, bundle: true, platform: 'node', format: 'esm', packages: 'external' })
+})
+
+interface Member {
+  readonly child: ChildProcess
+  readonly said: string[]
+  readonly ended: Promise<unknown>
+  /** Resolves when it has said so many lines. */
+  hears(lines: number): Promise<void>
+}
+
+function member(folder: string, ...args: string[]): Member {
+  const child = spawn(process.execPath, [script, folder, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const said: string[] = []
+  const lines = createInterface(child.stdout)
+  lines.on('line', (line) => said.push(line))
+  const ended = Promise.all([once(child, 'exit'), once(lines, 'close')])
+  const hears = (count: number) =>
+    new Promise<void>((resolve) => {
+      const look = () => said.length >= count && resolve()
+      lines.on('line', look)
+      void ended.then(() => resolve())
+      look()
+    })
+  return { child, said, ended, hears }
+}
+
+async function workspace() {
+  const folder = path.join(temporaryFolder(), '.baton')
+  const store = await temporaryStore(folder)
+  const settings = relaySection.parse({ ...team, limits: boundless, leaseMs: 400 })
+  const relay = await openRelay({ store, settings })
+  onTestFinished(() => relay.close())
+  return { folder, store, relay }
+}
+
+test(
+  `${crowd} requests, three processes that claim, one killed again and again: each is answered once [P9]`,
+  { timeout: 1_200_000 },
+  async () => {
+    const { folder, relay } = await workspace()
+    const ids = Array.from({ length: crowd }, (_, i) => `r${i}`)
+    let sent = 0
+    await Promise.all(
+      Array.from({ length: 64 }, async () => {
+        for (let i = sent++; i < crowd; i = sent++) await relay.request(request(), { requestId: ids[i]!, wait: false })
+      }),
+    )
+    const steady = [member(folder, 'serve', 'steady-1'), member(folder, 'serve', 'steady-2')]
+    const done = new AbortController()
+    let kills = 0
+    const answered = Promise.all(ids.map((id) => relay.wait(id))).finally(() => done.abort())
+    const killing = (async () => {
+      while (!done.signal.aborted) {
+        const victim = member(folder, 'serve', `victim-${kills}`)
+        await Promise.race([victim.hears(1 + (kills % 9)), answered])
+        victim.child.kill('SIGKILL')
+        await victim.ended
+        kills++
+      }
+    })()
+    const responses = await answered
+    await killing
+    for (const { child } of steady) child.kill('SIGTERM')
+    await Promise.all(steady.map(({ ended }) => ended))
+
+    expect(responses.every(({ status }) => status === 'resolved')).toBe(true)
+    const rows = await collect(relay.history())
+    const ends = rows.flatMap(({ type, requestId }) => (type === 'answered' ? [requestId] : []))
+    expect(ends.toSorted()).toEqual(ids.toSorted())
+    expect(await relay.status()).toMatchObject({
+      pending: 0,
+      claimed: 0,
+      counters: { requests: crowd, resolved: crowd, failed: 0 },
+    })
+    expect(kills).toBeGreaterThan(1)
+  },
+)
+
+test('a request whose process died in the middle is taken over under its id, and answered once [P4, P9]', async () => {
+  const { folder, relay } = await workspace()
+  const first = member(folder, 'hang', 'first', 'job-1')
+  await first.hears(1)
+  first.child.kill('SIGKILL')
+  await first.ended
+  expect(await relay.status('job-1')).toMatchObject({ state: 'claimed' })
+  // Two at once: one takes over when the lease of the dead one has ended, the other gets the same answer.
+  const next = [member(folder, 'local', 'second', 'job-1'), member(folder, 'local', 'third', 'job-1')]
+  await Promise.all(next.map(({ ended }) => ended))
+  const said = next.flatMap((each) => each.said)
+  expect(said.filter((line) => line === 'working')).toHaveLength(1)
+  const outcomes = said.filter((line) => line !== 'working')
+  expect(outcomes).toHaveLength(2)
+  expect(JSON.parse(outcomes[0]!)).toEqual(JSON.parse(outcomes[1]!))
+  expect(await relay.counters()).toMatchObject({ requests: 1, resolved: 1 })
+})
+
+test('a person answers a process that died and was started again [P6]', async () => {
+  const { folder, relay } = await workspace()
+  const first = member(folder, 'ask', 'first', 'question')
+  await first.hears(1)
+  first.child.kill('SIGKILL')
+  await first.ended
+  const second = member(folder, 'ask', 'second', 'question')
+  await second.hears(1)
+  const [asked] = await relay.escalations.list()
+  expect(await relay.escalations.list()).toHaveLength(1)
+  await relay.escalations.answer(asked!.id, { marketSize: 7 }, { by: 'Kim' })
+  await second.ended
+  expect(second.said).toHaveLength(2)
+  expect(JSON.parse(second.said[1]!)).toMatchObject({ respondingAgent: 'human', providedInputs: { marketSize: 7 } })
+})
+
+test('processes killed while they ask lose no request that they were promised [P4]', async () => {
+  const { folder, relay } = await workspace()
+  const promised: string[] = []
+  for (let round = 0; round < 4; round++) {
+    const flood = [member(folder, 'flood', `a${round}`), member(folder, 'flood', `b${round}`)]
+    await Promise.all(flood.map((each) => each.hears(5 + round * 7)))
+    for (const { child } of flood) child.kill('SIGKILL')
+    await Promise.all(flood.map(({ ended }) => ended))
+    promised.push(...flood.flatMap(({ said }) => said))
+  }
+  const waiting = new Set((await relay.inbox('researcher', { limit: 100_000 })).map(({ requestId }) => requestId))
+  expect(promised.filter((id) => !waiting.has(id) && /^[ab]\d-\d+$/.test(id))).toEqual([])
+})
