@@ -208,6 +208,25 @@ test('a tape has one turn at a time: the second process is refused, and goes on 
   gate.open()
 })
 
+test('of prompts at the same moment on one tape, one has the turn and the others are told [T23]', async () => {
+  const gate = closedGate()
+  const server = await serve(() => say('mine', { hold: gate.opened }))
+  const folder = path.join(temporaryFolder(), '.baton')
+  const agents = await Promise.all(
+    [1, 2, 3, 4].map(async () =>
+      createAgent({ store: await temporaryStore(folder), tape: 'main', model: modelOf['chat-completions'](server) }),
+    ),
+  )
+  const turns = agents.map((agent) => agent.submit('me'))
+  await server.next()
+  const first = await Promise.race(turns)
+  expect(first).toMatchObject({ status: 'failed', error: /A turn is running on main/ })
+  gate.open()
+  const results = await Promise.all(turns)
+  expect(results.filter((result) => result.kind === 'turn' && result.status === 'done')).toHaveLength(1)
+  await checkTape(agents[0]!.tape)
+})
+
 test('many starts after one crash close the turn once [T23]', async () => {
   const server = await serve(script)
   const { folder } = await crash(server, 'running')
