@@ -22,15 +22,15 @@ export async function chat(options: ChatOptions): Promise<void> {
   const open: { store?: Store; session?: ChatSession } = {}
 
   let leaving = false
-  const leave = async (code: number, say = () => {}): Promise<void> => {
+  const leave = async (code: number): Promise<void> => {
     if (leaving) return
     leaving = true
+    let failure: { error: unknown } | undefined
     const closed = Promise.resolve(open.session?.close()).then(() => open.store?.close())
     const tooLong = new Promise((resolve) => setTimeout(resolve, patienceMs))
-    await Promise.race([closed, tooLong]).catch((error: unknown) => (say = () => report(error, options)))
+    await Promise.race([closed, tooLong]).catch((error: unknown) => (failure = { error }))
     screen.stop()
-    say()
-    process.exit(code)
+    process.exit(failure === undefined ? code : report(failure.error, options))
   }
   const crash = (error: unknown): void => {
     screen.stop()
@@ -48,9 +48,11 @@ export async function chat(options: ChatOptions): Promise<void> {
   try {
     await openChat(options, conversation, screen, open)
   } catch (error) {
+    screen.stop()
     await leave(report(error, options))
   }
-  await new Promise(() => {}) // until `leave`
+  // Until `leave`; while the chat is suspended nothing else keeps the process.
+  await new Promise(() => setInterval(() => {}, 60_000))
 }
 
 function demandTerminal(): void {
