@@ -43,15 +43,18 @@ interface Crash {
   events: { type: string; id?: string; output?: string; result?: unknown }[]
 }
 
-async function crash(server: ModelServer, die: string): Promise<Crash> {
+async function crash(server: ModelServer, die: string, threshold?: number): Promise<Crash> {
   const folder = temporaryFolder()
-  const { child, events } = start(folder, server, die)
+  const { child, events } = start(folder, server, die, threshold)
   await once(child, 'close')
   return { folder, events }
 }
 
-function start(folder: string, server: ModelServer, die: string) {
-  const child = spawn(process.execPath, [bundle, folder, server.url, die], { stdio: ['pipe', 'pipe', 'inherit'] })
+function start(folder: string, server: ModelServer, die: string, threshold?: number) {
+  const args = threshold === undefined ? [] : [String(threshold)]
+  const child = spawn(process.execPath, [bundle, folder, server.url, die, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   const events: Crash['events'] = []
   createInterface({ input: child.stdout }).on('line', (line) =>
@@ -88,46 +91,57 @@ async function checkTape(tape: Tape): Promise<Entry[]> {
   return entries
 }
 
-test('killed at any event of a turn, the next start closes it and goes on; no tool runs twice, nothing told is lost [T23, T21]', async () => {
-  const server = await serve(script)
-  let died = 0
-  for (let n = 1; ; n++) {
-    const { folder, events } = await crash(server, `event:${n}`)
-    const finished = events.some(({ type }) => type === 'result')
-    if (!finished) died++
-    const store = await temporaryStore(path.join(folder, '.baton'))
-    const agent = await createAgent({ store, tape: 'main', cwd: folder, model: modelOf['chat-completions'](server) })
-    const told = (type: string) => events.filter((event) => event.type === type)
-    const ended = told('turn-end').length > 0
-    if (told('turn-start').length > 0 && !ended) {
-      expect(agent.recovered).toMatchObject({ anchor: 'session/start', state: { owner: 'human' } })
-    } else expect(agent.recovered).toBeUndefined()
-    const entries = await checkTape(agent.tape)
-    // Whatever the child told of is there.
-    const text = JSON.stringify(entries)
-    if (told('turn-start').length > 0) expect(text).toContain('Note a and b')
-    for (const { output } of told('tool-end')) expect(text).toContain(output)
-    const before = notes(folder)
-    expect(new Set(before).size).toBe(before.length)
-    for (const { id } of told('tool-start')) expect(text).toContain(id)
-    // Every call that may have run has a result that says what is known.
-    const results = entries
-      .filter(({ kind }) => kind === 'tool_result')
-      .flatMap(({ payload }) => (payload as { results: ToolResult[] }).results)
-    for (const { output } of results) expect(output).toMatch(/^noted|^interrupted: the process ended/)
-    const goOn = await agent.resume()
-    expect(goOn).toMatchObject({ status: 'done' })
-    await agent.close()
-    // Closed once: another start finds nothing to close.
-    const again = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
-    expect(again.recovered).toBeUndefined()
-    await checkTape(again.tape)
-    await again.close()
-    if (finished) break
-  }
-  expect(died).toBeGreaterThan(8)
-  expect(server.problems).toEqual([])
-})
+test.each([
+  ['a turn', undefined],
+  ['a turn that hands off at its end', 10],
+])(
+  'killed at any event of %s, the next start closes it and goes on; no tool runs twice, nothing told is lost [T23, T21]',
+  { timeout: 300_000 },
+  async (_, threshold) => {
+    const server = await serve(script)
+    let died = 0
+    for (let n = 1; ; n++) {
+      const { folder, events } = await crash(server, `event:${n}`, threshold)
+      const finished = events.some(({ type }) => type === 'result')
+      if (!finished) died++
+      const store = await temporaryStore(path.join(folder, '.baton'))
+      const agent = await createAgent({ store, tape: 'main', cwd: folder, model: modelOf['chat-completions'](server) })
+      const told = (type: string) => events.filter((event) => event.type === type)
+      const ended = told('turn-end').length > 0
+      if (told('turn-start').length > 0 && !ended) {
+        const [anchor] = await agent.tape.anchors({ limit: 1 })
+        expect(agent.recovered).toMatchObject({ anchor: anchor!.name, state: anchor!.state })
+      } else expect(agent.recovered).toBeUndefined()
+      const entries = await checkTape(agent.tape)
+      // Whatever the child told of is there.
+      const text = JSON.stringify(entries)
+      if (told('turn-start').length > 0) expect(text).toContain('Note a and b')
+      for (const { output } of told('tool-end')) expect(text).toContain(output)
+      expect(JSON.stringify((await agent.tape.context()).messages)).toContain(
+        told('turn-start').length > 0 ? 'Never note c' : '',
+      )
+      const before = notes(folder)
+      expect(new Set(before).size).toBe(before.length)
+      for (const { id } of told('tool-start')) expect(text).toContain(id)
+      // Every call that may have run has a result that says what is known.
+      const results = entries
+        .filter(({ kind }) => kind === 'tool_result')
+        .flatMap(({ payload }) => (payload as { results: ToolResult[] }).results)
+      for (const { output } of results) expect(output).toMatch(/^noted|^interrupted: the process ended/)
+      const goOn = await agent.resume()
+      expect(goOn).toMatchObject({ status: 'done' })
+      await agent.close()
+      // Closed once: another start finds nothing to close.
+      const again = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
+      expect(again.recovered).toBeUndefined()
+      await checkTape(again.tape)
+      await again.close()
+      if (finished) break
+    }
+    expect(died).toBeGreaterThan(8)
+    expect(server.problems).toEqual([])
+  },
+)
 
 test.each(['access', 'running'])('killed in a tool (%s), the call is closed and not run again [T23]', async (die) => {
   const server = await serve((request) =>
