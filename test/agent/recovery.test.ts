@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { isAlive, thisProcess } from '../../src/agent/holder.ts'
 import { createAgent } from '../../src/agent/index.ts'
 import type { Entry } from '../../src/store/index.ts'
@@ -14,12 +16,14 @@ import { collect, temporaryFolder, temporaryStore } from '../support/workspace.t
 import { checkOpenAi } from '../tape/provider-rules.ts'
 import { modelOf, scene, serve } from './harness.ts'
 
-const root = path.resolve(import.meta.dirname, '../..')
-const bundle = path.join(root, 'node_modules', '.baton-crash-child', 'child.mjs')
+/** The child as Node can run it, in a folder from which it finds its packages. */
+const made = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-crash-child-'))
+const bundle = path.join(made, 'child.mjs')
 
 beforeAll(async () => {
+  fs.symlinkSync(path.resolve(import.meta.dirname, '../../node_modules'), path.join(made, 'node_modules'))
   await build({
-    entryPoints: [path.join(import.meta.dirname, 'crash-child.ts')],
+    entryPoints: [fileURLToPath(new URL('./crash-child.ts', import.meta.url))],
     outfile: bundle,
     bundle: true,
     platform: 'node',
@@ -28,6 +32,7 @@ beforeAll(async () => {
     logLevel: 'warning',
   })
 })
+afterAll(() => fs.rmSync(made, { recursive: true }))
 
 const both: Reply = {
   text: 'Noting both.',
