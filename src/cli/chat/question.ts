@@ -2,7 +2,7 @@
 
 import { type Component, Key, matchesKey, truncateToWidth } from '@earendil-works/pi-tui'
 import type { Access, Answer, Question } from '../../agent/tool.ts'
-import { hanging } from './blocks.ts'
+import { fitted, hanging } from './blocks.ts'
 import { visible } from './neutral.ts'
 import type { Theme } from './theme.ts'
 
@@ -29,7 +29,7 @@ export class QuestionBlock implements Component {
     const shown = more > 0 ? [...lines.slice(0, shownLines), dim(`  … ${more} more lines`)] : lines
     const always = this.#always.length === 0 ? '' : `: ${visible(this.#always.join(', '))}`
     const keys = [`y allow once`, `n deny (Escape)`, `a always${always}`]
-    return ['', head, ...shown, ...keys.map((key) => dim(truncateToWidth(`  ${key}`, width, '…')))]
+    return fitted(['', head, ...shown, ...keys.map((key) => dim(truncateToWidth(`  ${key}`, width, '…')))], width)
   }
 
   invalidate(): void {}

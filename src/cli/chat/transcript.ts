@@ -2,8 +2,8 @@
 
 import { Container } from '@earendil-works/pi-tui'
 import type { AgentEvent } from '../../agent/event.ts'
+import { AnswerBlock } from './answer-block.ts'
 import {
-  AnswerBlock,
   DocumentBlock,
   type Folding,
   NoticeBlock,
