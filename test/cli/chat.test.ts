@@ -61,6 +61,22 @@ describe.concurrent('a chat on a terminal', () => {
     expect(server.requests[3]!.messages.at(-1)!.toolResults[0]!.text).toContain('the user did not allow this')
   })
 
+  test('a question about a file shows what would be written', async () => {
+    const edit = { path: 'a.txt', old_string: 'old words', new_string: 'new words\nand more' }
+    const { chat, folder } = await room({
+      script: [call('fs_read', { path: 'a.txt' }), call('fs_edit', edit), say('Done.')],
+    })
+    fs.writeFileSync(path.join(folder, 'a.txt'), 'some old words here\n')
+    const pane = await chat()
+    await pane.enter('Go')
+    await pane.shows('? fs.edit wants to write')
+    const file = path.join(fs.realpathSync(folder), 'a.txt')
+    expect(pane.text).toContain(`  ${file}\n- old words\n+ new words\n+ and more\n  y allow once`)
+    await pane.press('y')
+    await pane.shows('Done.')
+    expect(fs.readFileSync(path.join(folder, 'a.txt'), 'utf8')).toBe('some new words\nand more here\n')
+  })
+
   test('who is in the middle of a word when a question comes up answers nothing', async () => {
     const { chat } = await room({ script: [call('bash', { command: 'true' }), say('Done.')] })
     const pane = await chat()
@@ -72,7 +88,7 @@ describe.concurrent('a chat on a terminal', () => {
     await pane.press('Escape')
     await pane.shows('Done.')
     expect(await pane.screen()).toContain('maybe any day')
-    expect(await pane.screen()).toContain('● bash true · failed')
+    expect(await pane.screen()).toContain('● bash true · failed: denied: the user did not allow this')
   })
 
   test('with --yes nobody is asked, and the footer says so', async () => {

@@ -98,7 +98,7 @@ export class Conversation {
   ask(question: Question): Promise<Answer> {
     return new Promise((resolve) => {
       const always = this.#session?.alwaysAllows(question) ?? []
-      const block = new QuestionBlock(question, always, this.#screen.theme)
+      const block = new QuestionBlock(question, always, this.#screen.transcript.folding, this.#screen.theme)
       const answer = (given: Answer) => {
         this.#asked.splice(this.#asked.indexOf(asked), 1)
         question.signal.removeEventListener('abort', withdrawn)
@@ -197,6 +197,7 @@ export class Conversation {
   /** Whether a key was for the chat and not for the editor. */
   #takes(key: string): boolean {
     const { editor } = this.#screen
+    const { folding } = this.#screen.transcript
     const asked = this.#asked[0]
     if (asked !== undefined && (Date.now() - this.#lastTyped > typingMs || matchesKey(key, Key.escape))) {
       const answer = answerFor(key)
@@ -213,7 +214,7 @@ export class Conversation {
       return true
     }
     if (matchesKey(key, Key.ctrl('o'))) {
-      this.#screen.transcript.toggleFolding()
+      folding.folded = !folding.folded
       this.#screen.draw()
       return true
     }

@@ -1,6 +1,6 @@
 // A tool call: one line that says what and how it went; its output unfolds below it.
 
-import { truncateToWidth } from '@earendil-works/pi-tui'
+import { truncateToWidth, visibleWidth } from '@earendil-works/pi-tui'
 import { outputText } from '../../tape/pieces.ts'
 import { Block, type Folding, hanging } from './blocks.ts'
 import { neutral } from './neutral.ts'
@@ -41,10 +41,12 @@ export class ToolBlock extends Block {
     const lines = output === '' ? [] : output.split('\n')
     const mark = { running: warn('◌'), ok: good('●'), failed: bad('●') }[this.#state]
     const count = lines.length === 0 ? '' : ` · ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}`
-    const how = `${this.#state === 'failed' ? ' · failed' : ''}${count}`
-    const room = Math.max(4, width - 3 - this.#name.length - how.length)
-    const what = truncateToWidth(gist(this.#input), room, '…')
-    const head = truncateToWidth(`${mark} ${bold(neutral(this.#name))} ${what}${dim(how)}`, width, '…')
+    const what = gist(this.#input)
+    // Why it failed is worth more than how much it said about it.
+    const how = this.#state === 'failed' ? ` · failed${lines.length === 0 ? '' : `: ${lines[0]!.trim()}`}` : count
+    const room = Math.max(8, width - 3 - this.#name.length - Math.min(visibleWidth(how), Math.floor(width / 2)))
+    const about = `${mark} ${bold(neutral(this.#name))} ${truncateToWidth(what, room, '…')}`
+    const head = truncateToWidth(`${about}${dim(how)}`, width, '…')
     if (folded) return [head]
     const shown = lines.slice(0, shownLines).flatMap((line) => hanging(line, '  ', width, dim))
     const left = lines.length - shownLines
