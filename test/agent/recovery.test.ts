@@ -6,9 +6,10 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { isAlive, thisProcess } from '../../src/agent/holder.ts'
 import { createAgent } from '../../src/agent/index.ts'
+import { closeTurn, openTurn } from '../../src/agent/turn.ts'
 import type { Entry } from '../../src/store/index.ts'
 import { type Tape, type ToolCall, type ToolResult } from '../../src/tape/index.ts'
 import { closedGate, type ModelServer, type Reply, say } from '../support/model-server/index.ts'
@@ -253,6 +254,33 @@ test('many starts after one crash close the turn once [T23]', async () => {
   const agents = await Promise.all(stores.map((store) => createAgent({ store, tape: 'main' })))
   expect(agents.filter(({ recovered }) => recovered !== undefined)).toHaveLength(1)
   await checkTape(agents[0]!.tape)
+})
+
+test('a long turn says that it runs; one that was taken for dead stops when it finds out [T23]', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const gate = closedGate()
+  const { agent, server, of } = await scene([say('slow', { hold: gate.opened }), say('on')])
+  const turn = agent.submit('work')
+  await server.next()
+  const { tape } = agent
+  const before = (await openTurn(tape))!
+  vi.advanceTimersByTime(60_000)
+  for await (const { payload } of tape.watch(before.mark, new AbortController().signal)) {
+    if ((payload as { name?: string }).name === 'turn_running') break
+  }
+  const running = (await openTurn(tape))!
+  expect(running).toMatchObject({ runId: before.runId, since: before.since })
+  expect(running.mark).toBeGreaterThan(before.mark)
+  await closeTurn(tape, running, [])
+  vi.advanceTimersByTime(60_000)
+  expect(await turn).toMatchObject({ status: 'aborted' })
+  expect(of('warning').map(({ message }) => message)).toEqual([
+    expect.stringMatching(/end of the turn is not on the tape/),
+  ])
+  expect(await agent.submit('again')).toMatchObject({ status: 'done', text: 'on' })
+  await checkTape(tape)
+  gate.open()
 })
 
 test('a copy of an open turn on a fork is not a turn of the fork [T23, T12]', async () => {
