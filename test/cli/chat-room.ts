@@ -18,7 +18,7 @@ interface RoomOptions {
   readonly window?: number
 }
 
-export interface PaneSettings {
+interface PaneSettings {
   readonly columns?: number
   readonly rows?: number
   readonly env?: Record<string, string>
