@@ -213,12 +213,28 @@ describe.concurrent('a chat on a terminal', () => {
     await pane.shows('half a thought')
     await pane.press('C-c')
     await pane.until(() => !pane.text.includes('half a thought'), 'the editor empty')
+    await pane.type('\x1b[99;5:3u') // the key let go, as some terminals tell: not a second time
     await pane.press('Up')
     await pane.shows('half a thought')
     await pane.press('C-c')
     await pane.until(() => !pane.text.includes('half a thought'), 'the editor empty again')
     await pane.press('C-c')
     expect(await pane.exit()).toBe(0)
+  })
+
+  test('a model that cannot be had is told, and what was typed is there to be sent again', async () => {
+    const { chat } = await room({ script: [say('Now it works.')] })
+    const pane = await chat(['--model', 'anthropic/claude-sonnet-4-5'])
+    await pane.shows('anthropic needs a key, and ANTHROPIC_API_KEY is not set')
+    await pane.enter('my question')
+    await pane.until(() => pane.text.split('anthropic needs a key').length === 3, 'the reason again')
+    await pane.press('C-c')
+    await pane.enter('/model test/scripted')
+    await pane.shows('test/scripted answers from now on')
+    await pane.press('Up', 'Up')
+    await pane.shows('my question')
+    await pane.press('Enter')
+    await pane.shows('Now it works.')
   })
 
   test('without a model it says how to set one, and commands work', async () => {
