@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { neutral, visible } from '../../src/cli/chat/neutral.ts'
 
 const steering = (text: string) =>
-  [...text].some((character) => {
+  Array.from(text).some((character) => {
     const code = character.codePointAt(0)!
     return (code < 32 && character !== '\n') || (code >= 127 && code < 160) || (code >= 0x202a && code <= 0x202e)
   })

@@ -223,7 +223,7 @@ describe.concurrent('a chat on a terminal', () => {
   })
 
   test('a model that cannot be had is told, and what was typed is there to be sent again', async () => {
-    const { chat } = await room({ script: [say('Now it works.')] })
+    const { chat, server } = await room({ script: [say('Now it works.')] })
     const pane = await chat(['--model', 'anthropic/claude-sonnet-4-5'])
     await pane.shows('anthropic needs a key, and ANTHROPIC_API_KEY is not set')
     await pane.enter('my question')
@@ -235,6 +235,7 @@ describe.concurrent('a chat on a terminal', () => {
     await pane.shows('my question')
     await pane.press('Enter')
     await pane.shows('Now it works.')
+    expect(server.requests[0]!.messages.at(-1)!.text).toBe('my question')
   })
 
   test('without a model it says how to set one, and commands work', async () => {
