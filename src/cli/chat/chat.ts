@@ -7,7 +7,6 @@ import { Conversation } from './conversation.ts'
 import type { ChatOptions } from './options.ts'
 import { Screen } from './screen.ts'
 import type { ChatSession } from './session.ts'
-import { slashCommands } from './slash.ts'
 import { themeOf } from './theme.ts'
 
 /** A model or a disk that does not answer must not keep the person from leaving. */
@@ -18,7 +17,7 @@ const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 export async function chat(options: ChatOptions): Promise<void> {
   demandTerminal()
   const plain = options.color === false || (process.env.NO_COLOR ?? '') !== ''
-  const screen = new Screen(themeOf(!plain), slashCommands)
+  const screen = new Screen(themeOf(!plain))
   const open: { store?: Store; session?: ChatSession } = {}
 
   let leaving = false

@@ -1,15 +1,7 @@
 // The chat on a terminal: transcript, status, question, editor and footer, one below the other. Whatever way the process
 // ends, the terminal is handed back as it was found.
 
-import {
-  CombinedAutocompleteProvider,
-  type Component,
-  Container,
-  Editor,
-  ProcessTerminal,
-  type SlashCommand,
-  TUI,
-} from '@earendil-works/pi-tui'
+import { type Component, Container, Editor, ProcessTerminal, TUI } from '@earendil-works/pi-tui'
 import { fitted } from './blocks.ts'
 import { Footer } from './footer.ts'
 import { Status } from './status.ts'
@@ -29,13 +21,12 @@ export class Screen {
   readonly #restore = () => this.stop()
   #running = false
 
-  constructor(theme: Theme, commands: readonly SlashCommand[]) {
+  constructor(theme: Theme) {
     this.theme = theme
     this.transcript = new Transcript(theme)
     this.status = new Status(this.tui, theme)
     this.footer = new Footer(theme)
     this.editor = new FittedEditor(this.tui, theme.editor)
-    this.editor.setAutocompleteProvider(new CombinedAutocompleteProvider([...commands], process.cwd()))
     const body = new Body([this.transcript, this.status, this.#question, this.editor, this.footer])
     this.painted = body.drawn
     this.tui.addChild(body)
