@@ -128,6 +128,7 @@ describe.concurrent('baton chat -p', () => {
     const wrong = await ask(here, ['-p', 'Hi'])
     expect(wrong.code).toBe(2)
     expect(wrong.err).toContain('agent.handoff.at')
+    expect(wrong.err).toContain('such as "80%"')
   })
 
   test('stdout is only for the answer on a terminal too; tools are told on stderr', async () => {
