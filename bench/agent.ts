@@ -21,8 +21,8 @@ const args = process.argv.slice(2)
 const quick = args.includes('--quick')
 const sizes = quick ? [100, 10_000] : [100, 10_000, 100_000]
 const turns = quick ? 30 : 300
-/** LangGraph keeps the whole state in each checkpoint: few turns take long enough. */
-const peerTurns = quick ? 3 : 10
+/** By size: LangGraph keeps the whole state in each checkpoint, so that few turns take long enough. */
+const peerTurns = quick ? [10, 2] : [50, 5, 2]
 /** Entries since the last anchor, on every tape: what the model is given is the same. */
 const phase = 40
 
@@ -63,14 +63,17 @@ async function compare(folder: string): Promise<Section> {
   }
   say(`${turns} turns on each tape, taken in turns`)
   const own = await inTurns(ours, turns)
-  say(`${peerTurns} turns on each thread`)
-  const other = await inTurns(peers, peerTurns)
+  const other: number[][] = []
+  for (const [i, loop] of peers.entries()) {
+    say(`${peerTurns[i]} turns on a thread of ${sizes[i]!.toLocaleString('en')}`)
+    other.push(...(await inTurns([loop], peerTurns[i]!, 1)))
+  }
   for (const loop of [...ours, ...peers]) await loop.close()
   const [small, large] = [own[0]!, own.at(-1)!]
   const last = sizes.at(-1)!.toLocaleString('en')
   return {
     title: 'A turn apart from its model, by messages kept',
-    note: `A prompt, a call, its result and an answer, two calls to a model that answers at once; medians of ${turns} turns, taken in turns (LangGraph ${peerTurns}). Baton syncs every step to disk; LangGraph's checkpointer does not. Baton gives the model the ${phase} messages since the last anchor; LangGraph's graph gives it the last ${phase} of its state.`,
+    note: `A prompt, a call, its result and an answer, two calls to a model that answers at once; medians of ${turns} turns, taken in turns (LangGraph: ${peerTurns.join(', ')}). Baton syncs every step to disk; LangGraph's checkpointer does not. Baton gives the model the ${phase} messages since the last anchor; LangGraph's graph gives it the last ${phase} of its state.`,
     columns: sizes.map((size) => size.toLocaleString('en')),
     rows: [
       { name: 'Baton', unit: 'ms', values: own.map(median) },
@@ -88,9 +91,9 @@ async function compare(folder: string): Promise<Section> {
 }
 
 /** Milliseconds of each turn, per loop; neighbours meet the same weather. */
-async function inTurns(loops: readonly Loop[], count: number): Promise<number[][]> {
+async function inTurns(loops: readonly Loop[], count: number, warmUp = 5): Promise<number[][]> {
   const times = loops.map((): number[] => [])
-  for (let n = -3; n < count; n++) {
+  for (let n = -warmUp; n < count; n++) {
     for (const [i, loop] of loops.entries()) {
       const start = performance.now()
       await loop.turn(n)

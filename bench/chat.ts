@@ -14,7 +14,7 @@ import { isMet, machine, render, type Section } from './table.ts'
 
 const args = process.argv.slice(2)
 const rounds = args.includes('--quick') ? 5 : 21
-const cli = process.env.BATON_BENCH_CLI ?? fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
+const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
 
 const place = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
 const env = { HOME: place }

@@ -3,7 +3,7 @@
 //
 // In a project of your own: import { codingTools, createAgent, openStore, permissionPolicy } from '@baton/baton'
 //
-//   node examples/agent.ts openai/gpt-5 "What does this project do?"
+//   node examples/agent.ts openai/gpt-5 "What does this project do?"     (Node 22.18 or newer, which runs TypeScript)
 
 import { fileURLToPath } from 'node:url'
 import { loadModel } from '../src/config/model.ts'

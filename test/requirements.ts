@@ -121,7 +121,7 @@ function area(texts: Record<string, string>, delivered: boolean): Requirement[] 
 export const requirements: readonly Requirement[] = [
   ...area(tape, true),
   ...area(handoff, true),
-  ...area(agent, false),
+  ...area(agent, true),
   ...area(relay, true),
   ...area(cycle, false),
   ...area(task, true),

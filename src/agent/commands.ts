@@ -8,7 +8,7 @@ import { type ForkOptions, nearest, type Tape } from '../tape/index.ts'
 import { wholeCharacter } from '../tape/tokens.ts'
 import type { Arguments } from './router.ts'
 
-export interface CommandOutput {
+interface CommandOutput {
   readonly text: string
   readonly data: unknown
 }
@@ -21,7 +21,7 @@ interface Command {
   run(tape: Tape, args: Arguments): Promise<CommandOutput>
 }
 
-export const commands: Readonly<Record<string, Command>> = {
+const commands: Readonly<Record<string, Command>> = {
   handoff: {
     usage: ',handoff name=phase-1 summary="Setup done" next_steps="…" state={goal: "…"}',
     about: 'start a new phase: the model sees this state and what comes after it',

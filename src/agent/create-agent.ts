@@ -4,25 +4,24 @@ import { randomUUID } from 'node:crypto'
 import type { LanguageModel } from 'ai'
 import type { ChosenModel } from '../config/model.ts'
 import { windowOf } from '../config/models.ts'
-import { BatonError, CancelledError, InvalidError } from '../errors.ts'
-import { handoffSession, openSession, resumeHandoff, type SessionHandoff } from '../handoff/index.ts'
+import { InvalidError } from '../errors.ts'
+import { openSession, resumeHandoff, type SessionHandoff } from '../handoff/index.ts'
 import type { Draft } from '../store/index.ts'
 import { Tape } from '../tape/index.ts'
 import type { Agent, AgentHandoffOptions, AgentOptions, TurnResult } from './agent.ts'
 import { AutoHandoff } from './auto-handoff.ts'
-import { failureText } from './commands.ts'
 import type { AgentEvent } from './event.ts'
 import { Gauge } from './gauge.ts'
 import { thisProcess } from './holder.ts'
-import { handleInput, runTurn } from './loop.ts'
+import { handleInput } from './loop.ts'
+import { moveToNewSession, refused } from './new-session.ts'
 import { systemPrompt } from './prompt.ts'
 import { Queue } from './queue.ts'
 import { recover, type Recovered } from './recovery.ts'
 import type { Session } from './session.ts'
-import { errorDraft } from './steps.ts'
+import { takeTurn } from './take-turn.ts'
 import type { ChildRequest, ChildResult } from './tool.ts'
 import { Toolbox } from './toolbox.ts'
-import { isHeld, openTurn, type Outcome, Turn } from './turn.ts'
 
 /** Children of children, and no further. */
 const deepest = 2
@@ -113,12 +112,12 @@ class OwnAgent implements Agent {
   }
 
   async say(text: string): Promise<TurnResult> {
-    return this.#turn([{ kind: 'message', payload: { role: 'user', content: text } }], text)
+    return this.#turns([{ kind: 'message', payload: { role: 'user', content: text } }], text)
   }
 
   async resume(): Promise<TurnResult> {
     const content = '[Baton: the last turn was cut short. Go on with it.]'
-    return this.#turn([{ kind: 'message', payload: { role: 'user', content, customType: 'notice', display: true } }])
+    return this.#turns([{ kind: 'message', payload: { role: 'user', content, customType: 'notice', display: true } }])
   }
 
   async steer(text: string): Promise<void> {
@@ -148,113 +147,37 @@ class OwnAgent implements Agent {
 
   async handoff(goal?: string, options: AgentHandoffOptions = {}): Promise<SessionHandoff> {
     if (this.busy) return refused(this.tape)
-    const result = await this.#occupy((signal) => this.#handoff(goal, options, signal))
-    if (!this.#closing && (this.#session.queue.length > 0 || this.#carried > 0)) void this.#turn([])
-    return result
-  }
-
-  /** How many waiting messages the last handoff took to the new tape, where they wait for an answer. */
-  #carried = 0
-
-  async #handoff(goal: string | undefined, options: AgentHandoffOptions, signal: AbortSignal): Promise<SessionHandoff> {
-    const session = this.#session
-    const { queue, cwd } = session
-    const old = session.tape
-    if (await this.#isTakenElsewhere()) return refused(old)
-    this.#takeModel()
-    const { model, window } = session
-    const trigger = 'command'
-    const either = options.signal === undefined ? signal : AbortSignal.any([signal, options.signal])
-    let carried = 0
-    this.#emit({ type: 'handoff', phase: 'start', trigger })
-    const result = await handoffSession(old, {
-      ...(goal === undefined || goal.trim() === '' ? {} : { goal }),
-      ...(model === undefined ? {} : { model: model.model, modelName: model.name }),
-      ...(window === undefined ? {} : { window }),
-      ...(options.into === undefined ? {} : { into: options.into }),
-      ...(options.edit === undefined ? {} : { edit: (markdown) => unlessAborted(either, options.edit!(markdown)) }),
-      // Read when the new tape is made: what is typed until then goes along.
-      get queued() {
-        carried = queue.length
-        return queue.messages()
-      },
-      cwd,
-      signal: either,
-      onProgress: (progress) => {
-        this.#emit({ type: 'handoff', phase: 'progress', trigger, progress })
-        options.onProgress?.(progress)
-      },
+    const { result, carried } = await this.#occupy((signal) => {
+      this.#takeModel()
+      return moveToNewSession(this.#session, goal, options, signal)
     })
-    const { message } = result
-    if (result.status !== 'done') {
-      this.#emit({ type: 'handoff', phase: 'failed', trigger, message })
-      return result
-    }
-    session.tape = new Tape(session.tape.store, result.tape)
-    await queue.settled()
-    await queue.moved(session.tape, carried)
-    this.#carried = carried
-    const [anchor] = await old.anchors({ limit: 1 })
-    this.#emit({ type: 'handoff', phase: 'done', trigger, anchor: anchor?.name ?? '', message, tape: result.tape })
+    // What was typed meanwhile waits for an answer, there or here.
+    if (!this.#closing && carried + this.#session.queue.length > 0) void this.#turns([])
     return result
   }
 
-  /** One turn after the other, until nothing waits. */
-  async #turn(messages: readonly Draft[], text?: string): Promise<TurnResult> {
+  /** One turn after the other, until nothing waits; during a turn, `text` waits for it. */
+  async #turns(messages: readonly Draft[], text?: string): Promise<TurnResult> {
     if (this.busy) {
       if (text !== undefined) await this.steer(text)
       return { kind: 'queued' }
     }
     return this.#occupy(async (first) => {
-      this.#carried = 0
-      let result = await this.#oneTurn(messages, first)
+      const session = this.#session
+      const setting = { session, recover: () => this.#recover(), onLost: () => this.abort() }
+      this.#takeModel()
+      let result = await takeTurn({ ...setting, signal: first }, messages)
       for (;;) {
-        await this.#session.queue.settled()
-        if (this.#session.queue.length === 0 || this.#closing || result.status === 'failed') break
+        await session.queue.settled()
+        if (session.queue.length === 0 || this.#closing || result.status === 'failed') break
         // The person cancelled the answer, not what they typed after it.
         const stop = new AbortController()
         this.#running = { stop, ended: this.#running!.ended }
-        result = await this.#oneTurn([], stop.signal)
+        this.#takeModel()
+        result = await takeTurn({ ...setting, signal: stop.signal }, [])
       }
       return { kind: 'turn', ...result }
     })
-  }
-
-  async #oneTurn(messages: readonly Draft[], signal: AbortSignal): Promise<Outcome & { runId: string }> {
-    const session = this.#session
-    const { tape, queue, holder, emit } = session
-    const runId = `run_${randomUUID()}`
-    let turn: Turn
-    const said: Draft[] = []
-    try {
-      this.#takeModel()
-      if (session.model === undefined) throw noModel()
-      await this.#recover()
-      const waiting = queue.drafts(runId)
-      said.push(...waiting, ...messages.map((draft) => ({ ...draft, meta: { ...draft.meta, run_id: runId } })))
-      turn = await Turn.begin(tape, holder, runId, said, () => this.abort())
-      queue.delivered(waiting.length)
-    } catch (error) {
-      return { runId, status: 'failed', text: '', error: failureText(error) }
-    }
-    emit({ type: 'turn-start', runId })
-    let outcome: Outcome
-    try {
-      outcome = await runTurn({ session, turn, model: session.model, signal, said, madeRoom: false })
-      if (outcome.status === 'done') await session.auto.afterTurn(session, runId, signal)
-    } catch (error) {
-      const message = failureText(error)
-      outcome = { status: signal.aborted ? 'aborted' : 'failed', text: '', error: message }
-      if (!signal.aborted) await tape.append([errorDraft('agent', { message }, runId)]).catch(() => {}) // it may be the tape that broke
-    }
-    try {
-      await turn.end(outcome.status)
-    } catch (error) {
-      emit({ type: 'warning', message: `The end of the turn is not on the tape: ${failureText(error)}` })
-    }
-    const { status, error } = outcome
-    emit({ type: 'turn-end', runId, status, ...(error === undefined ? {} : { error }) })
-    return { runId, ...outcome }
   }
 
   async #occupy<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -278,12 +201,6 @@ class OwnAgent implements Agent {
     // What the dead process still had to say waits for this one.
     await queue.restore(tape)
     this.#emit({ type: 'recovered', ...recovered })
-  }
-
-  async #isTakenElsewhere(): Promise<boolean> {
-    const { tape, holder, now } = this.#session
-    const open = await openTurn(tape)
-    return open !== undefined && isHeld(tape, open, holder, now())
   }
 
   /** The model that was set last takes effect. */
@@ -333,18 +250,8 @@ class OwnAgent implements Agent {
   }
 }
 
-async function refused(tape: Tape): Promise<SessionHandoff> {
-  return handoffSession(tape, { isStreaming: () => true })
-}
-
 function nameOf(model: LanguageModel): string {
   return typeof model === 'string' ? model : `${model.provider.replace(/\..*$/, '')}/${model.modelId}`
-}
-
-function noModel(): BatonError {
-  return new InvalidError('No model is set', {
-    hint: 'Name one with --model provider/name or BATON_MODEL; commands such as ,help work without.',
-  })
 }
 
 function settled(): { promise: Promise<void>; resolve: () => void } {
@@ -353,13 +260,4 @@ function settled(): { promise: Promise<void>; resolve: () => void } {
     resolve = done
   })
   return { promise, resolve }
-}
-
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const stop = () => reject(new CancelledError('Handoff cancelled'))
-    if (signal.aborted) return stop()
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }

@@ -67,6 +67,7 @@ async function stream(request: Request, onText: (delta: string) => void): Promis
     model,
     ...(isAnthropic(model) ? cached(request) : { system: request.system, messages: request.messages }),
     tools,
+    providerOptions: stateless,
     abortSignal: signal,
     maxRetries: 0,
     onError: () => {}, // it comes as a part of the stream, below
@@ -81,6 +82,9 @@ async function stream(request: Request, onText: (delta: string) => void): Promis
   }
   return (await run.steps)[0]
 }
+
+/** The tape is what is kept: OpenAI need not keep responses, and a context must not depend on those that it has dropped. */
+const stateless = { openai: { store: false } }
 
 function isAnthropic(model: LanguageModel): boolean {
   return typeof model === 'string' ? model.startsWith('anthropic/') : model.provider.startsWith('anthropic')

@@ -15,7 +15,7 @@ export interface Recovered {
   readonly closed: readonly string[]
 }
 
-export const crashed =
+const crashed =
   'interrupted: the process ended while this ran. It may have taken effect in part; look before you run it again.'
 
 /** Undefined if there was nothing to close, or if the turn belongs to a process that lives. */

@@ -4,7 +4,6 @@ import type { ModelMessage, StepResult, ToolSet } from 'ai'
 import { writeHandoff } from '../handoff/index.ts'
 import type { Draft } from '../store/index.ts'
 import type { Call, CallSetting } from './calls.ts'
-import type { Failure } from './failure.ts'
 import { callModel, type Reply } from './model.ts'
 import type { Session } from './session.ts'
 import type { Outcome, Turn } from './turn.ts'
@@ -43,6 +42,9 @@ export async function buildContext(run: Run): Promise<ModelMessage[]> {
     await makeRoom(run)
     return buildContext(run)
   }
+  const [damage] = context.damage
+  if (damage !== undefined)
+    session.emit({ type: 'warning', message: `Part of ${tape.name} cannot be read: ${damage.message}` })
   if (context.system !== system) {
     await tape.append([{ kind: 'system', payload: { content: system }, meta: { run_id: turn.runId } }])
   }
@@ -136,14 +138,14 @@ export async function recordBroken(
       meta: { ...meta, partial: true },
     })
   }
-  if (reply.status === 'failed') drafts.push(errorDraft('model', reply.failure, meta.run_id))
+  if (reply.status === 'failed') drafts.push(errorDraft('model', reply.failure.message, meta.run_id))
   if (drafts.length > 0) await session.tape.append(drafts)
   const { status, text } = reply
   return status === 'aborted' ? { status, text } : { status, text, error: reply.failure.message }
 }
 
-export function errorDraft(kind: string, failure: Pick<Failure, 'message'>, runId: string): Draft {
-  return { kind: 'error', payload: { kind, message: failure.message }, meta: { run_id: runId } }
+export function errorDraft(kind: string, message: string, runId: string): Draft {
+  return { kind: 'error', payload: { kind, message }, meta: { run_id: runId } }
 }
 
 export function callSetting({ session, turn, signal }: Run, entryId: number): CallSetting {

@@ -55,7 +55,7 @@ export async function isHeld(tape: Tape, open: OpenTurn, me: Holder, now: Date):
   return isAlive(open.holder, me, (now.getTime() - Date.parse(date ?? '')) / 1000)
 }
 
-export function refuse(tape: Tape, { holder }: OpenTurn): LockedError {
+function refuse(tape: Tape, { holder }: OpenTurn): LockedError {
   return new LockedError(`A turn is running on ${tape.name}, in process ${holder.pid} on ${holder.host}`, {
     hint: 'Wait until it ends, or work on another tape.',
   })

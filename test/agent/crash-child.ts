@@ -1,5 +1,5 @@
 // An agent in a process of its own that dies where it is told to:
-// crash-child FOLDER URL DIE, where DIE is `event:N` (at the Nth event), `access`, `running`, or `never`; `handoff` hands off after the turn.
+// crash-child FOLDER URL DIE [THRESHOLD], where DIE is `event:N` (at the Nth event), `access`, `running`, or `never`; `handoff` hands off after the turn.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -8,7 +8,7 @@ import * as z from 'zod'
 import { createAgent } from '../../src/agent/index.ts'
 import { openFileStore } from '../../src/store/index.ts'
 
-const [folder, url, die] = process.argv.slice(2) as [string, string, string]
+const [folder, url, die, threshold] = process.argv.slice(2) as [string, string, string, string?]
 const deathEvent = Number(/^event:(\d+)$/.exec(die)?.[1] ?? 0)
 let events = 0
 
@@ -25,6 +25,7 @@ const agent = await createAgent({
   tape: 'main',
   cwd: folder,
   model: createOpenAICompatible({ name: 'scripted', baseURL: `${url}/v1`, includeUsage: true })('scripted'),
+  handoff: { at: threshold === undefined ? false : Number(threshold) },
   tools: [
     {
       name: 'test.note',

@@ -107,6 +107,10 @@ describe.each(['chat-completions', 'responses', 'messages'] as const)('over %s',
     if (api === 'messages') {
       const marked = JSON.stringify(bodies.at(-1)).split('"cache_control"').length - 1
       expect(marked).toBe(2)
+    } else if (api === 'responses') {
+      // Nothing depends on what the provider remembers of earlier calls.
+      expect(bodies.every(({ store }) => store === false)).toBe(true)
+      expect(JSON.stringify(bodies)).not.toContain('item_reference')
     } else expect(JSON.stringify(bodies)).not.toContain('cache')
   })
 

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { isAlive, thisProcess } from '../../src/agent/holder.ts'
 import { createAgent } from '../../src/agent/index.ts'
+import { closeTurn, openTurn } from '../../src/agent/turn.ts'
 import type { Entry } from '../../src/store/index.ts'
 import { type Tape, type ToolCall, type ToolResult } from '../../src/tape/index.ts'
 import { closedGate, type ModelServer, type Reply, say } from '../support/model-server/index.ts'
@@ -14,12 +17,14 @@ import { collect, temporaryFolder, temporaryStore } from '../support/workspace.t
 import { checkOpenAi } from '../tape/provider-rules.ts'
 import { modelOf, scene, serve } from './harness.ts'
 
-const root = path.resolve(import.meta.dirname, '../..')
-const bundle = path.join(root, 'node_modules', '.baton-crash-child', 'child.mjs')
+/** The child as Node can run it, in a folder from which it finds its packages. */
+const made = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-crash-child-'))
+const bundle = path.join(made, 'child.mjs')
 
 beforeAll(async () => {
+  fs.symlinkSync(path.resolve(import.meta.dirname, '../../node_modules'), path.join(made, 'node_modules'))
   await build({
-    entryPoints: [path.join(import.meta.dirname, 'crash-child.ts')],
+    entryPoints: [fileURLToPath(new URL('./crash-child.ts', import.meta.url))],
     outfile: bundle,
     bundle: true,
     platform: 'node',
@@ -28,6 +33,7 @@ beforeAll(async () => {
     logLevel: 'warning',
   })
 })
+afterAll(() => fs.rmSync(made, { recursive: true }))
 
 const both: Reply = {
   text: 'Noting both.',
@@ -43,15 +49,18 @@ interface Crash {
   events: { type: string; id?: string; output?: string; result?: unknown }[]
 }
 
-async function crash(server: ModelServer, die: string): Promise<Crash> {
+async function crash(server: ModelServer, die: string, threshold?: number): Promise<Crash> {
   const folder = temporaryFolder()
-  const { child, events } = start(folder, server, die)
+  const { child, events } = start(folder, server, die, threshold)
   await once(child, 'close')
   return { folder, events }
 }
 
-function start(folder: string, server: ModelServer, die: string) {
-  const child = spawn(process.execPath, [bundle, folder, server.url, die], { stdio: ['pipe', 'pipe', 'inherit'] })
+function start(folder: string, server: ModelServer, die: string, threshold?: number) {
+  const args = threshold === undefined ? [] : [String(threshold)]
+  const child = spawn(process.execPath, [bundle, folder, server.url, die, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   onTestFinished(() => void child.kill('SIGKILL'))
   const events: Crash['events'] = []
   createInterface({ input: child.stdout }).on('line', (line) =>
@@ -80,54 +89,67 @@ async function checkTape(tape: Tape): Promise<Entry[]> {
     if (kind === 'tool_result') for (const { call_id } of results) answers.set(call_id, answers.get(call_id)! + 1)
   }
   expect([...answers.values()].every((count) => count === 1)).toBe(true)
+  // Every turn that began has ended, once.
   const marks = entries
     .filter(({ meta }) => meta.key === 'turn')
     .map(({ payload }) => (payload as { name: string }).name)
+    .filter((name) => name !== 'turn_running')
   expect(marks.filter((name) => name === 'turn_started')).toHaveLength(marks.length / 2)
   checkOpenAi((await tape.context()).messages)
   return entries
 }
 
-test('killed at any event of a turn, the next start closes it and goes on; no tool runs twice, nothing told is lost [T23, T21]', async () => {
-  const server = await serve(script)
-  let died = 0
-  for (let n = 1; ; n++) {
-    const { folder, events } = await crash(server, `event:${n}`)
-    const finished = events.some(({ type }) => type === 'result')
-    if (!finished) died++
-    const store = await temporaryStore(path.join(folder, '.baton'))
-    const agent = await createAgent({ store, tape: 'main', cwd: folder, model: modelOf['chat-completions'](server) })
-    const told = (type: string) => events.filter((event) => event.type === type)
-    const ended = told('turn-end').length > 0
-    if (told('turn-start').length > 0 && !ended) {
-      expect(agent.recovered).toMatchObject({ anchor: 'session/start', state: { owner: 'human' } })
-    } else expect(agent.recovered).toBeUndefined()
-    const entries = await checkTape(agent.tape)
-    // Whatever the child told of is there.
-    const text = JSON.stringify(entries)
-    if (told('turn-start').length > 0) expect(text).toContain('Note a and b')
-    for (const { output } of told('tool-end')) expect(text).toContain(output)
-    const before = notes(folder)
-    expect(new Set(before).size).toBe(before.length)
-    for (const { id } of told('tool-start')) expect(text).toContain(id)
-    // Every call that may have run has a result that says what is known.
-    const results = entries
-      .filter(({ kind }) => kind === 'tool_result')
-      .flatMap(({ payload }) => (payload as { results: ToolResult[] }).results)
-    for (const { output } of results) expect(output).toMatch(/^noted|^interrupted: the process ended/)
-    const goOn = await agent.resume()
-    expect(goOn).toMatchObject({ status: 'done' })
-    await agent.close()
-    // Closed once: another start finds nothing to close.
-    const again = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
-    expect(again.recovered).toBeUndefined()
-    await checkTape(again.tape)
-    await again.close()
-    if (finished) break
-  }
-  expect(died).toBeGreaterThan(8)
-  expect(server.problems).toEqual([])
-})
+test.each([
+  ['a turn', undefined],
+  ['a turn that hands off at its end', 10],
+])(
+  'killed at any event of %s, the next start closes it and goes on; no tool runs twice, nothing told is lost [T23, T21]',
+  { timeout: 300_000 },
+  async (_, threshold) => {
+    const server = await serve(script)
+    let died = 0
+    for (let n = 1; ; n++) {
+      const { folder, events } = await crash(server, `event:${n}`, threshold)
+      const finished = events.some(({ type }) => type === 'result')
+      if (!finished) died++
+      const store = await temporaryStore(path.join(folder, '.baton'))
+      const agent = await createAgent({ store, tape: 'main', cwd: folder, model: modelOf['chat-completions'](server) })
+      const told = (type: string) => events.filter((event) => event.type === type)
+      const ended = told('turn-end').length > 0
+      if (told('turn-start').length > 0 && !ended) {
+        const [anchor] = await agent.tape.anchors({ limit: 1 })
+        expect(agent.recovered).toMatchObject({ anchor: anchor!.name, state: anchor!.state })
+      } else expect(agent.recovered).toBeUndefined()
+      const entries = await checkTape(agent.tape)
+      // Whatever the child told of is there.
+      const text = JSON.stringify(entries)
+      if (told('turn-start').length > 0) expect(text).toContain('Note a and b')
+      for (const { output } of told('tool-end')) expect(text).toContain(output)
+      expect(JSON.stringify((await agent.tape.context()).messages)).toContain(
+        told('turn-start').length > 0 ? 'Never note c' : '',
+      )
+      const before = notes(folder)
+      expect(new Set(before).size).toBe(before.length)
+      for (const { id } of told('tool-start')) expect(text).toContain(id)
+      // Every call that may have run has a result that says what is known.
+      const results = entries
+        .filter(({ kind }) => kind === 'tool_result')
+        .flatMap(({ payload }) => (payload as { results: ToolResult[] }).results)
+      for (const { output } of results) expect(output).toMatch(/^noted|^interrupted: the process ended/)
+      const goOn = await agent.resume()
+      expect(goOn).toMatchObject({ status: 'done' })
+      await agent.close()
+      // Closed once: another start finds nothing to close.
+      const again = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
+      expect(again.recovered).toBeUndefined()
+      await checkTape(again.tape)
+      await again.close()
+      if (finished) break
+    }
+    expect(died).toBeGreaterThan(8)
+    expect(server.problems).toEqual([])
+  },
+)
 
 test.each(['access', 'running'])('killed in a tool (%s), the call is closed and not run again [T23]', async (die) => {
   const server = await serve((request) =>
@@ -208,6 +230,25 @@ test('a tape has one turn at a time: the second process is refused, and goes on 
   gate.open()
 })
 
+test('of prompts at the same moment on one tape, one has the turn and the others are told [T23]', async () => {
+  const gate = closedGate()
+  const server = await serve(() => say('mine', { hold: gate.opened }))
+  const folder = path.join(temporaryFolder(), '.baton')
+  const agents = await Promise.all(
+    [1, 2, 3, 4].map(async () =>
+      createAgent({ store: await temporaryStore(folder), tape: 'main', model: modelOf['chat-completions'](server) }),
+    ),
+  )
+  const turns = agents.map((agent) => agent.submit('me'))
+  await server.next()
+  const first = await Promise.race(turns)
+  expect(first).toMatchObject({ status: 'failed', error: /A turn is running on main/ })
+  gate.open()
+  const results = await Promise.all(turns)
+  expect(results.filter((result) => result.kind === 'turn' && result.status === 'done')).toHaveLength(1)
+  await checkTape(agents[0]!.tape)
+})
+
 test('many starts after one crash close the turn once [T23]', async () => {
   const server = await serve(script)
   const { folder } = await crash(server, 'running')
@@ -215,6 +256,33 @@ test('many starts after one crash close the turn once [T23]', async () => {
   const agents = await Promise.all(stores.map((store) => createAgent({ store, tape: 'main' })))
   expect(agents.filter(({ recovered }) => recovered !== undefined)).toHaveLength(1)
   await checkTape(agents[0]!.tape)
+})
+
+test('a long turn says that it runs; one that was taken for dead stops when it finds out [T23]', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const gate = closedGate()
+  const { agent, server, of } = await scene([say('slow', { hold: gate.opened }), say('on')])
+  const turn = agent.submit('work')
+  await server.next()
+  const { tape } = agent
+  const before = (await openTurn(tape))!
+  vi.advanceTimersByTime(60_000)
+  for await (const { payload } of tape.watch(before.mark, new AbortController().signal)) {
+    if ((payload as { name?: string }).name === 'turn_running') break
+  }
+  const running = (await openTurn(tape))!
+  expect(running).toMatchObject({ runId: before.runId, since: before.since })
+  expect(running.mark).toBeGreaterThan(before.mark)
+  await closeTurn(tape, running, [])
+  vi.advanceTimersByTime(60_000)
+  expect(await turn).toMatchObject({ status: 'aborted' })
+  expect(of('warning').map(({ message }) => message)).toEqual([
+    expect.stringMatching(/end of the turn is not on the tape/),
+  ])
+  expect(await agent.submit('again')).toMatchObject({ status: 'done', text: 'on' })
+  await checkTape(tape)
+  gate.open()
 })
 
 test('a copy of an open turn on a fork is not a turn of the fork [T23, T12]', async () => {

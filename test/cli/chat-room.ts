@@ -18,7 +18,7 @@ interface RoomOptions {
   readonly window?: number
 }
 
-export interface PaneSettings {
+interface PaneSettings {
   readonly columns?: number
   readonly rows?: number
   readonly env?: Record<string, string>
@@ -42,7 +42,7 @@ export function chatRooms(): (options?: RoomOptions) => Promise<Room> {
   afterAll(async () => {
     tmux[Symbol.dispose]()
     await Promise.all(servers.map((server) => server.close()))
-    fs.rmSync(place, { recursive: true, force: true })
+    fs.rmSync(place, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 }) // a chat may still be closing
   })
   return async ({ script = [], agent, window = 100_000 } = {}) => {
     const folder = fs.mkdtempSync(path.join(place, 'room-'))

@@ -61,6 +61,22 @@ describe.concurrent('a chat on a terminal', () => {
     expect(server.requests[3]!.messages.at(-1)!.toolResults[0]!.text).toContain('the user did not allow this')
   })
 
+  test('a question about a file shows what would be written', async () => {
+    const edit = { path: 'a.txt', old_string: 'old words', new_string: 'new words\nand more' }
+    const { chat, folder } = await room({
+      script: [call('fs_read', { path: 'a.txt' }), call('fs_edit', edit), say('Done.')],
+    })
+    fs.writeFileSync(path.join(folder, 'a.txt'), 'some old words here\n')
+    const pane = await chat()
+    await pane.enter('Go')
+    await pane.shows('? fs.edit wants to write')
+    const file = path.join(fs.realpathSync(folder), 'a.txt')
+    expect(pane.text).toContain(`  ${file}\n- old words\n+ new words\n+ and more\n  y allow once`)
+    await pane.press('y')
+    await pane.shows('Done.')
+    expect(fs.readFileSync(path.join(folder, 'a.txt'), 'utf8')).toBe('some new words\nand more here\n')
+  })
+
   test('who is in the middle of a word when a question comes up answers nothing', async () => {
     const { chat } = await room({ script: [call('bash', { command: 'true' }), say('Done.')] })
     const pane = await chat()
@@ -72,7 +88,7 @@ describe.concurrent('a chat on a terminal', () => {
     await pane.press('Escape')
     await pane.shows('Done.')
     expect(await pane.screen()).toContain('maybe any day')
-    expect(await pane.screen()).toContain('● bash true · failed')
+    expect(await pane.screen()).toContain('● bash true · failed: denied: the user did not allow this')
   })
 
   test('with --yes nobody is asked, and the footer says so', async () => {
@@ -197,12 +213,29 @@ describe.concurrent('a chat on a terminal', () => {
     await pane.shows('half a thought')
     await pane.press('C-c')
     await pane.until(() => !pane.text.includes('half a thought'), 'the editor empty')
+    await pane.type('\x1b[99;5:3u') // the key let go, as some terminals tell: not a second time
     await pane.press('Up')
     await pane.shows('half a thought')
     await pane.press('C-c')
     await pane.until(() => !pane.text.includes('half a thought'), 'the editor empty again')
     await pane.press('C-c')
     expect(await pane.exit()).toBe(0)
+  })
+
+  test('a model that cannot be had is told, and what was typed is there to be sent again', async () => {
+    const { chat, server } = await room({ script: [say('Now it works.')] })
+    const pane = await chat(['--model', 'anthropic/claude-sonnet-4-5'])
+    await pane.shows('anthropic needs a key, and ANTHROPIC_API_KEY is not set')
+    await pane.enter('my question')
+    await pane.until(() => pane.text.split('anthropic needs a key').length === 3, 'the reason again')
+    await pane.press('C-c')
+    await pane.enter('/model test/scripted')
+    await pane.shows('test/scripted answers from now on')
+    await pane.press('Up', 'Up')
+    await pane.shows('my question')
+    await pane.press('Enter')
+    await pane.shows('Now it works.')
+    expect(server.requests[0]!.messages.at(-1)!.text).toBe('my question')
   })
 
   test('without a model it says how to set one, and commands work', async () => {

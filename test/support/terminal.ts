@@ -44,7 +44,7 @@ export class Tmux implements Disposable {
 
   [Symbol.dispose](): void {
     for (const pane of this.#panes) pane.leave()
-    fs.rmSync(this.#folder, { recursive: true, force: true })
+    fs.rmSync(this.#folder, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 })
   }
 }
 

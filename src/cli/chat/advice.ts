@@ -27,5 +27,5 @@ export function help(): string {
     ['Ctrl+D', 'quit, when the editor is empty'],
   ]
   const table = [...rows, [',help', 'commands on the tape: ,handoff ,anchors ,tape.search …'], ...keys]
-  return table.map(([what, about]) => `${what!.trim().padEnd(18)} ${about}`).join('\n')
+  return table.map(([what, about]) => `${what!.trim().padEnd(22)} ${about}`).join('\n')
 }

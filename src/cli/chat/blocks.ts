@@ -1,6 +1,6 @@
 // What the transcript is made of: each is something that was said or done, drawn to the width at hand.
 
-import { type Component, Markdown, truncateToWidth, wrapTextWithAnsi } from '@earendil-works/pi-tui'
+import { type Component, Markdown, truncateToWidth, visibleWidth, wrapTextWithAnsi } from '@earendil-works/pi-tui'
 import { neutral } from './neutral.ts'
 import type { Theme } from './theme.ts'
 
@@ -10,7 +10,7 @@ export interface Folding {
 }
 
 /** A block keeps its lines until something about it changes. */
-abstract class Block implements Component {
+export abstract class Block implements Component {
   #lines: { width: number; folded: boolean; lines: string[] } | undefined
   readonly #folding: Folding | undefined
 
@@ -21,7 +21,7 @@ abstract class Block implements Component {
   render(width: number): string[] {
     const folded = this.#folding?.folded ?? false
     if (this.#lines?.width !== width || this.#lines.folded !== folded) {
-      this.#lines = { width, folded, lines: this.draw(Math.max(4, width), folded) }
+      this.#lines = { width, folded, lines: fitted(this.draw(Math.max(4, width), folded), width) }
     }
     return this.#lines.lines
   }
@@ -56,36 +56,6 @@ export class UserBlock extends Block {
     const lines = hanging(neutral(this.text), accent('› '), width, bold)
     if (this.#waiting) lines.push(dim(truncateToWidth('  queued: the model gets it before its next step', width, '…')))
     return ['', ...lines]
-  }
-}
-
-/** What the model writes; it grows while it streams. */
-export class AnswerBlock implements Component {
-  readonly #markdown: Markdown
-  #text = ''
-  #drawn: { from: string[]; lines: string[] } | undefined
-
-  constructor(theme: Theme) {
-    this.#markdown = new Markdown('', 0, 0, theme.markdown)
-  }
-
-  append(delta: string): void {
-    this.#text += delta
-    this.#markdown.setText(neutral(this.#text))
-  }
-
-  render(width: number): string[] {
-    const from = this.#markdown.render(width)
-    if (this.#drawn?.from !== from) {
-      // Filled up with spaces, which nobody wants to copy.
-      const lines = from.map((line) => line.replace(/ +$/, ''))
-      this.#drawn = { from, lines: lines.length === 0 ? [] : ['', ...lines] }
-    }
-    return this.#drawn.lines
-  }
-
-  invalidate(): void {
-    this.#markdown.invalidate()
   }
 }
 
@@ -180,4 +150,9 @@ export function hanging(
 ): string[] {
   const lines = text.split('\n').flatMap((line) => wrapTextWithAnsi(line, Math.max(1, width - 2)))
   return lines.map((line, i) => `${i === 0 ? mark : next}${paint(line)}`)
+}
+
+/** No line is ever wider than the screen, whatever a block makes of a narrow one: the renderer would give up. */
+export function fitted(lines: readonly string[], width: number): string[] {
+  return lines.map((line) => (visibleWidth(line) > width ? truncateToWidth(line, width, '') : line))
 }

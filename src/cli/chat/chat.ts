@@ -7,7 +7,6 @@ import { Conversation } from './conversation.ts'
 import type { ChatOptions } from './options.ts'
 import { Screen } from './screen.ts'
 import type { ChatSession } from './session.ts'
-import { slashCommands } from './slash.ts'
 import { themeOf } from './theme.ts'
 
 /** A model or a disk that does not answer must not keep the person from leaving. */
@@ -18,19 +17,19 @@ const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 export async function chat(options: ChatOptions): Promise<void> {
   demandTerminal()
   const plain = options.color === false || (process.env.NO_COLOR ?? '') !== ''
-  const screen = new Screen(themeOf(!plain), slashCommands)
+  const screen = new Screen(themeOf(!plain))
   const open: { store?: Store; session?: ChatSession } = {}
 
   let leaving = false
-  const leave = async (code: number, say = () => {}): Promise<void> => {
+  const leave = async (code: number): Promise<void> => {
     if (leaving) return
     leaving = true
+    let failure: { error: unknown } | undefined
     const closed = Promise.resolve(open.session?.close()).then(() => open.store?.close())
     const tooLong = new Promise((resolve) => setTimeout(resolve, patienceMs))
-    await Promise.race([closed, tooLong]).catch((error: unknown) => (say = () => report(error, options)))
+    await Promise.race([closed, tooLong]).catch((error: unknown) => (failure = { error }))
     screen.stop()
-    say()
-    process.exit(code)
+    process.exit(failure === undefined ? code : report(failure.error, options))
   }
   const crash = (error: unknown): void => {
     screen.stop()
@@ -48,9 +47,11 @@ export async function chat(options: ChatOptions): Promise<void> {
   try {
     await openChat(options, conversation, screen, open)
   } catch (error) {
+    screen.stop()
     await leave(report(error, options))
   }
-  await new Promise(() => {}) // until `leave`
+  // Until `leave`; while the chat is suspended nothing else keeps the process.
+  await new Promise(() => setInterval(() => {}, 60_000))
 }
 
 function demandTerminal(): void {

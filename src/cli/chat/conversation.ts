@@ -1,6 +1,6 @@
 // A person and an agent at one terminal: keys and lines go to the agent, what it does comes onto the screen.
 
-import { Key, matchesKey } from '@earendil-works/pi-tui'
+import { isKeyRelease, Key, matchesKey } from '@earendil-works/pi-tui'
 import type { AgentEvent } from '../../agent/event.ts'
 import type { Recovered } from '../../agent/recovery.ts'
 import { route } from '../../agent/router.ts'
@@ -8,7 +8,7 @@ import type { Answer, Question } from '../../agent/tool.ts'
 import { BatonError } from '../../errors.ts'
 import type { Progress } from '../../handoff/index.ts'
 import { help, noModel } from './advice.ts'
-import { answerFor, QuestionBlock } from './question.ts'
+import { Questions } from './questions.ts'
 import { recall, typedOn } from './recall.ts'
 import type { Screen } from './screen.ts'
 import type { ChatSession } from './session.ts'
@@ -22,15 +22,10 @@ const typingMs = 600
 
 const tones = { done: 'good', cancelled: 'warn', empty: 'warn', failed: 'bad' } as const
 
-interface Asked {
-  readonly block: QuestionBlock
-  readonly answer: (answer: Answer) => void
-}
-
 export class Conversation {
   readonly #screen: Screen
   readonly #quit: () => void
-  readonly #asked: Asked[] = []
+  readonly #questions: Questions
   #session: ChatSession | undefined
   #opened: (session: ChatSession) => void = () => {}
   readonly #ready = new Promise<ChatSession>((resolve) => (this.#opened = resolve))
@@ -44,6 +39,7 @@ export class Conversation {
   constructor(screen: Screen, quit: () => void) {
     this.#screen = screen
     this.#quit = quit
+    this.#questions = new Questions(screen)
     screen.editor.onChange = (text) => {
       if (text !== '') this.#draft = text
     }
@@ -70,7 +66,7 @@ export class Conversation {
     try {
       to = route(line)
     } catch (error) {
-      editor.setText(line)
+      this.#giveBack(line)
       return this.#fail(error)
     }
     if (to.to === 'nowhere') return
@@ -79,8 +75,13 @@ export class Conversation {
     if (to.to === 'command') return this.#command(line)
     if (this.#session === undefined) this.#screen.status.show('Starting')
     const session = await this.#ready
-    if (!(await session.hasModel())) {
-      editor.setText(line) // nothing is lost: it can be sent once there is a model
+    let hasModel = false
+    try {
+      hasModel = await session.hasModel()
+    } finally {
+      if (!hasModel) this.#giveBack(line)
+    }
+    if (!hasModel) {
       transcript.notice(noModel, 'warn')
       return this.#rest()
     }
@@ -90,29 +91,23 @@ export class Conversation {
     const result = await agent.submit(line)
     if (result.kind !== 'turn' || result.status !== 'failed' || result.runId === this.#lastRun) return
     // The turn never began: what was typed is not on the tape.
-    if (editor.getText() === '') editor.setText(line)
+    this.#giveBack(line)
     this.#fail(new Error(result.error))
   }
 
+  /** What could not be sent is there to be sent again: in the editor, or behind Up if that is in use. */
+  #giveBack(line: string): void {
+    if (this.#screen.editor.getText() === '') this.#screen.editor.setText(line)
+    else this.#screen.editor.addToHistory(line)
+  }
+
   /** Puts a question of the agent to the person. */
-  ask(question: Question): Promise<Answer> {
-    return new Promise((resolve) => {
-      const always = this.#session?.alwaysAllows(question) ?? []
-      const block = new QuestionBlock(question, always, this.#screen.theme)
-      const answer = (given: Answer) => {
-        this.#asked.splice(this.#asked.indexOf(asked), 1)
-        question.signal.removeEventListener('abort', withdrawn)
-        this.#screen.ask(this.#asked[0]?.block)
-        if (this.#asked.length === 0) this.#screen.status.show(runningText(question))
-        resolve(given)
-      }
-      const withdrawn = () => answer('deny')
-      const asked: Asked = { block, answer }
-      this.#asked.push(asked)
-      question.signal.addEventListener('abort', withdrawn)
-      this.#screen.status.hide()
-      this.#screen.ask(this.#asked[0]?.block)
-    })
+  async ask(question: Question): Promise<Answer> {
+    const { status } = this.#screen
+    status.hide()
+    const answer = await this.#questions.put(question, this.#session?.alwaysAllows(question) ?? [])
+    if (!this.#questions.isOpen) status.show(runningText(question))
+    return answer
   }
 
   take(event: AgentEvent): void {
@@ -134,7 +129,7 @@ export class Conversation {
         status.show('Thinking')
         break
       case 'tool-start':
-        if (this.#asked.length === 0) status.show(runningText(event))
+        if (!this.#questions.isOpen) status.show(runningText(event))
         break
       case 'usage': {
         const { contextTokens: tokens, window } = event
@@ -197,14 +192,10 @@ export class Conversation {
   /** Whether a key was for the chat and not for the editor. */
   #takes(key: string): boolean {
     const { editor } = this.#screen
-    const asked = this.#asked[0]
-    if (asked !== undefined && (Date.now() - this.#lastTyped > typingMs || matchesKey(key, Key.escape))) {
-      const answer = answerFor(key)
-      if (answer !== undefined) {
-        asked.answer(answer)
-        return true
-      }
-    }
+    const { folding } = this.#screen.transcript
+    if (isKeyRelease(key)) return true // some terminals tell that a key was let go
+    const isTyping = Date.now() - this.#lastTyped <= typingMs && !matchesKey(key, Key.escape)
+    if (!isTyping && this.#questions.answer(key)) return true
     if (!matchesKey(key, Key.ctrl('c'))) this.#lastInterrupt = 0
     if (matchesKey(key, Key.ctrl('c'))) return this.#interrupt()
     if (matchesKey(key, Key.escape)) return !editor.isShowingAutocomplete() && this.#cancel()
@@ -213,7 +204,7 @@ export class Conversation {
       return true
     }
     if (matchesKey(key, Key.ctrl('o'))) {
-      this.#screen.transcript.toggleFolding()
+      folding.folded = !folding.folded
       this.#screen.draw()
       return true
     }
@@ -299,6 +290,7 @@ export class Conversation {
       const result = await session.handoff(goal, (progress) => status.show(progressText(progress)))
       if (result.status === 'done') transcript.document(result.markdown)
       transcript.notice(result.message, tones[result.status])
+      await session.settle()
     } finally {
       this.#handingOff = false
       this.#rest()

@@ -62,7 +62,7 @@ export class Footer implements Component {
   }
 }
 
-export function short(tokens: number): string {
+function short(tokens: number): string {
   if (tokens < 1_000) return String(tokens)
   return tokens < 1_000_000 ? `${Math.round(tokens / 1_000)}k` : `${(tokens / 1_000_000).toFixed(1)}M`
 }

@@ -7,7 +7,7 @@ import { permissionPolicy } from '../../agent/permission.ts'
 import type { AgentTool, Answer, Question } from '../../agent/tool.ts'
 import { codingTools } from '../../agent/tools/index.ts'
 import { configuredModels } from '../../config/configured-models.ts'
-import { type ChosenModel, loadModel, type ModelChoice } from '../../config/model.ts'
+import { loadModel, type ModelChoice } from '../../config/model.ts'
 import { windowOf } from '../../config/models.ts'
 import type { Store } from '../../store/index.ts'
 import type { ChatOptions } from './options.ts'
@@ -38,12 +38,14 @@ export function makingOf(options: ChatOptions, store: Store, folder: string, hoo
   }
 }
 
-/** Loads the model and gives it to the agent, with its window where that is known. */
+/** Loads the model and gives it to the agent, with its window: as the project says, else as it is known. */
 export async function giveModel(agent: Agent, choice: ModelChoice): Promise<void> {
-  const [model, models]: [ChosenModel, Awaited<ReturnType<typeof configuredModels>>] = await Promise.all([
-    loadModel(choice),
-    configuredModels(),
-  ])
-  const id = model.name.slice(model.name.indexOf('/') + 1)
-  agent.setModel(model, windowOf(model.name, models, 0) ?? windowOf(id, models, 0))
+  const [model, models] = await Promise.all([loadModel(choice), configuredModels()])
+  const names = [model.name, model.name.slice(model.name.indexOf('/') + 1)]
+  const own = names.map((name) => models[name]?.window)
+  const known = names.map((name) => windowOf(name, {}, 0))
+  agent.setModel(
+    model,
+    [...own, ...known].find((window) => window !== undefined),
+  )
 }

@@ -1,5 +1,6 @@
 // What the chat needs beyond its screen: store, tape, agent and model. Loaded once the first frame stands.
 
+import { CombinedAutocompleteProvider } from '@earendil-works/pi-tui'
 import { findWorkspace } from '../../config/workspace.ts'
 import { BatonError } from '../../errors.ts'
 import { openStore, type Store } from '../../store/index.ts'
@@ -10,6 +11,7 @@ import { makingOf } from './making.ts'
 import type { ChatOptions } from './options.ts'
 import type { Screen } from './screen.ts'
 import { ChatSession } from './session.ts'
+import { slashCommands } from './slash.ts'
 
 /** Puts what it opens into `open` as it goes, so that it can be closed at any moment. */
 export async function openChat(
@@ -19,6 +21,7 @@ export async function openChat(
   open: { store?: Store; session?: ChatSession },
 ): Promise<void> {
   const folder = process.cwd()
+  screen.editor.setAutocompleteProvider(new CombinedAutocompleteProvider([...slashCommands], folder))
   const store = await openStore(findWorkspace(options).address)
   open.store = store
   const { tape, remark } = await chooseTape(store, folder, options)

@@ -66,8 +66,10 @@ function reporter(options: ChatOptions): (event: AgentEvent) => void {
   const watched = process.stderr.isTTY && options.quiet !== true
   return (event) => {
     if (event.type === 'permission' && event.answer === 'deny') {
+      // Nobody asked means: the policy would have. Its own refusals are sentences that say what to do.
+      const reason = event.reason ?? ''
       tell(
-        `baton: denied ${event.name} ${gist(event.input)}. ${event.reason ?? 'Nobody was there to ask: --yes allows it.'}`,
+        `baton: denied ${event.name} ${gist(event.input)}: ${/[.]$/.test(reason) ? reason : `${reason}; --yes allows it`}`,
       )
     } else if (event.type === 'warning') tell(`baton: ${event.message}`)
     else if (!watched) return

@@ -2,7 +2,7 @@
 
 import { type Component, Key, matchesKey, truncateToWidth } from '@earendil-works/pi-tui'
 import type { Access, Answer, Question } from '../../agent/tool.ts'
-import { hanging } from './blocks.ts'
+import { fitted, type Folding, hanging } from './blocks.ts'
 import { visible } from './neutral.ts'
 import type { Theme } from './theme.ts'
 
@@ -12,24 +12,30 @@ export class QuestionBlock implements Component {
   readonly #question: Question
   /** What "always" would allow from now on. */
   readonly #always: readonly string[]
+  readonly #folding: Folding
   readonly #theme: Theme
 
-  constructor(question: Question, always: readonly string[], theme: Theme) {
+  constructor(question: Question, always: readonly string[], folding: Folding, theme: Theme) {
     this.#question = question
     this.#always = always
+    this.#folding = folding
     this.#theme = theme
   }
 
   render(width: number): string[] {
-    const { bold, dim, warn } = this.#theme
+    const { bold, dim, warn, good, bad } = this.#theme
     const { name, access, input } = this.#question
     const head = warn(truncateToWidth(`? ${visible(name)} wants to ${verb(access)}`, width, '…'))
-    const lines = subject(access, input).flatMap((each) => hanging(visible(each), '  ', width, bold))
-    const more = lines.length - shownLines
-    const shown = more > 0 ? [...lines.slice(0, shownLines), dim(`  … ${more} more lines`)] : lines
+    const lines = [
+      ...subject(access, input).flatMap((each) => hanging(visible(each), '  ', width, bold)),
+      ...changed(input, ['old_string']).flatMap((each) => hanging(visible(each), bad('- '), width, bad)),
+      ...changed(input, ['new_string', 'content']).flatMap((each) => hanging(visible(each), good('+ '), width, good)),
+    ]
+    const more = this.#folding.folded ? lines.length - shownLines : 0
+    const shown = more > 0 ? [...lines.slice(0, shownLines), warn(`  … ${more} more lines (ctrl+o shows them)`)] : lines
     const always = this.#always.length === 0 ? '' : `: ${visible(this.#always.join(', '))}`
     const keys = [`y allow once`, `n deny (Escape)`, `a always${always}`]
-    return ['', head, ...shown, ...keys.map((key) => dim(truncateToWidth(`  ${key}`, width, '…')))]
+    return fitted([head, ...shown, ...keys.map((key) => dim(truncateToWidth(`  ${key}`, width, '…')))], width)
   }
 
   invalidate(): void {}
@@ -49,4 +55,11 @@ function verb(access: Access): string {
 function subject(access: Access, input: unknown): readonly string[] {
   if (access.kind === 'command') return [access.command]
   return access.kind === 'none' ? [JSON.stringify(input)] : access.paths
+}
+
+/** The lines of what would be written, or written over. */
+function changed(input: unknown, fields: readonly string[]): string[] {
+  const given = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
+  const texts = fields.map((field) => given[field]).filter((value) => typeof value === 'string')
+  return texts.flatMap((text) => text.replace(/\n$/, '').split('\n'))
 }

@@ -49,6 +49,7 @@ function show(entry: Entry, transcript: Transcript): void {
   const { customType, display } = entry.payload as MessagePayload
   if (display === false) return
   if (customType === 'handoff') return transcript.document(textOf(entry).replaceAll(/^<\/?handoff-context>$/gm, ''))
+  if (customType !== undefined) return transcript.notice(textOf(entry))
   for (const item of itemsOf(entry)) {
     if (item.type === 'calls') for (const call of item.calls) transcript.toolStart(call.id, call.name, call.arguments)
     else if (item.type === 'results')

@@ -1,17 +1,8 @@
 // The chat on a terminal: transcript, status, question, editor and footer, one below the other. Whatever way the process
 // ends, the terminal is handed back as it was found.
 
-import {
-  CombinedAutocompleteProvider,
-  type Component,
-  Container,
-  Editor,
-  ProcessTerminal,
-  type SlashCommand,
-  truncateToWidth,
-  TUI,
-  visibleWidth,
-} from '@earendil-works/pi-tui'
+import { type Component, Container, Editor, ProcessTerminal, TUI } from '@earendil-works/pi-tui'
+import { fitted } from './blocks.ts'
 import { Footer } from './footer.ts'
 import { Status } from './status.ts'
 import type { Theme } from './theme.ts'
@@ -30,14 +21,13 @@ export class Screen {
   readonly #restore = () => this.stop()
   #running = false
 
-  constructor(theme: Theme, commands: readonly SlashCommand[]) {
+  constructor(theme: Theme) {
     this.theme = theme
     this.transcript = new Transcript(theme)
     this.status = new Status(this.tui, theme)
     this.footer = new Footer(theme)
-    this.editor = new Editor(this.tui, theme.editor)
-    this.editor.setAutocompleteProvider(new CombinedAutocompleteProvider([...commands], process.cwd()))
-    const body = new Fitted([this.transcript, this.status, this.#question, this.editor, this.footer])
+    this.editor = new FittedEditor(this.tui, theme.editor)
+    const body = new Body([this.transcript, this.status, this.#question, this.editor, this.footer])
     this.painted = body.drawn
     this.tui.addChild(body)
     this.tui.setFocus(this.editor)
@@ -81,8 +71,7 @@ export class Screen {
   }
 }
 
-/** No line is ever wider than the screen, whatever a block makes of a narrow one: the renderer would give up. */
-class Fitted extends Container {
+class Body extends Container {
   #drew: () => void = () => {}
   readonly drawn = new Promise<void>((resolve) => (this.#drew = resolve))
 
@@ -93,6 +82,13 @@ class Fitted extends Container {
 
   override render(width: number): string[] {
     setImmediate(this.#drew)
-    return super.render(width).map((line) => (visibleWidth(line) > width ? truncateToWidth(line, width, '') : line))
+    return super.render(width)
+  }
+}
+
+/** Of a component that is not ours: a line too wide for the screen would end the program. */
+class FittedEditor extends Editor {
+  override render(width: number): string[] {
+    return fitted(super.render(width), width)
   }
 }

@@ -27,11 +27,14 @@ export class ChatSession {
   /** The model that answers, as it was chosen last. */
   #choice: ModelChoice
   #loading: Promise<void> | undefined
+  /** The tape that is held for this process. */
+  #taken: string
 
   private constructor(options: SessionOptions, agent: Agent) {
     this.#options = options
     this.#agent = agent
     this.#choice = options.choice
+    this.#taken = agent.tape.name
   }
 
   /** On a tape that was taken for it. */
@@ -67,10 +70,7 @@ export class ChatSession {
 
   async handoff(goal: string, onProgress: (progress: Progress) => void): Promise<SessionHandoff> {
     await this.hasModel()
-    const before = this.#agent.tape.name
-    const result = await this.#agent.handoff(goal === '' ? undefined : goal, { onProgress })
-    if (result.status === 'done') await this.#moved(before)
-    return result
+    return this.#agent.handoff(goal === '' ? undefined : goal, { onProgress })
   }
 
   /** To a copy of this session. */
@@ -121,30 +121,32 @@ export class ChatSession {
     return this.#options.making.alwaysAllows(question)
   }
 
-  async close(): Promise<void> {
+  /** Notes where the session is now, after a handoff or a change of tape. */
+  async settle(): Promise<void> {
+    const { store, folder } = this.#options
     const { name } = this.#agent.tape
+    if (name === this.#taken) return
+    const before = this.#taken
+    this.#taken = name
+    await takeTape(store, name)
+    await leaveTape(store, before)
+    await rememberTape(store, folder, name)
+  }
+
+  async close(): Promise<void> {
     await this.#agent.close()
-    await leaveTape(this.#options.store, name)
+    await leaveTape(this.#options.store, this.#taken)
   }
 
   async #reopen(tape: string): Promise<void> {
     const { store, making } = this.#options
     await takeTape(store, tape)
-    const before = this.#agent.tape.name
+    const next = await making.agentOn(tape)
     await this.#agent.close()
-    this.#agent = await making.agentOn(tape)
+    this.#agent = next
     this.#loading = undefined
     await this.hasModel().catch(() => false) // said when it is needed
-    await this.#moved(before)
-  }
-
-  async #moved(before: string): Promise<void> {
-    const { store, folder } = this.#options
-    const { name } = this.#agent.tape
-    if (name === before) return
-    await takeTape(store, name)
-    await leaveTape(store, before)
-    await rememberTape(store, folder, name)
+    await this.settle()
   }
 
   #demandRest(): void {

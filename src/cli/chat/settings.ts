@@ -8,12 +8,11 @@ import type { AutomaticHandoff, Threshold } from '../../agent/auto-handoff.ts'
 import { permissionsSchema } from '../../agent/permission.ts'
 import { loadConfig } from '../../config/config.ts'
 
-const isPercent = (text: string): text is `${number}%` => /^\d+(\.\d+)?%$/.test(text)
-const threshold = z.union([
-  z.number().int().positive(),
-  z.literal(false),
-  z.custom<Threshold>((value) => typeof value === 'string' && isPercent(value), 'such as "80%", 100000, or false'),
-])
+const isPercent = (text: string) => /^\d+(\.\d+)?%$/.test(text)
+const threshold = z.custom<Threshold | false>(
+  (value) => value === false || (typeof value === 'number' ? value > 0 : typeof value === 'string' && isPercent(value)),
+  'it must be a share such as "80%", a number of tokens, or false',
+)
 
 const handoff = z.strictObject({
   at: threshold.optional(),

@@ -1,8 +1,8 @@
 // A tool call: one line that says what and how it went; its output unfolds below it.
 
-import { type Component, truncateToWidth } from '@earendil-works/pi-tui'
+import { truncateToWidth, visibleWidth } from '@earendil-works/pi-tui'
 import { outputText } from '../../tape/pieces.ts'
-import { type Folding, hanging } from './blocks.ts'
+import { Block, type Folding, hanging } from './blocks.ts'
 import { neutral } from './neutral.ts'
 import type { Theme } from './theme.ts'
 
@@ -10,19 +10,17 @@ const shownLines = 400
 /** Of the output that streams in; the whole of it comes with the result. */
 const keptCharacters = 200_000
 
-export class ToolBlock implements Component {
+export class ToolBlock extends Block {
   readonly #name: string
   readonly #input: unknown
-  readonly #folding: Folding
   readonly #theme: Theme
   #state: 'running' | 'ok' | 'failed' = 'running'
   #output = ''
-  #lines: { width: number; folded: boolean; lines: string[] } | undefined
 
   constructor(name: string, input: unknown, folding: Folding, theme: Theme) {
+    super(folding)
     this.#name = name
     this.#input = input
-    this.#folding = folding
     this.#theme = theme
   }
 
@@ -37,28 +35,18 @@ export class ToolBlock implements Component {
     this.invalidate()
   }
 
-  render(width: number): string[] {
-    const { folded } = this.#folding
-    if (this.#lines?.width !== width || this.#lines.folded !== folded) {
-      this.#lines = { width, folded, lines: this.#draw(width, folded) }
-    }
-    return this.#lines.lines
-  }
-
-  invalidate(): void {
-    this.#lines = undefined
-  }
-
-  #draw(width: number, folded: boolean): string[] {
+  protected draw(width: number, folded: boolean): string[] {
     const { dim, bold, good, bad, warn } = this.#theme
     const output = neutral(this.#output).trimEnd()
     const lines = output === '' ? [] : output.split('\n')
     const mark = { running: warn('◌'), ok: good('●'), failed: bad('●') }[this.#state]
     const count = lines.length === 0 ? '' : ` · ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}`
-    const how = `${this.#state === 'failed' ? ' · failed' : ''}${count}`
-    const room = Math.max(4, width - 3 - this.#name.length - how.length)
-    const what = truncateToWidth(gist(this.#input), room, '…')
-    const head = truncateToWidth(`${mark} ${bold(neutral(this.#name))} ${what}${dim(how)}`, width, '…')
+    const what = gist(this.#input)
+    // Why it failed is worth more than how much it said about it.
+    const how = this.#state === 'failed' ? ` · failed${lines.length === 0 ? '' : `: ${lines[0]!.trim()}`}` : count
+    const room = Math.max(8, width - 3 - this.#name.length - Math.min(visibleWidth(how), Math.floor(width / 2)))
+    const about = `${mark} ${bold(neutral(this.#name))} ${truncateToWidth(what, room, '…')}`
+    const head = truncateToWidth(`${about}${dim(how)}`, width, '…')
     if (folded) return [head]
     const shown = lines.slice(0, shownLines).flatMap((line) => hanging(line, '  ', width, dim))
     const left = lines.length - shownLines

@@ -1,9 +1,9 @@
 // The conversation on the screen, as the events of the agent and the entries of the tape build it up.
 
-import { Container } from '@earendil-works/pi-tui'
+import { Container, Spacer } from '@earendil-works/pi-tui'
 import type { AgentEvent } from '../../agent/event.ts'
+import { AnswerBlock } from './answer-block.ts'
 import {
-  AnswerBlock,
   DocumentBlock,
   type Folding,
   NoticeBlock,
@@ -17,7 +17,7 @@ import { ToolBlock } from './tool-block.ts'
 
 export class Transcript extends Container {
   readonly #theme: Theme
-  readonly #folding: Folding = { folded: true }
+  readonly folding: Folding = { folded: true }
   readonly #tools = new Map<string, ToolBlock>()
   #typed: UserBlock | undefined
   #waiting: UserBlock[] = []
@@ -28,10 +28,6 @@ export class Transcript extends Container {
   constructor(theme: Theme) {
     super()
     this.#theme = theme
-  }
-
-  toggleFolding(): void {
-    this.#folding.folded = !this.#folding.folded
   }
 
   user(text: string): void {
@@ -54,13 +50,14 @@ export class Transcript extends Container {
   }
 
   document(text: string): void {
-    this.addChild(new DocumentBlock(text, this.#folding, this.#theme))
+    this.addChild(new DocumentBlock(text, this.folding, this.#theme))
   }
 
   toolStart(id: string, name: string, input: unknown): void {
-    const block = new ToolBlock(name, input, this.#folding, this.#theme)
+    const block = new ToolBlock(name, input, this.folding, this.#theme)
     this.#tools.set(id, block)
     this.#endCall()
+    if (!(this.children.at(-1) instanceof ToolBlock)) this.addChild(new Spacer(1))
     this.addChild(block)
   }
 
@@ -78,7 +75,7 @@ export class Transcript extends Container {
         this.#answer.append(event.delta)
         return
       case 'reasoning':
-        this.#reasoning ??= this.#added(new ReasoningBlock(this.#folding, this.#theme))
+        this.#reasoning ??= this.#added(new ReasoningBlock(this.folding, this.#theme))
         this.#reasoning.append(event.delta)
         return
       case 'tool-start':
@@ -89,9 +86,9 @@ export class Transcript extends Container {
         return this.toolEnd(event.id, event.output, event.isError)
       case 'usage':
         this.#endCall()
-        for (const block of this.#waiting) block.wait(false)
-        this.#waiting = []
-        return
+        return this.#delivered()
+      case 'turn-start':
+        return this.#delivered()
       case 'retry':
         if (this.#answer !== undefined) this.removeChild(this.#answer)
         if (this.#reasoning !== undefined) this.removeChild(this.#reasoning)
@@ -110,7 +107,6 @@ export class Transcript extends Container {
       case 'turn-end':
         return this.#endCall()
       case 'recovered':
-      case 'turn-start':
       case 'handoff':
         return
     }
@@ -122,6 +118,12 @@ export class Transcript extends Container {
     this.#typed!.wait(true)
     this.#waiting.push(this.#typed!)
     this.#typed = undefined
+  }
+
+  /** What waited is with the model, or about to be. */
+  #delivered(): void {
+    for (const block of this.#waiting) block.wait(false)
+    this.#waiting = []
   }
 
   #endCall(): void {

@@ -56,7 +56,7 @@ export function withInherited<Sections extends Partial<Record<SectionKey, Item[]
 
 function itemsOf(document: HandoffDocument, key: SectionKey): Item[] {
   return (sectionOf(document, key)?.items ?? []).filter(
-    (item) => item.text !== 'None' && !/^As in the user's words/.test(item.text),
+    (item) => item.text !== 'None' && !item.text.startsWith("As in the user's words"),
   )
 }
 

@@ -319,7 +319,8 @@ export class Segment {
   /** The last line, without reading what comes before it; undefined if it does not end where and as it should. */
   lastLine(): Line | undefined {
     const { id, crc, offset } = this.at
-    for (let length = 2048; offset > 0; length *= 8) {
+    if (offset === 0) return undefined
+    for (let length = 2048; ; length *= 8) {
       const from = Math.max(0, offset - 1 - length)
       const bytes = this.#read(from, offset - 1)
       const start = bytes.lastIndexOf(0x0a) + 1
@@ -328,7 +329,6 @@ export class Segment {
       if (claimedCrc(last) !== crc || leadingId(last) !== id) return undefined
       return lineFrom(last, from + start, Number.NaN, crc)
     }
-    return undefined
   }
 
   #read(from: number, to: number): Buffer {

@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { build } from 'esbuild'
@@ -6,6 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { permissionPolicy } from '../../../src/agent/permission.ts'
 import { fsEdit, fsList, fsRead, fsSearch, fsWrite } from '../../../src/agent/tools/index.ts'
+import type { AgentTool, ToolContext } from '../../../src/agent/tool.ts'
 import { searchFiles } from '../../../src/agent/tools/search-worker.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
 import { bench } from './calling.ts'
@@ -17,6 +19,11 @@ function folderWith(files: Record<string, string | Buffer>): string {
     fs.writeFileSync(path.join(cwd, file), content)
   }
   return cwd
+}
+
+function contextOf(cwd: string): Omit<ToolContext, 'tape'> {
+  const { signal } = new AbortController()
+  return { cwd, callId: '1', entryId: 1, runId: 'r', signal, onOutput: () => {} }
 }
 
 function makePipe(file: string): void {
@@ -128,15 +135,7 @@ describe('fs.write', () => {
     const cwd = folderWith({ 'in/file': 'in' })
     const outside = folderWith({ file: 'outside' })
     const { tape } = await bench(cwd)
-    const context = {
-      tape,
-      cwd,
-      callId: '1',
-      entryId: 1,
-      runId: 'r',
-      signal: new AbortController().signal,
-      onOutput: () => {},
-    }
+    const context = { ...contextOf(cwd), tape }
     const write = fsWrite.input.parse({ path: 'in/file', content: 'changed' })
     const read = fsRead.input.parse({ path: 'in/file' })
     await fsWrite.access!(write, context)
@@ -151,6 +150,36 @@ describe('fs.write', () => {
     await expect(fsWrite.run(write, context)).rejects.toThrow('link')
     await expect(fsRead.run(read, context)).rejects.toThrow('link')
     expect(fs.readFileSync(path.join(outside, 'file'), 'utf8')).toBe('outside')
+  })
+
+  it('never leaves the workspace while a folder is swapped for a link again and again', async () => {
+    const cwd = folderWith({ 'in/deep/file': 'mine' })
+    const outside = folderWith({ 'deep/file': 'theirs' })
+    const { tape } = await bench(cwd)
+    const context = { ...contextOf(cwd), tape }
+    const policy = permissionPolicy({ cwd, yes: true })
+    const swap = 'while :; do mv in was; ln -s "$0" in; rm in; mv was in; done'
+    const swapper = spawn('bash', ['-c', swap, outside], { cwd, stdio: 'ignore' })
+    const outcomes = { done: 0, refused: 0 }
+    try {
+      for (let i = 0; i < 20_000 && (outcomes.done < 40 || outcomes.refused < 40); i += 1) {
+        const tool: AgentTool = i % 2 === 0 ? fsRead : fsWrite
+        const input = tool.input.parse({ path: 'in/deep/file', content: 'mine' })
+        const access = await tool.access!(input, context)
+        if (access.kind === 'read' && access.paths.some((each) => each.startsWith(outside))) continue
+        if (typeof policy.decide(tool, input, access) === 'object') continue
+        const output = await tool.run(input, context).catch(() => undefined)
+        if (tool === fsRead && output !== undefined) expect(output.output).toBe('mine')
+        outcomes[output === undefined ? 'refused' : 'done'] += 1
+      }
+    } finally {
+      const ended = once(swapper, 'exit')
+      swapper.kill('SIGKILL')
+      await ended
+    }
+    expect(Math.min(outcomes.done, outcomes.refused)).toBeGreaterThan(0)
+    expect(fs.readFileSync(path.join(outside, 'deep/file'), 'utf8')).toBe('theirs')
+    expect(fs.readdirSync(path.join(outside, 'deep'))).toEqual(['file'])
   })
 
   it('refuses a circle of links, a folder, and what lies below a file', async () => {

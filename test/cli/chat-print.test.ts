@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { call, fail, say } from '../support/model-server/index.ts'
+import { program, records, type Run } from './cli.ts'
+import { chatRooms, type Room } from './chat-room.ts'
+
+const room = chatRooms()
+
+interface Asking {
+  readonly input?: string
+  readonly env?: Record<string, string>
+  /** Sent as soon as the model was asked. */
+  readonly signal?: NodeJS.Signals
+}
+
+async function ask({ folder, env, server }: Room, args: readonly string[], options: Asking = {}): Promise<Run> {
+  const child = spawn(process.execPath, [program, 'chat', ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...env, ...options.env },
+  })
+  let [out, err] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  child.stdin.on('error', () => {}).end(options.input ?? '')
+  const ended = new Promise<number | null>((resolve, reject) => child.on('close', resolve).on('error', reject))
+  if (options.signal !== undefined) {
+    await server.next()
+    child.kill(options.signal)
+  }
+  return { code: await ended, out, err }
+}
+
+describe.concurrent('baton chat -p', () => {
+  test('prints the answer and nothing else, with what was piped in behind the question', async () => {
+    const here = await room({ script: [say('All **good**.')] })
+    const { code, out, err } = await ask(here, ['-p', 'Review this'], { input: 'diff --git a b\n+ü\n' })
+    expect({ code, out, err }).toEqual({ code: 0, out: 'All **good**.\n', err: '' })
+    expect(here.server.requests[0]!.messages[0]!.text).toBe('Review this\n\ndiff --git a b\n+ü')
+  })
+
+  test('takes the question from stdin alone, and refuses none at all', async () => {
+    const here = await room({ script: [say('Four.')] })
+    expect(await ask(here, ['-p'], { input: 'Two and two?' })).toMatchObject({ code: 0, out: 'Four.\n' })
+    const empty = await ask(here, ['-p'])
+    expect(empty).toMatchObject({ code: 2, out: '' })
+    expect(empty.err).toContain('There is nothing to ask')
+  })
+
+  test('only the last answer is printed when tools ran between', async () => {
+    const here = await room({ script: [call('fs_list', {}, { text: 'Let me look.' }), say('Two files.')] })
+    expect(await ask(here, ['-p', 'How many?'])).toEqual({ code: 0, out: 'Two files.\n', err: '' })
+  })
+
+  test('asks nothing: what would be asked about is denied and said, --yes allows it', async () => {
+    const script = () => [call('bash', { command: 'echo hi > said' }), say('Tried.')]
+    const here = await room({ script: [...script(), ...script()] })
+    const denied = await ask(here, ['-p', 'Go'])
+    expect(denied).toMatchObject({ code: 0, out: 'Tried.\n' })
+    expect(denied.err).toBe('baton: denied bash echo hi > said: nobody is there to ask; --yes allows it\n')
+    expect(here.server.requests[1]!.messages.at(-1)!.toolResults[0]!.text).toContain('nobody is there to ask')
+    expect(fs.existsSync(path.join(here.folder, 'said'))).toBe(false)
+    expect(await ask(here, ['-p', 'Go', '--yes'])).toEqual({ code: 0, out: 'Tried.\n', err: '' })
+    expect(fs.readFileSync(path.join(here.folder, 'said'), 'utf8')).toBe('hi\n')
+  })
+
+  test('--json prints events, one a line, and the result last', async () => {
+    const here = await room({ script: [call('fs_list', { path: '.' }), say('Hello there.')] })
+    const run = await ask(here, ['-p', 'Hi', '--json'])
+    expect(run.code).toBe(0)
+    const events = records(run)
+    expect(events.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['turn-start', 'tool-start', 'tool-end', 'text', 'usage', 'turn-end']),
+    )
+    const spoken = events.filter(({ type }) => type === 'text').map(({ delta }) => delta)
+    expect(spoken.join('')).toBe('Hello there.')
+    expect(events.at(-1)).toMatchObject({
+      type: 'result',
+      kind: 'turn',
+      status: 'done',
+      text: 'Hello there.',
+      tape: 'print',
+    })
+  })
+
+  test('each is a session of its own; --tape goes on with one', async () => {
+    const here = await room({ script: [say('one'), say('two'), say('three')] })
+    await ask(here, ['-p', 'first'])
+    await ask(here, ['-p', 'second'])
+    expect(here.server.requests[1]!.messages).toHaveLength(1)
+    expect(await ask(here, ['-p', 'third', '--tape', 'print'])).toMatchObject({ out: 'three\n' })
+    expect(here.server.requests[2]!.messages.map(({ text }) => text)).toEqual(['first', 'one', 'third'])
+  })
+
+  test('a failure exits with 1 and says why; Ctrl-C with 130', async () => {
+    const here = await room({ script: [fail.auth(), say('never', { hold: new Promise(() => {}) })] })
+    const failed = await ask(here, ['-p', 'Hi'])
+    expect(failed).toMatchObject({ code: 1, out: '' })
+    expect(failed.err).toMatch(/^baton: .*key/i)
+    await here.server.next()
+    const cancelled = await ask(here, ['-p', 'Hi'], { signal: 'SIGINT' })
+    expect(cancelled).toMatchObject({ code: 130, out: '' })
+    expect(cancelled.err).toContain('Cancelled')
+  })
+
+  test('comma commands work, slash commands belong to the chat', async () => {
+    const here = await room()
+    const info = await ask(here, ['-p', ',tape.info', '--tape', 'main'])
+    expect(info).toMatchObject({ code: 0, err: '' })
+    expect(info.out).toContain('tape      main')
+    expect(await ask(here, ['-p', ',tape.inof'])).toMatchObject({ code: 2, out: '' })
+    expect((await ask(here, ['-p', '/handoff'])).err).toContain('/handoff works in the chat only')
+    expect(here.server.requests).toEqual([])
+  })
+
+  test('without a model, a terminal, or sense, it says what to do', async () => {
+    const here = await room()
+    const none = await ask(here, ['-p', 'Hi'], { env: { BATON_MODEL: '' } })
+    expect(none.code).toBe(2)
+    expect(none.err).toContain('baton chat --model anthropic/')
+    const pipe = await ask(here, [])
+    expect(pipe).toMatchObject({ code: 1, out: '' })
+    expect(pipe.err).toContain('baton chat needs a terminal\n  In a pipe or a script, ask with: baton chat -p "…"')
+    expect((await ask(here, ['--json'])).err).toContain('--json goes with -p')
+    expect((await ask(here, ['--new', '--tape', 'x'])).err).toContain('exclude each other')
+    fs.writeFileSync(path.join(here.folder, 'baton.config.json'), '{"agent": {"handoff": {"at": "much"}}}')
+    const wrong = await ask(here, ['-p', 'Hi'])
+    expect(wrong.code).toBe(2)
+    expect(wrong.err).toContain('agent.handoff.at')
+    expect(wrong.err).toContain('such as "80%"')
+  })
+
+  test('stdout is only for the answer on a terminal too; tools are told on stderr', async () => {
+    const here = await room({ script: [call('fs_list', {}), say('Done.\x1b[2J')] })
+    const pane = here.run(['sh', '-c', `"$0" "$1" chat -p Go < /dev/null`, process.execPath, program])
+    await pane.shows('fs.list')
+    await pane.shows('Done.')
+    expect(await pane.exit()).toBe(0)
+    expect(pane.text).toContain('fs.list')
+  })
+})
