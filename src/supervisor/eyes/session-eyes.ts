@@ -213,7 +213,10 @@ export class SessionEyes implements Eyes {
     if (this.#view !== undefined && !resting) return
     this.#stirred = false
     const found = await this.#finder.find(this.#view, this.#wanted(), resting)
-    if (found !== undefined) this.#switch(found)
+    if (found === undefined) return
+    // What it was opened for may have been left for another before anyone looked: that is looked for next.
+    if (this.#view === undefined) [this.#stirred, this.#dirty] = [true, true]
+    this.#switch(found)
   }
 
   /** The id that it was opened for, until it has been there: afterwards the agent may have gone on to another. */
