@@ -13,7 +13,7 @@ import type { Cycle, Effect, Policy, Seen, Sight, Stepped, Waits } from './cycle
 import { type Deed, Deeds } from './deeds.ts'
 import { Desk } from './desk.ts'
 import { documentsFolder, freePath } from './document-file.ts'
-import { type Kept, restoreFile, warmUp } from './document-store.ts'
+import { restoreFile, warmUp } from './document-store.ts'
 import type { Observation } from './eyes.ts'
 import type { Check, Health } from './health.ts'
 import type { Journal, Past } from './journal.ts'
@@ -84,8 +84,6 @@ export class Runner {
   #wanted: boolean
   #restarts: readonly number[]
   #slot: (() => Promise<void>) | undefined
-  /** The document of the cycle that is under way. */
-  #kept: Kept | undefined
   #ended: Ended | undefined
 
   constructor(options: RunnerOptions) {
@@ -101,10 +99,7 @@ export class Runner {
     this.#wanted = past.wanted
     this.#restarts = past.restarts
     this.#life = new Life({ ...options, tape: this.#tape, signal }, past.whereabouts?.agent ?? run.agent)
-    const onKept = (kept: Kept) => {
-      this.#kept = kept
-    }
-    this.#deeds = new Deeds({ ...options, tape: this.#tape, signal, onKept })
+    this.#deeds = new Deeds({ ...options, tape: this.#tape, signal })
     this.#desk = new Desk(run.cwd, () => this.#mailbox.post({ type: 'file' }, ({ type }) => type === 'file'))
     this.#vigil = new Vigil(run, signal, {
       say: (text) => this.#mailbox.post({ type: 'say', text }),
@@ -145,7 +140,8 @@ export class Runner {
   /** Takes up what a supervisor before has left, or begins. */
   async #begin(): Promise<void> {
     const now = Date.now()
-    const { cycle, effects, waits } = revive(this.#cycle, now)
+    const before = this.#cycle
+    const { cycle, effects, waits } = revive(before, now)
     this.#cycle = cycle
     this.#waits = waits
     if (cycle.at !== 'watching') this.#timings.begin(now)
@@ -155,6 +151,7 @@ export class Runner {
     await this.#show('starting')
     this.#hold(await this.#life.open(this.#o.past.whereabouts))
     await this.#look()
+    if (before.at === 'done' || before.at === 'failed') await this.#conclude(before, undefined)
     this.#perform(effects, undefined)
     this.#mailbox.post({ type: 'file' })
   }
@@ -337,7 +334,6 @@ export class Runner {
     this.#waits = waits
     if (before.at === 'watching' && cycle.at === 'asked') {
       this.#wanted = false
-      this.#kept = undefined
       this.#desk.forget()
       this.#timings.begin(evidenceOf(sight) ?? Date.now())
       void warmUp()
@@ -372,7 +368,7 @@ export class Runner {
     const { journal, store, settings } = this.#o
     const { look, history, usd } = this.#standing
     this.#timings.did('verify', evidenceOf(sight), now)
-    const cycled = conclusion({ cycle, look, kept: this.#kept, history, timings: this.#timings, usd, now })
+    const cycled = conclusion({ cycle, look, history, timings: this.#timings, usd, now })
     await journal.write('cycled', cycled)
     this.#standing.conclude(cycled, now)
     await journal.mean(restAfter(cycle), [])

@@ -180,8 +180,8 @@ export class Theatre {
     if (!fs.existsSync(heard)) return []
     return fs
       .readFileSync(heard, 'utf8')
-      .trim()
       .split('\n')
+      .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Heard)
   }
 
