@@ -8,8 +8,8 @@ import path from 'node:path'
 import { makeStage } from '../demo/stage.ts'
 import { openStore } from '../store/index.ts'
 import { shellWord } from '../store/shell-word.ts'
-import { control, type Run } from '../supervisor/index.ts'
-import { superviseHere } from './foreground.ts'
+import type { Run } from '../supervisor/index.ts'
+import { stopHere, superviseHere } from './foreground.ts'
 import { type Globals, Output } from './output.ts'
 import { defaultDriver } from './run.ts'
 import { supervised } from './supervised.ts'
@@ -44,17 +44,12 @@ export async function demo(options: DemoOptions): Promise<void> {
   try {
     await superviseHere(store, out, { globals, name, run })
     const row = await supervised(store, name)
-    if (row.state !== 'ended') await letEnd()
+    if (row.state !== 'ended') await stopHere(store, out, globals, name)
     if (out.json) return out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
     summarise(out, row.cycles, since(start), sample.folder)
     explore(out, workspace)
   } finally {
     await store.close()
-  }
-
-  async function letEnd(): Promise<void> {
-    await control(store, name, 'stop')
-    await superviseHere(store, out, { globals, name, quiet: true })
   }
 }
 
