@@ -46,7 +46,7 @@ export function makeStage(options: StageOptions): Stage {
     resumeTurn: ['--print', '--session', '{session}', '{prompt}'],
     clear: '/clear',
     interrupt: ['Escape'],
-    ready: '^› (.*)$',
+    ready: '^›(?: (.*))?$',
     busy: '^… working',
   }
   // The context fills within a minute here, so nothing waits for things to calm down.
