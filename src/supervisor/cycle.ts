@@ -64,10 +64,13 @@ export function step(cycle: Cycle, seen: Seen, policy: Policy, now: number): Ste
 /** Who waits for a person or for the end of a limit is not late. */
 function heldUp(cycle: Cycle, { look, screen }: Sight, now: number): Stepped | undefined {
   const unhurried = 'since' in cycle ? { ...cycle, since: now } : cycle
-  if (look.dialog !== undefined || screen.is === 'dialog') return wait(unhurried, 'an answer to its question')
+  if (look.dialog !== undefined || screen.is === 'dialog') {
+    // Only the screen tells when it is answered.
+    return wait(unhurried, 'an answer to its question', now + 2 * again)
+  }
   if (look.state.state !== 'limited') return undefined
   const { until } = look.state
-  if (until === undefined) return wait(unhurried, 'the end of a limit')
+  if (until === undefined) return wait(unhurried, 'the end of a limit', now + 60 * again)
   return wait(unhurried, `the end of a limit at ${until}`, Math.max(Date.parse(until), now + again))
 }
 

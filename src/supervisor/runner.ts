@@ -84,6 +84,7 @@ export class Runner {
   #wanted: boolean
   #restarts: readonly number[]
   #slot: (() => Promise<void>) | undefined
+  #question: string | undefined
   #ended: Ended | undefined
 
   constructor(options: RunnerOptions) {
@@ -227,14 +228,20 @@ export class Runner {
   async #see(look: Observation): Promise<void> {
     const before = this.#standing.look
     this.#standing.see(look)
-    const { session, turn, file, dialog } = look
+    const { session, turn, file } = look
     if (this.#hands !== undefined && session !== undefined) await this.#life.keepPlace(this.#hands, session)
     // Kept up to date while nobody waits for it.
     if (turn === 'idle' && before?.turn !== 'idle' && file !== undefined)
       void this.#tape.update(file).catch(() => undefined)
-    if (dialog?.question === before?.dialog?.question) return
-    if (dialog === undefined) await this.#report('dialog', 'ok', 'No question is open', '')
-    else await this.#report('dialog', 'warning', `It asks: ${dialog.question.slice(0, 200)}`, 'answer')
+  }
+
+  /** A question that only a person can answer, told once. */
+  async #ask({ look, screen }: Sight): Promise<void> {
+    const question = look.dialog?.question ?? (screen.is === 'dialog' ? screen.question : undefined)
+    if (question === this.#question) return
+    this.#question = question
+    if (question === undefined) await this.#report('dialog', 'ok', 'No question is open', '')
+    else await this.#report('dialog', 'warning', `It asks: ${question.slice(0, 200)}`, 'answer')
   }
 
   /** Looks at all there is, and takes the next step. */
@@ -262,6 +269,7 @@ export class Runner {
       submitMs: settings.submitSeconds * 1000,
       now,
     })
+    await this.#ask(sight)
     await this.#apply(await this.#decide(sight, now), sight)
     const late = this.#desk.arrived(now)
     if (late !== undefined) await this.#lateDocument(late)
