@@ -1,5 +1,6 @@
 // What a supervisor does, told in one line an event.
 
+import path from 'node:path'
 import type { Ended, SessionRow, SupervisorEvent } from '../supervisor/index.ts'
 import type { Output } from './output.ts'
 
@@ -29,12 +30,13 @@ export class Narrator {
       case 'row':
         return this.#row(event.row)
       case 'step':
-        return `${this.#out.style('cyan', `cycle ${event.cycle}`)}  ${event.details === '' ? event.step : event.details}`
+        return `${this.#out.style('cyan', `cycle ${event.cycle}`)}  ${stepText(event.step, event.details)}`
       case 'health': {
-        const { status, check_type, action_taken } = event.check
+        const { status, details, action_taken } = event.check
         if (status === 'ok') return undefined
         const style = status === 'critical' ? 'red' : 'yellow'
-        return `${this.#out.style(style, status)}  ${check_type}: ${action_taken}`
+        const what = typeof details.what === 'string' ? details.what : event.check.check_type
+        return `${this.#out.style(style, status)}  ${[what, action_taken].filter((each) => each !== '').join('. ')}`
       }
       case 'ended':
         return endText(event.ended)
@@ -50,6 +52,30 @@ export class Narrator {
     if (row.state === 'cycling') return undefined
     const usage = row.context_usage === undefined ? '' : `  context ${percent(row.context_usage)}`
     return `${stateWord(row)}${usage}`
+  }
+}
+
+/** The step that begins, in words. */
+function stepText(step: string, details: string): string {
+  switch (step) {
+    case 'asked': {
+      const full = /context at (\d+%)/.exec(details)?.[1]
+      return `asked for a handoff document${full === undefined ? '' : `, the context is ${full} full`}`
+    }
+    case 'documented':
+      return `the document is stored: ${path.basename(details)}`
+    case 'clearing':
+      return 'clears the context'
+    case 'resuming':
+      return 'has it read the document and resume'
+    case 'verifying':
+      return 'checks that it read the document and goes on'
+    case 'done':
+      return 'done: it goes on where it was'
+    case 'failed':
+      return `failed: ${details}`
+    default:
+      return `${step} ${details}`.trimEnd()
   }
 }
 

@@ -185,7 +185,10 @@ function withoutOld(document: HandoffDocument): HandoffDocument {
 }
 
 function isOld({ text, status }: Item): boolean {
-  return status === 'verified' && /^(?:Handed over before: handoff|Go on from handoff)$/.test(text)
+  return (
+    status === 'verified' &&
+    /^(?:Handed over before: handoff|Go on from handoff|Ask the user what to do: the tape holds no request)$/.test(text)
+  )
 }
 
 /** What an agent has taken the trouble to write is not cut for want of room, within reason. */
