@@ -37,7 +37,7 @@ export function restAfter({ interrupted }: Done | Failed): Cycle {
 /** How long a turn may take to end after an interrupt before a person is told. */
 const interruptMs = 30_000
 /** Before a document that could not be stored is tried again. */
-const storeMs = 30_000
+const storeMs = 10_000
 
 export function step(cycle: Cycle, seen: Seen, policy: Policy, now: number): Stepped {
   const held = seen.seen === 'session' ? heldUp(cycle, seen, now) : undefined
