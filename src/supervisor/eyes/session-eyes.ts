@@ -207,6 +207,8 @@ export class SessionEyes implements Eyes {
       this.#session = place.session
       // What was before is over as soon as it was cleared.
       if (this.#view !== undefined && !isOf(this.#view, place.session)) this.#switch(undefined, place.session)
+      // Cleared, and no turn has said since what it is called: what lies there is what was cleared.
+      if (place.session === undefined) return
     }
     if (this.#view !== undefined && !this.#stirred && this.#session === this.#view.file.id) return
     const resting = this.#isResting()
