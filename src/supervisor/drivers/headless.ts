@@ -124,6 +124,7 @@ export class HeadlessDriver implements Driver {
 
   clear(): Promise<void> {
     this.#remember({ fresh: true, after: lastTurn(this.#options.folder) })
+    this.#sent.length = 0
     return Promise.resolve()
   }
 

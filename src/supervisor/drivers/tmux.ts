@@ -29,6 +29,8 @@ const startGlance = 100
 const pastePatience = 3_000
 const enterPatience = 600
 const enters = 3
+/** How long a prompt that was cut off may take to come back. */
+const returnPatience = 400
 /** Escape twice in a row means something else: most agents then go back in their history. */
 const interruptPause = 3_000
 
@@ -66,7 +68,7 @@ export class TmuxDriver implements Driver {
     if (pane?.dead !== true) return {}
     if (pane.signal !== '') return { signal: pane.signal }
     const code = Number(pane.status)
-    const words = lastWords(pane.screen.lines)
+    const words = lastWords((await this.screen()).split('\n'))
     return { code, ...(words === '' || code === 0 ? {} : { error: words }) }
   }
 
@@ -115,6 +117,7 @@ export class TmuxDriver implements Driver {
         await this.#keys(key)
       }
       this.#interrupted = performance.now()
+      await this.#takeBack()
     })
   }
 
@@ -208,6 +211,20 @@ export class TmuxDriver implements Driver {
     })
   }
 
+  /** A turn that was stopped before its first word gives its prompt back: one of ours is erased. */
+  async #takeBack(): Promise<void> {
+    if (this.#adapter.look === undefined) return
+    const deadline = performance.now() + returnPatience
+    while (performance.now() < deadline) {
+      await pause(glance)
+      const look = this.#read(await this.#look())
+      if (!('draft' in look) || look.draft === '') continue
+      const { draft } = look
+      if (!this.#sent.some(({ text }) => isDraftOf(draft, text))) return
+      await this.#keys('C-u')
+    }
+  }
+
   /** Whether the text is no longer where it was typed. */
   async #left(words: string): Promise<boolean> {
     if (this.#adapter.look === undefined) return true
@@ -265,6 +282,15 @@ export class TmuxDriver implements Driver {
   }
 
   async #look(): Promise<Pane> {
+    try {
+      return await this.#pane()
+    } catch (error) {
+      if (!(error instanceof TmuxError) || !error.gone) throw error
+      throw new RefusedError('gone', `The pane of ${this.#adapter.label} is gone`)
+    }
+  }
+
+  async #pane(): Promise<Pane> {
     const { pane: id } = this.#place
     const format = `#{pane_pid} #{pane_dead} #{pane_in_mode} #{session_attached} #{pane_dead_status},#{pane_dead_signal}`
     const told = await this.#server.all([
@@ -311,6 +337,8 @@ function isDraftOf(draft: string, words: string): boolean {
   const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))
   if (drawn === '' || drawn === undefined || meant === undefined) return false
   if (drawn.includes(meant) || /\[(pasted|paste)\b.*\]/i.test(draft)) return true
+  // Some show one row of several.
+  if (words.split('\n').some((row) => row.replaceAll(/\s+/g, '') === drawn)) return true
   return drawn.length >= 20 && (meant.includes(drawn) || meant.endsWith(drawn.slice(-40)))
 }
 
@@ -325,5 +353,6 @@ function heed(signal: AbortSignal): void {
 
 function ifGone(error: unknown): undefined {
   if (error instanceof TmuxError && error.gone) return undefined
+  if (error instanceof RefusedError && error.reason === 'gone') return undefined
   throw error
 }
