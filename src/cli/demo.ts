@@ -38,6 +38,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   }
   const globals = { ...options, workspace }
   introduce(out, run)
+  const command = invocation()
   process.chdir(sample.folder)
   const store = await openStore(workspace)
   const start = performance.now()
@@ -47,7 +48,7 @@ export async function demo(options: DemoOptions): Promise<void> {
     if (row.state !== 'ended') await stopHere(store, out, globals, name)
     if (out.json) return out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
     summarise(out, row.cycles, since(start), sample.folder)
-    explore(out, workspace)
+    explore(out, `${command} --workspace ${shellWord(workspace)}`, folder)
   } finally {
     await store.close()
   }
@@ -78,15 +79,14 @@ function summarise(out: Output, cycles: number, seconds: number, project: string
 }
 
 /** Commands that work as they are printed. */
-function explore(out: Output, workspace: string): void {
-  const baton = `${invocation()} --workspace ${shellWord(workspace)}`
+function explore(out: Output, baton: string, folder: string): void {
   out.note('')
   out.note('It is all still there:')
   out.note(`  ${baton} health`)
   out.note(`  ${baton} logs ${name}`)
   out.note(`  ${baton} handoff ls`)
   out.note(`  ${baton} lineage`)
-  out.note(`  rm -rf ${shellWord(path.dirname(path.dirname(workspace)))}`)
+  out.note(`  rm -rf ${shellWord(folder)}`)
 }
 
 /** How the person started this program. */

@@ -3,7 +3,7 @@
 import type { Store } from '../store/index.ts'
 import { type Bounds, control, type Ended, type Run, supervise } from '../supervisor/index.ts'
 import { equipment } from './equipment.ts'
-import { endText, Narrator } from './narration.ts'
+import { Narrator } from './narration.ts'
 import type { Globals, Output } from './output.ts'
 
 interface Here {
@@ -41,7 +41,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
         if (quiet !== true) narrator.tell(event)
       },
     })
-    if (quiet !== true) tellEnd(name, ended, out)
+    if (quiet !== true && ended.why === 'released') tellRelease(name, out)
     process.exitCode = exitCode(ended, run?.bounds)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
@@ -60,15 +60,9 @@ export async function stopHere(store: Store, out: Output, globals: Globals, name
   process.exitCode = 0
 }
 
-function tellEnd(name: string, ended: Ended, out: Output): void {
-  if (out.json) return
-  if (ended.why === 'released') {
-    out.note(`Let go of ${name}: its agent goes on by itself.`)
-    out.note(`  Take it up again:  baton resume ${name}`)
-    out.note(`  End it:            baton stop ${name}`)
-    return
-  }
-  out.note(`${name}: ${endText(ended)}`)
+function tellRelease(name: string, out: Output): void {
+  out.note(`  Take it up again:  baton resume ${name}`)
+  out.note(`  End it:            baton stop ${name}`)
 }
 
 /** 0 when it got where it should; a run that was to reach something and did not has failed. */

@@ -48,8 +48,8 @@ export class Narrator {
     const tenth = Math.floor((row.context_usage ?? 0) * 10)
     if (told?.state === row.state && told.tenth === tenth) return undefined
     this.#told.set(row.name, { state: row.state, tenth })
-    // The steps of a cycle tell more.
-    if (row.state === 'cycling') return undefined
+    // The steps of a cycle, and how it ended, are told by themselves.
+    if (row.state === 'cycling' || row.state === 'ended') return undefined
     const usage = row.context_usage === undefined ? '' : `  context ${percent(row.context_usage)}`
     return `${stateWord(row)}${usage}`
   }
@@ -100,7 +100,7 @@ export function stateWord({ state, until }: Pick<SessionRow, 'state' | 'until'>)
 export function endText(ended: Ended): string {
   switch (ended.why) {
     case 'finished':
-      return 'finished: what it was to reach is reached'
+      return 'finished: the command of --until succeeds'
     case 'bound':
       return `ended at a bound: ${ended.details}`
     case 'stopped':
