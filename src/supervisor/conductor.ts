@@ -112,7 +112,8 @@ export class Conductor {
       await this.#report('context', status, `Its context is full, but a cycle waits for ${hold.what}`, 'cycle')
     }
     await this.#apply(stepped, sight)
-    const late = this.#desk.arrived(now)
+    const free = this.#cycle.at === 'watching' && this.#cycle.say === undefined
+    const late = free ? this.#desk.arrived(now) : undefined
     if (late === undefined) return
     await this.#o.journal.write('late', { path: late })
     await this.say(lateText(late), now)

@@ -228,7 +228,7 @@ export class Runner {
     if (this.#paused) return this.#show('paused')
     if (look.state.state === 'limited' && (await this.#limited(hands, look))) return
     const { cycle } = this.#conductor
-    if (cycle.at === 'watching') this.#vigil.watch(look, bounds, cycle.say !== undefined)
+    if (cycle.at === 'watching') this.#vigil.watch(look, bounds, cycle.say !== undefined, now)
     const { cwd } = this.#o.run
     const submitMs = settings.submitSeconds * 1000
     const screen = this.#wantsScreen(look, cycle, now)
@@ -248,8 +248,10 @@ export class Runner {
   #wakeUp(look: Observation, bounds: Bounds, now: number): void {
     const { cycle, waits } = this.#conductor
     const quiet = look.turn === 'idle' && cycle.at === 'watching' ? undefined : now + quietMs
-    const times = [waits?.until, nextBound(bounds, this.#standing.spent), quiet, this.#vigil.tryAt]
-    const [next] = times.filter((time) => time !== undefined).sort((a, b) => a - b)
+    const times = [waits?.until, nextBound(bounds, this.#standing.spent), quiet, this.#vigil.next]
+    const [next] = times
+      .filter((time): time is number => time !== undefined && Number.isFinite(time))
+      .sort((a, b) => a - b)
     this.#mailbox.wakeAt(next === undefined ? undefined : Math.max(next, now + 50))
   }
 
@@ -294,7 +296,17 @@ export class Runner {
     await this.#show('restarting')
     this.#watching?.abort()
     await pause(rescue.afterMs, signal)
-    if (!signal.aborted) await this.#goOn(hands, await rescue.act())
+    if (signal.aborted) return
+    let rescued: Rescued
+    try {
+      rescued = await rescue.act()
+    } catch (error) {
+      if (BatonError.is(error) && ['storage', 'locked', 'unknown_outcome', 'conflict'].includes(error.code)) throw error
+      // It is lost as before: tried again until it has been lost too often.
+      await this.#report('agent', 'warning', `It cannot be started: ${messageOf(error)}`, 'logs')
+      return this.#mailbox.wakeAt(Date.now() + 50)
+    }
+    await this.#goOn(hands, rescued)
   }
 
   /** True where another agent goes on in its place; else the limit is waited for. */
@@ -303,7 +315,6 @@ export class Runner {
     const until = look.state.state === 'limited' ? look.state.until : undefined
     const what = `A limit is reached${until === undefined ? '' : `, until ${until}`}`
     if (quota === 'wait' || quota.continueIn === this.#life.agent) {
-      this.#vigil.limit(look)
       await this.#report('quota', 'warning', what, 'limit')
       return false
     }
@@ -358,6 +369,10 @@ export class Runner {
     await this.#o.journal.write('ended', ended)
     await this.#show('ended', 'details' in ended ? `${ended.why}: ${ended.details}` : ended.why)
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -86,5 +86,6 @@ export function stringsOf(home: string) {
     heard: at('heard.jsonl'),
     exit: at('exit'),
     pid: at('pid'),
+    limit: at('limit'),
   }
 }
