@@ -84,7 +84,7 @@ function explore(out: Output, baton: string, folder: string): void {
   out.note('It is all still there:')
   out.note(`  ${baton} health`)
   out.note(`  ${baton} logs ${name}`)
-  out.note(`  ${baton} handoff ls`)
+  out.note(`  ${baton} handoff show session/${name}`)
   out.note(`  ${baton} lineage`)
   out.note(`  rm -rf ${shellWord(folder)}`)
 }

@@ -184,6 +184,8 @@ export class Conductor {
     standing.conclude(cycled, now)
     await journal.mean(restAfter(cycle), [])
     this.#cycle = restAfter(cycle)
+    // It may have come to the threshold again meanwhile, and rest there: nothing would tell.
+    this.#waits = { for: 'the threshold', until: now }
     await judge.release()
     if (cycle.at === 'failed') return
     await recordContinuation(store, look, cycle)

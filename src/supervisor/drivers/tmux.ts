@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { CancelledError, InvalidError, UnknownOutcomeError } from '../../errors.ts'
 import { type Adapter, capability, type Look, type Screen } from '../adapter.ts'
 import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
+import { isLeftDraft } from '../draft.ts'
 import { withLock } from './pane-lock.ts'
 import { endTree, isRunning, pause, type Process, processAt, treeOf } from './processes.ts'
 import { screenOf } from './screen.ts'
@@ -138,8 +139,19 @@ export class TmuxDriver implements Driver {
   async #send(text: string, signal: AbortSignal): Promise<void> {
     const words = typable(text)
     heed(signal)
-    const pane = await this.#recognised(signal)
+    const { pane, left } = await this.#recognised(words, signal)
     if (pane.inMode) await this.#leaveMode()
+    if (!left) await this.#paste(words, pane)
+    for (let press = 1; press <= enters; press++) {
+      await this.#keys('Enter')
+      if (await this.#left(words)) return
+    }
+    throw new UnknownOutcomeError(`${this.#adapter.label} kept what was typed and did not send it`, {
+      hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
+    })
+  }
+
+  async #paste(words: string, pane: Pane): Promise<void> {
     const buffer = `baton-${randomUUID()}`
     const { pane: id } = this.#place
     // From here on it is done to the end: half a prompt would be somebody's draft.
@@ -154,17 +166,13 @@ export class TmuxDriver implements Driver {
     if (this.#sent.length > 20) this.#sent.shift()
     await this.#arrival(words, pane)
     await pause(this.#adapter.settle ?? 20)
-    for (let press = 1; press <= enters; press++) {
-      await this.#keys('Enter')
-      if (await this.#left(words)) return
-    }
-    throw new UnknownOutcomeError(`${this.#adapter.label} kept what was typed and did not send it`, {
-      hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
-    })
   }
 
-  /** The pane when it is fit to be typed into. A screen that is just being drawn anew is given a moment. */
-  async #recognised(signal: AbortSignal): Promise<Pane> {
+  /**
+   * The pane when it is fit to be typed into, and whether the words stand there already, left by a supervisor that died.
+   * A screen that is just being drawn anew is given a moment.
+   */
+  async #recognised(words: string, signal: AbortSignal): Promise<{ pane: Pane; left: boolean }> {
     const { label } = this.#adapter
     const deadline = performance.now() + 2_000
     for (;;) {
@@ -173,11 +181,12 @@ export class TmuxDriver implements Driver {
       const look = this.#read(pane)
       if (look.is === 'dialog') throw dialogOpen(this.#adapter, look.question)
       if (look.is === 'prompt' || look.is === 'busy') {
-        if (look.draft !== '')
+        const left = isLeftDraft(look.draft, words)
+        if (look.draft !== '' && !left)
           throw new RefusedError('draft', `Somebody is typing to ${label}: "${look.draft.slice(0, 60)}"`)
         if (look.is === 'busy' && look.deaf === true)
           throw new RefusedError('deaf', `${label} waits to try again, and would lose what is typed now`)
-        return pane
+        return { pane, left }
       }
       if (performance.now() > deadline) {
         if (look.is === 'starting') throw new RefusedError('starting', `${label} has not started yet`)
