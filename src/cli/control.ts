@@ -2,7 +2,7 @@
 
 import { BatonError } from '../errors.ts'
 import { control, type Wish } from '../supervisor/index.ts'
-import { superviseHere } from './foreground.ts'
+import { stopHere } from './foreground.ts'
 import type { Globals } from './output.ts'
 import { isHeld, supervised } from './supervised.ts'
 import { withStore } from './workspace.ts'
@@ -10,7 +10,7 @@ import { withStore } from './workspace.ts'
 const done: Record<Wish, string> = {
   pause: 'is left alone from now on; "baton unpause" takes it up again',
   unpause: 'is supervised again',
-  stop: 'is being stopped; it stays stopped',
+  stop: 'is stopped, and stays so',
   cycle: 'hands over to itself now',
 }
 
@@ -24,12 +24,12 @@ export async function wish(globals: Globals, ref: string, wanted: Wish): Promise
           : out.line(`${row.name} has ended already`)
       throw new BatonError('refused', `${row.name} has ended`, { hint: `Reopen it with "baton resume ${row.name}".` })
     }
-    const { id } = await control(store, row.name, wanted)
-    if (out.json) out.data({ name: row.name, wish: wanted, id })
+    // Nobody is there to do it: then this command is.
+    if (wanted === 'stop' && !isHeld(row)) await stopHere(store, out, globals, row.name)
+    else await control(store, row.name, wanted)
+    if (out.json) out.data({ name: row.name, wish: wanted })
     else out.line(`${row.name} ${done[wanted]}`)
-    if (isHeld(row)) return
-    // Nobody is there to do it: then this command is, for as long as that takes.
-    if (wanted === 'stop') await superviseHere(store, out, { globals, name: row.name, quiet: true })
-    else out.warn(`Nobody supervises ${row.name} now: it is done once somebody does, as with "baton watch".`)
+    if (wanted === 'stop' || isHeld(row)) return
+    out.warn(`Nobody supervises ${row.name} now: it is done once somebody does, as with "baton watch".`)
   })
 }

@@ -20,6 +20,7 @@ export function addDemo(program: Command): void {
     .option('--pace <ms>', 'how long it thinks before each reply', wholeNumber)
     .option('--per-turn <modules>', 'how much it does in a turn', wholeNumber)
     .option('--session <id>', 'go on with this session')
+    .option('--session-id <id>', 'what a new session is to be called')
     .option('--print', 'one turn without a screen')
     .action(async (prompt: string | undefined, _options, command: Command) =>
       (await import('./scripted-agent.ts')).scriptedAgent(command.optsWithGlobals(), prompt),

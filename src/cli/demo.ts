@@ -8,8 +8,8 @@ import path from 'node:path'
 import { makeStage } from '../demo/stage.ts'
 import { openStore } from '../store/index.ts'
 import { shellWord } from '../store/shell-word.ts'
-import { control, type Run } from '../supervisor/index.ts'
-import { superviseHere } from './foreground.ts'
+import type { Run } from '../supervisor/index.ts'
+import { stopHere, superviseHere } from './foreground.ts'
 import { type Globals, Output } from './output.ts'
 import { defaultDriver } from './run.ts'
 import { supervised } from './supervised.ts'
@@ -38,23 +38,19 @@ export async function demo(options: DemoOptions): Promise<void> {
   }
   const globals = { ...options, workspace }
   introduce(out, run)
+  const command = invocation()
   process.chdir(sample.folder)
   const store = await openStore(workspace)
   const start = performance.now()
   try {
     await superviseHere(store, out, { globals, name, run })
     const row = await supervised(store, name)
-    if (row.state !== 'ended') await letEnd()
+    if (row.state !== 'ended') await stopHere(store, out, globals, name)
     if (out.json) return out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
     summarise(out, row.cycles, since(start), sample.folder)
-    explore(out, workspace)
+    explore(out, `${command} --workspace ${shellWord(workspace)}`, folder)
   } finally {
     await store.close()
-  }
-
-  async function letEnd(): Promise<void> {
-    await control(store, name, 'stop')
-    await superviseHere(store, out, { globals, name, quiet: true })
   }
 }
 
@@ -83,15 +79,14 @@ function summarise(out: Output, cycles: number, seconds: number, project: string
 }
 
 /** Commands that work as they are printed. */
-function explore(out: Output, workspace: string): void {
-  const baton = `${invocation()} --workspace ${shellWord(workspace)}`
+function explore(out: Output, baton: string, folder: string): void {
   out.note('')
   out.note('It is all still there:')
   out.note(`  ${baton} health`)
   out.note(`  ${baton} logs ${name}`)
-  out.note(`  ${baton} handoff ls`)
+  out.note(`  ${baton} handoff show session/${name}`)
   out.note(`  ${baton} lineage`)
-  out.note(`  rm -rf ${shellWord(path.dirname(path.dirname(workspace)))}`)
+  out.note(`  rm -rf ${shellWord(folder)}`)
 }
 
 /** How the person started this program. */

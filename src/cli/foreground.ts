@@ -1,9 +1,9 @@
 // A session that is supervised by this very process, with a line for each thing that happens.
 
 import type { Store } from '../store/index.ts'
-import { type Bounds, type Ended, type Run, supervise } from '../supervisor/index.ts'
+import { type Bounds, control, type Ended, type Run, supervise } from '../supervisor/index.ts'
 import { equipment } from './equipment.ts'
-import { endText, Narrator } from './narration.ts'
+import { Narrator } from './narration.ts'
 import type { Globals, Output } from './output.ts'
 
 interface Here {
@@ -12,10 +12,13 @@ interface Here {
   /** Undefined: what the tape of the session says. */
   readonly run?: Run
   readonly quiet?: boolean
+  /** Called once this process has the session in its hands. */
+  readonly onHeld?: () => void
 }
 
 /** Supervises in this process until the session ends or the person lets go of it. */
-export async function superviseHere(store: Store, out: Output, { globals, name, run, quiet }: Here): Promise<void> {
+export async function superviseHere(store: Store, out: Output, here: Here): Promise<void> {
+  const { globals, name, run, quiet, onHeld } = here
   const letGo = new AbortController()
   const interrupt = () => {
     if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${name}`)
@@ -23,6 +26,7 @@ export async function superviseHere(store: Store, out: Output, { globals, name, 
   }
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   const narrator = new Narrator(out)
+  let held = false
   const tools = equipment(globals, run?.cwd ?? process.cwd(), out)
   try {
     const ended = await supervise({
@@ -32,10 +36,12 @@ export async function superviseHere(store: Store, out: Output, { globals, name, 
       ...tools,
       signal: letGo.signal,
       onEvent: (event) => {
+        if (event.type === 'row' && !held) onHeld?.()
+        held ||= event.type === 'row'
         if (quiet !== true) narrator.tell(event)
       },
     })
-    if (quiet !== true) tellEnd(name, ended, out)
+    if (quiet !== true && ended.why === 'released') tellRelease(name, out)
     process.exitCode = exitCode(ended, run?.bounds)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
@@ -43,15 +49,20 @@ export async function superviseHere(store: Store, out: Output, { globals, name, 
   }
 }
 
-function tellEnd(name: string, ended: Ended, out: Output): void {
-  if (out.json) return
-  if (ended.why === 'released') {
-    out.note(`Let go of ${name}: its agent goes on by itself.`)
-    out.note(`  Take it up again:  baton resume ${name}`)
-    out.note(`  End it:            baton stop ${name}`)
-    return
+/** Ends a session that nobody supervises: takes hold of it, and then wants it stopped. */
+export async function stopHere(store: Store, out: Output, globals: Globals, name: string): Promise<void> {
+  let wished: Promise<unknown> = Promise.resolve()
+  const onHeld = () => {
+    wished = control(store, name, 'stop')
   }
-  out.note(`${name}: ${endText(ended)}`)
+  await superviseHere(store, out, { globals, name, quiet: true, onHeld })
+  await wished
+  process.exitCode = 0
+}
+
+function tellRelease(name: string, out: Output): void {
+  out.note(`  Take it up again:  baton resume ${name}`)
+  out.note(`  End it:            baton stop ${name}`)
 }
 
 /** 0 when it got where it should; a run that was to reach something and did not has failed. */

@@ -50,13 +50,13 @@ function isOpen(name: string, rows: readonly { name: string; state: string }[]):
 
 function table(checks: readonly HealthCheck[], out: Output): void {
   out.table([
-    ['SESSION', 'CHECK', 'STATUS', 'WHEN', 'WHAT WAS DONE'],
+    ['SESSION', 'CHECK', 'STATUS', 'WHEN', 'WHAT'],
     ...checks.map((check) => [
       check.session,
       check.check_type,
       out.style(styles[check.status], check.status),
       age(check.date),
-      brief(check.action_taken, 100),
+      brief([check.details.what, check.action_taken].filter((each) => each !== '').join('. '), 120),
     ]),
   ])
 }

@@ -1,5 +1,6 @@
 // What a supervisor does, told in one line an event.
 
+import path from 'node:path'
 import type { Ended, SessionRow, SupervisorEvent } from '../supervisor/index.ts'
 import type { Output } from './output.ts'
 
@@ -29,12 +30,13 @@ export class Narrator {
       case 'row':
         return this.#row(event.row)
       case 'step':
-        return `${this.#out.style('cyan', `cycle ${event.cycle}`)}  ${event.details === '' ? event.step : event.details}`
+        return `${this.#out.style('cyan', `cycle ${event.cycle}`)}  ${stepText(event.step, event.details)}`
       case 'health': {
-        const { status, check_type, action_taken } = event.check
+        const { status, details, action_taken } = event.check
         if (status === 'ok') return undefined
         const style = status === 'critical' ? 'red' : 'yellow'
-        return `${this.#out.style(style, status)}  ${check_type}: ${action_taken}`
+        const what = typeof details.what === 'string' ? details.what : event.check.check_type
+        return `${this.#out.style(style, status)}  ${[what, action_taken].filter((each) => each !== '').join('. ')}`
       }
       case 'ended':
         return endText(event.ended)
@@ -46,10 +48,34 @@ export class Narrator {
     const tenth = Math.floor((row.context_usage ?? 0) * 10)
     if (told?.state === row.state && told.tenth === tenth) return undefined
     this.#told.set(row.name, { state: row.state, tenth })
-    // The steps of a cycle tell more.
-    if (row.state === 'cycling') return undefined
+    // The steps of a cycle, and how it ended, are told by themselves.
+    if (row.state === 'cycling' || row.state === 'ended') return undefined
     const usage = row.context_usage === undefined ? '' : `  context ${percent(row.context_usage)}`
     return `${stateWord(row)}${usage}`
+  }
+}
+
+/** The step that begins, in words. */
+function stepText(step: string, details: string): string {
+  switch (step) {
+    case 'asked': {
+      const full = /context at (\d+%)/.exec(details)?.[1]
+      return `asked for a handoff document${full === undefined ? '' : `, the context is ${full} full`}`
+    }
+    case 'documented':
+      return `the document is stored: ${path.basename(details)}`
+    case 'clearing':
+      return 'clears the context'
+    case 'resuming':
+      return 'has it read the document and resume'
+    case 'verifying':
+      return 'checks that it read the document and goes on'
+    case 'done':
+      return 'done: it goes on where it was'
+    case 'failed':
+      return `failed: ${details}`
+    default:
+      return `${step} ${details}`.trimEnd()
   }
 }
 
@@ -74,7 +100,7 @@ export function stateWord({ state, until }: Pick<SessionRow, 'state' | 'until'>)
 export function endText(ended: Ended): string {
   switch (ended.why) {
     case 'finished':
-      return 'finished: what it was to reach is reached'
+      return 'finished: the command of --until succeeds'
     case 'bound':
       return `ended at a bound: ${ended.details}`
     case 'stopped':

@@ -14,6 +14,7 @@ export interface ScriptedAgentOptions extends Globals {
   pace?: number
   perTurn?: number
   session?: string
+  sessionId?: string
   print?: boolean
 }
 
@@ -26,6 +27,7 @@ export async function scriptedAgent(options: ScriptedAgentOptions, prompt: strin
     pace: options.pace ?? 500,
     perTurn: options.perTurn ?? 2,
     ...(options.session === undefined ? {} : { session: options.session }),
+    ...(options.sessionId === undefined ? {} : { sessionId: options.sessionId }),
   })
   if (options.session !== undefined && agent.session === undefined) {
     throw new NotFoundError(`There is no session ${options.session} of this folder`)

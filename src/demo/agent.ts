@@ -22,6 +22,8 @@ export interface AgentOptions extends Habits {
   readonly pace: number
   /** Goes on with this session. */
   readonly session?: string
+  /** What its first session is to be called. */
+  readonly sessionId?: string
 }
 
 /** Of an empty context: the tools and rules that every agent is told first. */
@@ -32,9 +34,11 @@ const most = 0.97
 export class ScriptedAgent {
   readonly #options: AgentOptions
   #transcript: Transcript | undefined
+  #name: string | undefined
 
   constructor(options: AgentOptions) {
     this.#options = options
+    this.#name = options.sessionId
     const { home, cwd, session, window } = options
     fs.mkdirSync(home, { recursive: true })
     const models = { providers: { [model]: { models: [{ id: model, contextWindow: window }] } } }
@@ -59,7 +63,8 @@ export class ScriptedAgent {
   /** A turn: works until the script has nothing more to do. `tell` is given each line as it happens. */
   async turn(prompt: string, tell: (line: string) => void, signal: AbortSignal): Promise<void> {
     const { home, cwd, pace } = this.#options
-    const transcript = (this.#transcript ??= Transcript.start(home, cwd))
+    const transcript = (this.#transcript ??= Transcript.start(home, cwd, this.#name))
+    this.#name = undefined
     transcript.user(prompt)
     for (;;) {
       await sleep(pace, undefined, { signal }).catch(() => undefined)

@@ -52,7 +52,7 @@ export async function onScreen(agent: ScriptedAgent, { input, output }: Terminal
         continue
       }
       turn = new AbortController()
-      tell(`› ${text.length > 300 ? `${text.slice(0, 300)}…` : text}`)
+      tell(`» ${text.length > 300 ? `${text.slice(0, 300)}…` : text}`)
       await agent.turn(text, tell, turn.signal)
       turn = undefined
       tell(`  context ${agent.filled}% full`)

@@ -15,8 +15,12 @@ export interface StageOptions {
   readonly modules?: number
   readonly window?: number
   readonly growth?: number
+  /** Said of the agent in place of what is so. */
+  readonly agent?: Readonly<Record<string, unknown>>
   /** More for the `supervisor` section. */
   readonly settings?: Readonly<Record<string, unknown>>
+  /** More sections. */
+  readonly sections?: Readonly<Record<string, unknown>>
 }
 
 export interface Stage {
@@ -40,18 +44,18 @@ export function makeStage(options: StageOptions): Stage {
     ],
     env: { PI_CODING_AGENT_DIR: home },
     transcript: 'pi',
-    launch: ['{prompt}'],
+    launch: ['--session-id={session}', '{prompt}'],
     resume: ['--session', '{session}'],
-    turn: ['--print', '{prompt}'],
+    turn: ['--print', '--session-id={session}', '{prompt}'],
     resumeTurn: ['--print', '--session', '{session}', '{prompt}'],
     clear: '/clear',
     interrupt: ['Escape'],
-    ready: '^› (.*)$',
+    ready: '^›(?: (.*))?$',
     busy: '^… working',
   }
   // The context fills within a minute here, so nothing waits for things to calm down.
-  const supervisor = { cooldownSeconds: 0, staggerSeconds: 0, raise: 0, ...settings, agents: { scripted } }
+  const supervisor = { cooldownSeconds: 0, staggerSeconds: 0, raise: 0, ...settings, agents: { scripted: { ...scripted, ...options.agent } } }
   const config = path.join(project, 'baton.config.json')
-  fs.writeFileSync(config, `${JSON.stringify({ supervisor }, null, 2)}\n`)
+  fs.writeFileSync(config, `${JSON.stringify({ supervisor, ...options.sections }, null, 2)}\n`)
   return { sample, workspace: path.join(project, '.baton'), config }
 }

@@ -33,8 +33,7 @@ export class Transcript {
     this.id = id
   }
 
-  static start(home: string, cwd: string): Transcript {
-    const id = randomUUID()
+  static start(home: string, cwd: string, id: string = randomUUID()): Transcript {
     const now = new Date().toISOString()
     const folder = folderOf(home, cwd)
     fs.mkdirSync(folder, { recursive: true })

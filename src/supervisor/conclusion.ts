@@ -3,7 +3,6 @@
 import type { Store } from '../store/index.ts'
 import { recordEdge } from '../tape/index.ts'
 import type { Done, Failed } from './cycle-state.ts'
-import type { Kept } from './document-store.ts'
 import type { Observation } from './eyes.ts'
 import type { Cycled } from './journal.ts'
 import { type History, remembered } from './policy.ts'
@@ -12,7 +11,6 @@ import type { Timings } from './timings.ts'
 export interface ConclusionOptions {
   readonly cycle: Done | Failed
   readonly look: Observation | undefined
-  readonly kept: Kept | undefined
   readonly history: History
   readonly timings: Timings
   /** Of all contexts so far. */
@@ -20,10 +18,10 @@ export interface ConclusionOptions {
   readonly now: number
 }
 
-export function conclusion({ cycle, look, kept, history, timings, usd, now }: ConclusionOptions): Cycled {
+export function conclusion({ cycle, look, history, timings, usd, now }: ConclusionOptions): Cycled {
   const { n, trigger, from, document } = cycle
   const outcome = cycle.at
-  const progress = kept?.progress ?? false
+  const progress = document?.progress ?? false
   const to = outcome === 'done' ? look?.session : undefined
   return {
     n,
@@ -32,16 +30,7 @@ export function conclusion({ cycle, look, kept, history, timings, usd, now }: Co
     ...(cycle.at === 'failed' ? { reason: `${cycle.step}: ${cycle.reason}` } : {}),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
-    ...(document === undefined
-      ? {}
-      : {
-          document: {
-            id: document.id,
-            path: document.path,
-            by: document.by,
-            ...(kept === undefined ? {} : { tokens: kept.tokens }),
-          },
-        }),
+    ...(document === undefined ? {} : { document }),
     ...(trigger.percent === undefined ? {} : { percentBefore: trigger.percent }),
     ...(look?.meter.percent === undefined ? {} : { percentAfter: look.meter.percent }),
     ...timings.sum(now),

@@ -34,6 +34,9 @@ export interface Stored {
   readonly by: 'agent' | 'ledger'
   /** How many turns the session had by then: with one more, the document is out of date. */
   readonly turns: number
+  readonly tokens: number
+  /** Whether anything was changed or run in the context that it speaks for. */
+  readonly progress: boolean
 }
 
 interface Begun {

@@ -37,7 +37,7 @@ export function restAfter({ interrupted }: Done | Failed): Cycle {
 /** How long a turn may take to end after an interrupt before a person is told. */
 const interruptMs = 30_000
 /** Before a document that could not be stored is tried again. */
-const storeMs = 30_000
+const storeMs = 10_000
 
 export function step(cycle: Cycle, seen: Seen, policy: Policy, now: number): Stepped {
   const held = seen.seen === 'session' ? heldUp(cycle, seen, now) : undefined
@@ -64,10 +64,13 @@ export function step(cycle: Cycle, seen: Seen, policy: Policy, now: number): Ste
 /** Who waits for a person or for the end of a limit is not late. */
 function heldUp(cycle: Cycle, { look, screen }: Sight, now: number): Stepped | undefined {
   const unhurried = 'since' in cycle ? { ...cycle, since: now } : cycle
-  if (look.dialog !== undefined || screen.is === 'dialog') return wait(unhurried, 'an answer to its question')
+  if (look.dialog !== undefined || screen.is === 'dialog') {
+    // Only the screen tells when it is answered.
+    return wait(unhurried, 'an answer to its question', now + 2 * again)
+  }
   if (look.state.state !== 'limited') return undefined
   const { until } = look.state
-  if (until === undefined) return wait(unhurried, 'the end of a limit')
+  if (until === undefined) return wait(unhurried, 'the end of a limit', now + 60 * again)
   return wait(unhurried, `the end of a limit at ${until}`, Math.max(Date.parse(until), now + again))
 }
 

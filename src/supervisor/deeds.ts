@@ -6,7 +6,7 @@ import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import type { Author, Effect, Seen, Touch, Trigger } from './cycle-state.ts'
 import { documentsFolder, freePath } from './document-file.ts'
-import { keepDocument, type Kept } from './document-store.ts'
+import { keepDocument } from './document-store.ts'
 import type { Observation } from './eyes.ts'
 import type { Journal } from './journal.ts'
 import type { Hands, Run } from './run.ts'
@@ -20,7 +20,6 @@ export interface DeedOptions {
   readonly tape: TranscriptTape
   readonly settings: () => SupervisorSettings
   readonly signal: AbortSignal
-  readonly onKept: (kept: Kept) => void
   readonly journal: Journal
 }
 
@@ -66,7 +65,7 @@ export class Deeds {
   }
 
   async #store(by: Author, path: string, trigger: Trigger, look: Observation): Promise<Seen> {
-    const { store, run, tape, settings, signal, onKept } = this.#options
+    const { store, run, tape, settings, signal, journal } = this.#options
     const { budget, handoffs } = settings()
     const now = new Date()
     try {
@@ -87,7 +86,7 @@ export class Deeds {
         now,
         signal,
       })
-      onKept(kept)
+      if (kept.problems.length > 0) await journal.write('overruled', { problems: kept.problems.slice(0, 20) })
       return { seen: 'stored', document: kept.document }
     } catch (error) {
       return { seen: 'refused', what: 'store', reason: messageOf(error) }

@@ -72,18 +72,17 @@ export function judge(text: string, cwd: string): Found {
   return problems.length === 0 ? { is: 'valid' } : { is: 'incomplete', problems }
 }
 
-/** People and agents name a project by its path, its folder, or with some words around that. */
+/** A name or a path must be the project's own; of a title with several words, one of them. */
 function isProject(said: string, cwd: string): boolean {
   const plain = (text: string) =>
     text
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
       .trim()
-  const theirs = ` ${plain(said)} `
-  const ours = plain(path.basename(cwd))
-  if (theirs.trim() === '' || ours === '' || theirs.includes(` ${ours} `)) return true
-  // A folder above or below, such as the package of a larger repository.
-  return ` ${plain(cwd)} `.includes(theirs)
+  const [theirs, ours, whole] = [plain(said), plain(path.basename(cwd)), plain(cwd)]
+  // A folder above, such as the repository that a package is part of, is meant as well.
+  if (theirs === '' || ours === '' || theirs === ours || whole === theirs || whole.startsWith(`${theirs} `)) return true
+  return /\s/.test(said.trim()) && ` ${theirs} `.includes(` ${ours} `)
 }
 
 /** Puts the text in place of whatever is there, whole or not at all; durable when it returns. */

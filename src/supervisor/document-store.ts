@@ -43,11 +43,8 @@ export interface DocumentJob {
 
 export interface Kept {
   readonly document: Stored
-  readonly tokens: number
   /** What the agent's own version was wrong about; the ledger has overruled it. */
   readonly problems: readonly string[]
-  /** Whether anything was changed or run in this context. */
-  readonly progress: boolean
 }
 
 /** Resolves when the document is durable, on the tape and as a file. */
@@ -83,9 +80,11 @@ export async function keepDocument(job: DocumentJob): Promise<Kept> {
     sha256: saved.sha256,
     by: by === 'ledger' ? 'ledger' : 'agent',
     turns: job.turns,
+    tokens,
+    progress,
   }
   const problems = claims === undefined ? [] : validate(claims, facts).map(({ message }) => message)
-  return { document, tokens, problems, progress }
+  return { document, problems }
 }
 
 /** Loads what writing needs, while the agent still thinks. */
@@ -99,7 +98,10 @@ async function previousDocument(store: Store, tape: string): Promise<string | un
 }
 
 /** Of the context that is to be replaced; what the one before handed over is known to it. */
-async function factsOf({ store, tape, cwd, signal, path: file }: DocumentJob, before: string | undefined): Promise<Ledger> {
+async function factsOf(
+  { store, tape, cwd, signal, path: file }: DocumentJob,
+  before: string | undefined,
+): Promise<Ledger> {
   const entries = tape === undefined ? nothing() : sinceAnchor(store, tape)
   const found = await ledger(withoutOurs(entries), { cwd })
   const inherited = before === undefined ? found.inherited : { id: 0, name: 'handoff', state: before }
@@ -183,7 +185,10 @@ function withoutOld(document: HandoffDocument): HandoffDocument {
 }
 
 function isOld({ text, status }: Item): boolean {
-  return status === 'verified' && /^(?:Handed over before: handoff|Go on from handoff)$/.test(text)
+  return (
+    status === 'verified' &&
+    /^(?:Handed over before: handoff|Go on from handoff|Ask the user what to do: the tape holds no request)$/.test(text)
+  )
 }
 
 /** What an agent has taken the trouble to write is not cut for want of room, within reason. */

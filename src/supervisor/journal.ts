@@ -3,7 +3,7 @@
 
 import type { Entry, Store } from '../store/index.ts'
 import { lastControl } from './control.ts'
-import type { Cycle } from './cycle-state.ts'
+import type { Cycle, Stored } from './cycle-state.ts'
 import { atRest } from './cycle.ts'
 import type { Place } from './driver.ts'
 import type { PastCycle } from './policy.ts'
@@ -27,7 +27,7 @@ export interface Cycled {
   readonly reason?: string
   readonly from?: string
   readonly to?: string
-  readonly document?: { readonly id: number; readonly path: string; readonly by: string; readonly tokens?: number }
+  readonly document?: Stored
   readonly percentBefore?: number
   readonly percentAfter?: number
   readonly totalMs: number
@@ -56,7 +56,17 @@ export interface Past {
   readonly ended: Ended | undefined
 }
 
-type Name = 'run' | 'whereabouts' | 'cycle' | 'cycled' | 'restarts' | 'ended' | 'row' | 'late' | 'refused' | 'snapshot'
+type Name =
+  | 'run'
+  | 'whereabouts'
+  | 'cycle'
+  | 'cycled'
+  | 'restarts'
+  | 'ended'
+  | 'row'
+  | 'late'
+  | 'overruled'
+  | 'snapshot'
 
 export class Journal {
   readonly tape: string

@@ -45,6 +45,10 @@ export function limitText(): string {
   return 'Baton waited for the limit to be lifted: go on with the work where you left it.'
 }
 
+export function errorText(error: string): string {
+  return `Baton saw that your last turn was cut off by an error (${oneLine(error).slice(0, 200)}): go on with the work.`
+}
+
 export function untilText(command: string, code: number | undefined, output: string): string {
   const how = code === undefined ? 'did not finish' : `fails with exit code ${code}`
   const tail = oneLine(output).slice(-400)
@@ -55,7 +59,7 @@ const beginnings = [
   /^Create handoff document now - context /,
   /^Read handoff from .+ and resume work/,
   /^A handoff document from your previous context arrived late: /,
-  /^Baton (?:restarted you|waited for the limit|checked whether the work is done)\b/,
+  /^Baton (?:restarted you|waited for the limit|saw that your last turn|checked whether the work is done)\b/,
 ]
 
 /** Whether Baton said it, not the user. */

@@ -1,35 +1,26 @@
-// Runs the cycle of one session: looks, lets the step function decide, writes down what is meant, does it, and looks again.
-// Everything reaches it through one mailbox, so that it does one thing at a time.
+// Supervises one session: sees it, obeys people, ends it at its bounds, brings it back when it crashes, and lets the
+// conductor run its cycles. Everything reaches it through one mailbox, so that it does one thing at a time.
 
-import path from 'node:path'
 import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { actionFor, adviceFor } from './advice.ts'
 import { boundReached, nextBound } from './bounds.ts'
-import { conclusion, recordContinuation } from './conclusion.ts'
+import { Conductor, type Outcome, type Report, tolerateDisk } from './conductor.ts'
 import type { Control } from './control.ts'
-import { restAfter, step } from './cycle.ts'
-import type { Cycle, Effect, Policy, Seen, Sight, Stepped, Waits } from './cycle-state.ts'
-import { type Deed, Deeds } from './deeds.ts'
-import { Desk } from './desk.ts'
-import { documentsFolder, freePath } from './document-file.ts'
-import { type Kept, restoreFile, warmUp } from './document-store.ts'
+import type { Cycle, Sight } from './cycle-state.ts'
 import type { Observation } from './eyes.ts'
-import type { Check, Health } from './health.ts'
+import type { Health } from './health.ts'
 import type { Journal, Past } from './journal.ts'
+import { Judge } from './judge.ts'
 import { Life } from './life.ts'
 import { Mailbox } from './mailbox.ts'
-import { type Circumstances, holdOf, isRaised, policyFor, thresholdOf } from './policy.ts'
-import { lateText } from './prompts.ts'
 import { afterLoss, inAnotherAgent, type Plight, type Rescued } from './rescue.ts'
-import { revive } from './revive.ts'
 import { RowWriter, type SessionRow } from './rows.ts'
 import type { Ended, Hands, OpenHands, Run } from './run.ts'
-import { evidenceOf, sightOf } from './scene.ts'
-import type { SupervisorSettings } from './settings.ts'
+import { sightOf } from './scene.ts'
+import type { Bounds, SupervisorSettings } from './settings.ts'
 import type { Slots } from './slots.ts'
-import { shareOf, Standing } from './standing.ts'
-import { Timings } from './timings.ts'
+import { Standing } from './standing.ts'
 import { TranscriptTape } from './transcript-tape.ts'
 import { Vigil } from './vigil.ts'
 
@@ -49,8 +40,7 @@ export interface RunnerOptions {
 
 type Mail =
   | { readonly type: 'look'; readonly look: Observation }
-  /** What came of a deed, and when that was written which it answered. */
-  | { readonly type: 'seen'; readonly seen: Seen; readonly deed: Deed['do']; readonly evidence: number | undefined }
+  | { readonly type: 'outcome'; readonly outcome: Outcome }
   | { readonly type: 'control'; readonly control: Control }
   /** Something has changed where documents arrive. */
   | { readonly type: 'file' }
@@ -68,24 +58,17 @@ export class Runner {
   readonly #mailbox: Mailbox<Mail>
   readonly #tape: TranscriptTape
   readonly #life: Life
-  readonly #deeds: Deeds
-  readonly #desk: Desk
   readonly #vigil: Vigil
   readonly #standing: Standing
+  readonly #judge: Judge
+  readonly #conductor: Conductor
   readonly #rows: RowWriter
-  readonly #timings = new Timings()
   readonly #over = new AbortController()
   #hands: Hands | undefined
   #watching: AbortController | undefined
-  #cycle: Cycle
-  #waits: Waits | undefined
   #paused: boolean
-  /** A person wants a cycle. */
-  #wanted: boolean
+  #question: string | undefined
   #restarts: readonly number[]
-  #slot: (() => Promise<void>) | undefined
-  /** The document of the cycle that is under way. */
-  #kept: Kept | undefined
   #ended: Ended | undefined
 
   constructor(options: RunnerOptions) {
@@ -93,23 +76,33 @@ export class Runner {
     const signal = AbortSignal.any([options.signal, this.#over.signal])
     this.#o = options
     this.#mailbox = new Mailbox(options.signal)
-    this.#tape = new TranscriptTape(store)
-    this.#standing = new Standing(run, past, Date.now())
-    this.#rows = new RowWriter((row) => journal.write('row', row), options.onRow)
-    this.#cycle = past.cycle
     this.#paused = past.paused
-    this.#wanted = past.wanted
     this.#restarts = past.restarts
-    this.#life = new Life({ ...options, tape: this.#tape, signal }, past.whereabouts?.agent ?? run.agent)
-    const onKept = (kept: Kept) => {
-      this.#kept = kept
-    }
-    this.#deeds = new Deeds({ ...options, tape: this.#tape, signal, onKept })
-    this.#desk = new Desk(run.cwd, () => this.#mailbox.post({ type: 'file' }, ({ type }) => type === 'file'))
+    const tape = new TranscriptTape(store)
+    const standing = new Standing(run, past, Date.now())
+    this.#tape = tape
+    this.#standing = standing
+    this.#rows = new RowWriter((row) => journal.write('row', row), options.onRow)
+    this.#life = new Life({ ...options, tape, signal }, past.whereabouts?.agent ?? run.agent)
+    const hands = () => this.#hands
+    this.#judge = new Judge({ ...options, standing, hands, agent: () => this.#life.agent })
+    this.#judge.wanted = past.wanted
     this.#vigil = new Vigil(run, signal, {
       say: (text) => this.#mailbox.post({ type: 'say', text }),
       end: (ended) => this.#mailbox.post({ type: 'end', ended }),
     })
+    const conductor = {
+      ...options,
+      judge: this.#judge,
+      standing,
+      tape,
+      hands,
+      signal,
+      report: this.#report,
+      onSeen: (outcome: Outcome) => this.#mailbox.post({ type: 'outcome', outcome }),
+      onFile: () => this.#mailbox.post({ type: 'file' }, ({ type }) => type === 'file'),
+    }
+    this.#conductor = new Conductor(conductor, past.cycle)
   }
 
   control(control: Control): void {
@@ -123,7 +116,11 @@ export class Runner {
 
   async run(): Promise<Ended> {
     try {
-      await this.#begin()
+      await this.#show('starting')
+      this.#hold(await this.#life.open(this.#o.past.whereabouts))
+      await this.#look()
+      await this.#conductor.takeUp()
+      this.#mailbox.post({ type: 'file' })
       while (this.#ended === undefined) {
         const mail = await this.#mailbox.next()
         if (mail === 'over') return { why: 'released' }
@@ -134,29 +131,12 @@ export class Runner {
     } finally {
       this.#watching?.abort()
       this.#over.abort()
-      this.#desk.close()
+      this.#conductor.close()
       this.#mailbox.close()
-      await this.#slot?.()
+      await this.#judge.release()
       await this.#hands?.eyes.close()
       await this.#hands?.driver.close()
     }
-  }
-
-  /** Takes up what a supervisor before has left, or begins. */
-  async #begin(): Promise<void> {
-    const now = Date.now()
-    const { cycle, effects, waits } = revive(this.#cycle, now)
-    this.#cycle = cycle
-    this.#waits = waits
-    if (cycle.at !== 'watching') this.#timings.begin(now)
-    if ('document' in cycle && cycle.document !== undefined) {
-      await restoreFile(this.#o.store, this.#o.run.name, cycle.document)
-    }
-    await this.#show('starting')
-    this.#hold(await this.#life.open(this.#o.past.whereabouts))
-    await this.#look()
-    this.#perform(effects, undefined)
-    this.#mailbox.post({ type: 'file' })
   }
 
   /** Sees and touches the agent through these from now on. */
@@ -183,9 +163,8 @@ export class Runner {
       await this.#take(mail)
     } catch (error) {
       if (!BatonError.is(error) || !['storage', 'locked', 'unknown_outcome'].includes(error.code)) throw error
-      await this.#report('storage', 'critical', `Nothing can be written down: ${error.message}`, 'disk').catch(
-        () => undefined,
-      )
+      const what = `Nothing can be written down: ${error.message}`
+      await this.#report('storage', 'critical', what, 'disk').catch(() => undefined)
       // What a look shows is seen again by looking; what came of a deed is not.
       if (mail !== 'time' && mail.type !== 'look' && mail.type !== 'file') {
         setTimeout(() => this.#mailbox.post(mail), diskMs).unref()
@@ -199,28 +178,25 @@ export class Runner {
     if (mail === 'time') await this.#look()
     else if (mail.type === 'broken') throw mail.error
     else if (mail.type === 'end') this.#ended = mail.ended
-    else if (mail.type === 'control') await this.#obey(mail.control)
+    else if (mail.type === 'control') this.#obey(mail.control)
     else if (mail.type === 'look') await this.#see(mail.look)
-    else if (mail.type === 'say') {
-      await this.#apply(step(this.#cycle, { seen: 'say', text: mail.text }, this.#policy(now), now), undefined)
-    } else if (mail.type === 'seen') {
-      if (mail.seen.seen !== 'refused') this.#timings.did(mail.deed, mail.evidence, now)
-      await this.#apply(step(this.#cycle, mail.seen, this.#policy(now), now), undefined)
+    else if (mail.type === 'say') await this.#conductor.say(mail.text, now)
+    else if (mail.type === 'outcome') {
+      await this.#conductor.take(mail.outcome, now)
       await this.#look()
     }
     await this.#consider()
   }
 
-  async #obey({ wish }: Control): Promise<void> {
-    const now = Date.now()
+  #obey({ wish }: Control): void {
     if (wish === 'stop') {
       this.#ended = { why: 'stopped' }
       return
     }
-    this.#standing.wished(now)
-    if (wish === 'cycle') this.#wanted = true
+    this.#standing.wished(Date.now())
+    if (wish === 'cycle') this.#judge.wanted = true
     else this.#paused = wish === 'pause'
-    if (wish === 'unpause' && 'since' in this.#cycle) this.#cycle = { ...this.#cycle, since: now }
+    if (wish === 'unpause') this.#conductor.unhurry()
   }
 
   async #look(): Promise<void> {
@@ -230,17 +206,15 @@ export class Runner {
   async #see(look: Observation): Promise<void> {
     const before = this.#standing.look
     this.#standing.see(look)
-    const { session, turn, file, dialog } = look
+    const { session, turn, file } = look
     if (this.#hands !== undefined && session !== undefined) await this.#life.keepPlace(this.#hands, session)
     // Kept up to date while nobody waits for it.
-    if (turn === 'idle' && before?.turn !== 'idle' && file !== undefined)
+    if (turn === 'idle' && before?.turn !== 'idle' && file !== undefined) {
       void this.#tape.update(file).catch(() => undefined)
-    if (dialog?.question === before?.dialog?.question) return
-    if (dialog === undefined) await this.#report('dialog', 'ok', 'No question is open', '')
-    else await this.#report('dialog', 'warning', `It asks: ${dialog.question.slice(0, 200)}`, 'answer')
+    }
   }
 
-  /** Looks at all there is, and takes the next step. */
+  /** Looks at all there is, and lets the next step be taken. */
   async #consider(): Promise<void> {
     const { look } = this.#standing
     const hands = this.#hands
@@ -252,160 +226,55 @@ export class Runner {
     if (this.#ended !== undefined) return
     if (!look.alive && !(await hands.driver.alive())) return this.#lost(hands)
     if (this.#paused) return this.#show('paused')
-    if (look.state.state === 'limited') await this.#limited(hands, look)
-    if (this.#cycle.at === 'watching') this.#vigil.watch(look, bounds, this.#cycle.say !== undefined)
-    this.#desk.attend('path' in this.#cycle ? this.#cycle.path : undefined)
-    const sight = await sightOf({
-      hands: this.#hands ?? hands,
-      look,
-      cycle: this.#cycle,
-      cwd: this.#o.run.cwd,
-      tape: this.#tape,
-      screen: this.#wantsScreen(look, now),
-      submitMs: settings.submitSeconds * 1000,
-      now,
-    })
-    await this.#apply(await this.#decide(sight, now), sight)
-    const late = this.#desk.arrived(now)
-    if (late !== undefined) await this.#lateDocument(late)
+    if (look.state.state === 'limited' && (await this.#limited(hands, look))) return
+    const { cycle } = this.#conductor
+    if (cycle.at === 'watching') this.#vigil.watch(look, bounds, cycle.say !== undefined, now)
+    const { cwd } = this.#o.run
+    const submitMs = settings.submitSeconds * 1000
+    const screen = this.#wantsScreen(look, cycle, now)
+    const sight = await sightOf({ hands, look, cycle, cwd, tape: this.#tape, screen, submitMs, now })
+    await this.#ask(sight)
+    await this.#conductor.see(sight, now)
     await this.#show()
-    const quiet = look.turn === 'idle' && this.#cycle.at === 'watching' ? undefined : now + quietMs
-    const times = [this.#waits?.until, nextBound(bounds, this.#standing.spent), quiet, this.#vigil.tryAt]
-    const [next] = times.filter((time) => time !== undefined).sort((a, b) => a - b)
-    this.#mailbox.wakeAt(next === undefined ? undefined : Math.max(next, now + 50))
+    this.#wakeUp(look, bounds, now)
   }
 
   /** The screen matters where something is about to be typed, and where silence may be a question. */
-  #wantsScreen(look: Observation, now: number): boolean {
-    const saying = this.#cycle.at === 'watching' && this.#cycle.say !== undefined
-    return saying || this.#isNear(look, now) || (look.turn !== 'idle' && now - (look.changed ?? 0) >= quietMs)
+  #wantsScreen(look: Observation, cycle: Cycle, now: number): boolean {
+    const saying = cycle.at === 'watching' && cycle.say !== undefined
+    return saying || this.#judge.isNear(look, now) || (look.turn !== 'idle' && now - (look.changed ?? 0) >= quietMs)
   }
 
-  #isNear(look: Observation, now: number): boolean {
-    return this.#wanted || (shareOf(look) ?? 0) >= this.#threshold(now) * 0.7
+  #wakeUp(look: Observation, bounds: Bounds, now: number): void {
+    const { cycle, waits } = this.#conductor
+    const quiet = look.turn === 'idle' && cycle.at === 'watching' ? undefined : now + quietMs
+    const times = [waits?.until, nextBound(bounds, this.#standing.spent), quiet, this.#vigil.next]
+    const [next] = times
+      .filter((time): time is number => time !== undefined && Number.isFinite(time))
+      .sort((a, b) => a - b)
+    this.#mailbox.wakeAt(next === undefined ? undefined : Math.max(next, now + 50))
   }
 
-  /** The next step; a cycle begins only with a slot. */
-  async #decide(sight: Sight, now: number): Promise<Stepped> {
-    const settings = this.#o.settings()
-    const hold = this.#wanted ? undefined : holdOf(settings, this.#circumstances(now))
-    const stepped = step(this.#cycle, sight, this.#policy(now, hold?.what), now)
-    if (hold !== undefined && hold.why !== 'cooldown' && stepped.waits?.for === hold.what) {
-      const status = hold.why === 'breaker' ? 'critical' : 'warning'
-      await this.#report('context', status, `Its context is full, but a cycle waits for ${hold.what}`, 'cycle')
-    }
-    if (this.#cycle.at !== 'watching' || stepped.cycle.at !== 'asked' || this.#slot !== undefined) return stepped
-    this.#slot = await this.#o.slots.take(settings.concurrency, settings.staggerSeconds * 1000, now)
-    if (this.#slot !== undefined) return stepped
-    return step(this.#cycle, sight, this.#policy(now, 'other sessions, which are cycled first'), now)
-  }
-
-  #circumstances(now: number): Circumstances {
-    const { look, history } = this.#standing
-    const run = { name: this.#o.run.name, agent: this.#life.agent }
-    const { adapter } = this.#hands!
-    return { run, adapter, meter: look?.meter ?? { quotas: [] }, session: look?.session, history, now }
-  }
-
-  #threshold(now: number): number {
-    const settings = this.#o.settings()
-    return this.#hands === undefined ? settings.threshold : thresholdOf(settings, this.#circumstances(now))
-  }
-
-  #policy(now: number, hold?: string): Policy {
-    const { run, settings } = this.#o
-    const { look } = this.#standing
-    const begins = this.#cycle.at === 'watching' && hold === undefined && look !== undefined && this.#isNear(look, now)
-    const file = begins ? freePath(documentsFolder(run.cwd, run.name, settings().handoffs), new Date(now)) : ''
-    const choices = { wanted: this.#wanted, hold, path: file, project: path.basename(run.cwd) }
-    return policyFor(settings(), this.#circumstances(now), choices)
-  }
-
-  /** Writes down what is meant, then lets it be done. */
-  async #apply({ cycle, effects, waits }: Stepped, sight: Sight | undefined): Promise<void> {
-    const before = this.#cycle
-    const deeds = effects.filter((effect): effect is Deed => effect.do !== 'health')
-    const means = this.#o.journal.mean.bind(this.#o.journal)
-    if (deeds.length > 0)
-      await means(
-        cycle,
-        deeds.map((deed) => deed.do),
-      )
-    // Nothing is done on the strength of the others: after a crash they are seen again.
-    else if (isNews(before, cycle)) await means(cycle, []).catch(tolerateDisk)
-    this.#cycle = cycle
-    this.#waits = waits
-    if (before.at === 'watching' && cycle.at === 'asked') {
-      this.#wanted = false
-      this.#kept = undefined
-      this.#desk.forget()
-      this.#timings.begin(evidenceOf(sight) ?? Date.now())
-      void warmUp()
-    }
-    if (before.at === 'documented' && cycle.at === 'clearing' && cycle.document.by === 'ledger') {
-      this.#desk.promise(before.path, cycle.trigger.at)
-    }
-    if (cycle.at !== 'watching' && before.at !== cycle.at) this.#o.onStep(cycle.n, cycle.at, detailsOf(cycle, deeds))
-    for (const effect of effects) {
-      if (effect.do === 'health') await this.#report(effect.check, effect.status, effect.what, effect.advice)
-    }
-    this.#perform(deeds, sight)
-    if (cycle.at === 'done' || cycle.at === 'failed') await this.#conclude(cycle, sight)
-  }
-
-  /** Not waited for: what comes of it arrives as mail. */
-  #perform(effects: readonly Effect[], sight: Sight | undefined): void {
-    const hands = this.#hands
-    const { look } = this.#standing
-    if (hands === undefined || look === undefined) return
-    const evidence = evidenceOf(sight)
-    for (const effect of effects) {
-      if (effect.do === 'health') continue
-      void this.#deeds.do(effect, hands, look).then((seen) => {
-        this.#mailbox.post({ type: 'seen', seen, deed: effect.do, evidence })
-      })
-    }
-  }
-
-  async #conclude(cycle: Extract<Cycle, { at: 'done' | 'failed' }>, sight: Sight | undefined): Promise<void> {
-    const now = Date.now()
-    const { journal, store, settings } = this.#o
-    const { look, history, usd } = this.#standing
-    this.#timings.did('verify', evidenceOf(sight), now)
-    const cycled = conclusion({ cycle, look, kept: this.#kept, history, timings: this.#timings, usd, now })
-    await journal.write('cycled', cycled)
-    this.#standing.conclude(cycled, now)
-    await journal.mean(restAfter(cycle), [])
-    this.#cycle = restAfter(cycle)
-    await this.#slot?.()
-    this.#slot = undefined
-    if (cycle.at === 'done') await recordContinuation(store, look, cycle)
-    if (isRaised(settings(), this.#standing.history, now)) {
-      const what = 'More than one cycle within an hour: the threshold is raised for a while'
-      await this.#report('context', 'warning', what, 'logs')
-    } else await this.#report('context', 'ok', 'Its context is fresh', '')
-  }
-
-  /** The document that an agent wrote after the ledger's was used. */
-  async #lateDocument(file: string): Promise<void> {
-    await this.#o.journal.write('late', { path: file })
-    this.#mailbox.post({ type: 'say', text: lateText(file) })
+  /** A question that only a person can answer, told once. */
+  async #ask({ look, screen }: Sight): Promise<void> {
+    const question = look.dialog?.question ?? (screen.is === 'dialog' ? screen.question : undefined)
+    if (question === this.#question) return
+    this.#question = question
+    if (question === undefined) await this.#report('dialog', 'ok', 'No question is open', '')
+    else await this.#report('dialog', 'warning', `It asks: ${question.slice(0, 200)}`, 'answer')
   }
 
   #plight(hands: Hands, now: number): Plight {
     const { look, history } = this.#standing
-    const full = look !== undefined && (shareOf(look) ?? 0) >= this.#threshold(now)
-    const settings = this.#o.settings()
-    const firstPrompt = this.#o.run.prompt
     return {
       hands,
       look,
-      cycle: this.#cycle,
+      cycle: this.#conductor.cycle,
       restarts: this.#restarts,
-      settings,
-      full,
+      settings: this.#o.settings(),
+      full: look !== undefined && this.#judge.isFull(look, now),
       n: history.count + 1,
-      firstPrompt,
+      firstPrompt: this.#o.run.prompt,
       now,
     }
   }
@@ -427,54 +296,65 @@ export class Runner {
     await this.#show('restarting')
     this.#watching?.abort()
     await pause(rescue.afterMs, signal)
-    if (!signal.aborted) await this.#goOn(hands, await rescue.act())
+    if (signal.aborted) return
+    let rescued: Rescued
+    try {
+      rescued = await rescue.act()
+    } catch (error) {
+      if (BatonError.is(error) && ['storage', 'locked', 'unknown_outcome', 'conflict'].includes(error.code)) throw error
+      // It is lost as before: tried again until it has been lost too often.
+      await this.#report('agent', 'warning', `It cannot be started: ${messageOf(error)}`, 'logs')
+      return this.#mailbox.wakeAt(Date.now() + 50)
+    }
+    await this.#goOn(hands, rescued)
+  }
+
+  /** True where another agent goes on in its place; else the limit is waited for. */
+  async #limited(hands: Hands, look: Observation): Promise<boolean> {
+    const { quota } = this.#o.settings()
+    const until = look.state.state === 'limited' ? look.state.until : undefined
+    const what = `A limit is reached${until === undefined ? '' : `, until ${until}`}`
+    if (quota === 'wait' || quota.continueIn === this.#life.agent) {
+      await this.#report('quota', 'warning', what, 'limit')
+      return false
+    }
+    await this.#report('quota', 'warning', `${what}; ${quota.continueIn} goes on`, 'logs')
+    this.#watching?.abort()
+    const meant = (cycle: Cycle) => this.#o.journal.mean(cycle, ['launch'])
+    await this.#goOn(hands, await inAnotherAgent(this.#life, this.#plight(hands, Date.now()), quota.continueIn, meant))
+    return true
   }
 
   async #goOn(before: Hands, { hands, cycle, say }: Rescued): Promise<void> {
     await before.eyes.close()
     await before.driver.close()
-    this.#cycle = cycle
+    this.#conductor.replace(cycle)
     this.#hold(hands)
     await this.#look()
     if (say !== undefined) this.#mailbox.post({ type: 'say', text: say })
     this.#mailbox.post({ type: 'file' })
   }
 
-  /** A limit holds the agent: it is waited for, or another agent goes on. */
-  async #limited(hands: Hands, look: Observation): Promise<void> {
-    const { quota } = this.#o.settings()
-    const until = look.state.state === 'limited' ? look.state.until : undefined
-    const what = `A limit is reached${until === undefined ? '' : `, until ${until}`}`
-    this.#vigil.limit(look)
-    if (quota === 'wait' || quota.continueIn === this.#life.agent)
-      return this.#report('quota', 'warning', what, 'limit')
-    await this.#report('quota', 'warning', `${what}; ${quota.continueIn} goes on`, 'logs')
-    this.#watching?.abort()
-    const meant = (cycle: Cycle) => this.#o.journal.mean(cycle, ['launch'])
-    await this.#goOn(hands, await inAnotherAgent(this.#life, this.#plight(hands, Date.now()), quota.continueIn, meant))
-  }
-
-  async #report(check: Check['check_type'], status: Check['status'], what: string, advice: string): Promise<void> {
-    const cycle = this.#cycle
-    const details = cycle.at === 'watching' ? {} : { cycle: cycle.n, step: cycle.at }
+  readonly #report: Report = async (check, status, what, advice, cycle = this.#conductor.cycle) => {
     await this.#o.health.report({
       check_type: check,
       status,
       what,
       action_taken: status === 'ok' ? '' : actionFor(advice),
       ...(status === 'ok' ? {} : { advice: adviceFor(advice, this.#o.run.name, cycle) }),
-      details,
+      details: cycle.at === 'watching' ? {} : { cycle: cycle.n, step: cycle.at },
     })
   }
 
   async #show(state?: SessionRow['state'], ended?: string): Promise<void> {
     const now = Date.now()
+    const { cycle, waits } = this.#conductor
     const row = this.#standing.row({
       ...(state === undefined ? {} : { state }),
       agent: this.#life.agent,
-      cycle: this.#cycle,
-      waits: this.#waits,
-      threshold: this.#threshold(now),
+      cycle,
+      waits,
+      threshold: this.#judge.threshold(now),
       place: this.#hands?.driver.place,
       ...(ended === undefined ? {} : { ended }),
       now,
@@ -491,21 +371,8 @@ export class Runner {
   }
 }
 
-/** A state that says more than the one before it. */
-function isNews(before: Cycle, after: Cycle): boolean {
-  const said = (cycle: Cycle) =>
-    'prompt' in cycle ? cycle.prompt.state : cycle.at === 'watching' ? cycle.say?.state : ''
-  return before.at !== after.at || said(before) !== said(after)
-}
-
-function tolerateDisk(error: unknown): void {
-  if (!BatonError.is(error) || error.code === 'conflict') throw error
-}
-
-function detailsOf(cycle: Cycle, deeds: readonly Deed[]): string {
-  if (cycle.at === 'failed') return cycle.reason
-  if ('document' in cycle && cycle.document !== undefined) return cycle.document.path
-  return deeds.map((deed) => ('text' in deed ? deed.text : deed.do)).join(', ')
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

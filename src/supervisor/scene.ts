@@ -2,7 +2,9 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
+import type { Look } from './adapter.ts'
 import type { Cycle, Found, Prompt, Sight } from './cycle-state.ts'
+import { isLeftDraft } from './draft.ts'
 import { examine, judge } from './document-file.ts'
 import type { Observation } from './eyes.ts'
 import { samePrompt } from './prompts.ts'
@@ -23,7 +25,8 @@ export interface SceneOptions {
 
 export async function sightOf(options: SceneOptions): Promise<Sight> {
   const { hands, look, cycle } = options
-  const screen = options.screen || cycle.at !== 'watching' ? await hands.driver.look() : ({ is: 'unknown' } as const)
+  const drawn = options.screen || cycle.at !== 'watching' ? await hands.driver.look() : ({ is: 'unknown' } as const)
+  const screen = withoutOurs(drawn, promptOf(cycle)?.text ?? hands.adapter.clear ?? '')
   return {
     seen: 'session',
     look,
@@ -32,6 +35,11 @@ export async function sightOf(options: SceneOptions): Promise<Sight> {
     read: await isRead(options),
     found: await found(options),
   }
+}
+
+/** A supervisor that died before it pressed Enter leaves its own words: nobody is typing there. */
+function withoutOurs(screen: Look, words: string): Look {
+  return 'draft' in screen && isLeftDraft(screen.draft, words) ? { ...screen, draft: '' } : screen
 }
 
 function promptOf(cycle: Cycle): Prompt | undefined {

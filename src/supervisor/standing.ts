@@ -50,8 +50,7 @@ export class Standing {
 
   /** A person has had their say: what was held for one is held no more. */
   wished(now: number): void {
-    const { baseline: _baseline, ...rest } = this.#history
-    this.#history = { ...rest, wishedAt: now }
+    this.#history = { ...this.#history, wishedAt: now }
   }
 
   conclude(cycled: Cycled, now: number): void {

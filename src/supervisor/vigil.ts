@@ -1,8 +1,9 @@
-// Watches over a run between its cycles: whether it has reached what it was to reach, and whether a limit has been lifted.
+// Watches over a run between its cycles: whether it has reached what it was to reach, whether a limit has been lifted, and
+// whether an error has stopped it.
 
 import { type Outcome, runCheck } from './bounds.ts'
 import type { Observation } from './eyes.ts'
-import { limitText, untilText } from './prompts.ts'
+import { errorText, limitText, untilText } from './prompts.ts'
 import type { Ended, Run } from './run.ts'
 import type { Bounds } from './settings.ts'
 
@@ -16,6 +17,9 @@ export interface VigilCalls {
 const sameFailures = 3
 /** A limit that says no end is tried again after so long. */
 const unknownLimitMs = 900_000
+/** After an error the agent is told to go on: soon at first, then ever later, and not for ever. */
+const errorMs = 30_000
+const errorsAtMost = 6
 
 export class Vigil {
   readonly #run: Run
@@ -26,6 +30,8 @@ export class Vigil {
   #checking = false
   #failures: string[] = []
   #limited: { since: number; until: number | undefined; session: string | undefined } | undefined
+  #error: { turn: string; at: number } | undefined
+  #errors = 0
 
   constructor(run: Run, signal: AbortSignal, calls: VigilCalls) {
     this.#run = run
@@ -34,16 +40,14 @@ export class Vigil {
   }
 
   /** `saying`: it is being told something already. */
-  watch(look: Observation, { until }: Bounds, saying: boolean): void {
+  watch(look: Observation, { until }: Bounds, saying: boolean, now: number): void {
+    if (look.state.state === 'limited') this.#limit(look.state.until, look)
     if (saying || look.turn !== 'idle' || look.dialog !== undefined) return
-    if (this.#limited !== undefined) {
-      const { session } = this.#limited
-      this.#limited = undefined
-      // In a fresh context there is nothing to go on with.
-      if (session === look.session) this.#calls.say(limitText())
-      return
-    }
+    if (this.#limited !== undefined) return this.#lifted(look, now)
     const turn = `${look.session} ${look.turns} ${look.turnSince}`
+    if (look.error !== undefined) return this.#failed(turn, look.error, now)
+    this.#error = undefined
+    this.#errors = 0
     if (until === undefined || turn === this.#checked || this.#checking) return
     this.#checked = turn
     this.#checking = true
@@ -51,6 +55,34 @@ export class Vigil {
       this.#checking = false
       if (!this.#signal.aborted) this.#judge(until, outcome)
     })
+  }
+
+  /** When it has something to say of its own accord. */
+  get next(): number | undefined {
+    if (this.#limited === undefined) return this.#error?.at
+    return this.#limited.until ?? this.#limited.since + unknownLimitMs
+  }
+
+  #limit(until: string | undefined, { at, session }: Observation): void {
+    this.#limited ??= { since: at, until: until === undefined ? undefined : Date.parse(until), session }
+  }
+
+  #lifted(look: Observation, now: number): void {
+    if (look.state.state === 'limited' && now < this.next!) return
+    const { session } = this.#limited!
+    this.#limited = undefined
+    // In a fresh context there is nothing to go on with.
+    if (session === look.session) this.#calls.say(limitText())
+  }
+
+  /** A turn that an error has cut off goes on by itself only in a run that nobody watches. */
+  #failed(turn: string, error: string, now: number): void {
+    if (this.#run.prompt === undefined || this.#errors >= errorsAtMost) return
+    if (this.#error?.turn !== turn) this.#error = { turn, at: now + errorMs * 2 ** this.#errors }
+    if (now < this.#error.at) return
+    this.#errors++
+    this.#error = { turn, at: Number.POSITIVE_INFINITY }
+    this.#calls.say(errorText(error))
   }
 
   #judge(command: string, { code, output }: Outcome): void {
@@ -62,23 +94,5 @@ export class Vigil {
       return this.#calls.end({ why: 'bound', bound: 'stalled', details })
     }
     this.#calls.say(untilText(command, code, output))
-  }
-
-  /** A limit holds the session. */
-  limit(look: Observation): void {
-    if (look.state.state !== 'limited') return
-    const { until } = look.state
-    this.#limited ??= {
-      since: look.at,
-      until: until === undefined ? undefined : Date.parse(until),
-      session: look.session,
-    }
-  }
-
-  /** When a limit that says no end is to be tried. */
-  get tryAt(): number | undefined {
-    return this.#limited?.until === undefined && this.#limited !== undefined
-      ? this.#limited.since + unknownLimitMs
-      : undefined
   }
 }

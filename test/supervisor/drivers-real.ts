@@ -7,6 +7,7 @@ import path from 'node:path'
 import { adapterNamed } from '../../src/supervisor/adapters/index.ts'
 import { type Driver, RefusedError } from '../../src/supervisor/driver.ts'
 import { HeadlessDriver } from '../../src/supervisor/drivers/headless.ts'
+import { isRunning } from '../../src/supervisor/drivers/processes.ts'
 import { startInTmux } from '../../src/supervisor/drivers/tmux-start.ts'
 import { type Eyes, type Observation, openEyes } from '../../src/supervisor/eyes.ts'
 import { claude } from '../agents/claude.ts'
@@ -215,7 +216,7 @@ async function withoutScreen(): Promise<void> {
   const cut = performance.now()
   await heir.interrupt()
   const stopped = await until(heirEyes, (now) => now.turn === 'idle')
-  seen.interrupted = { ms: performance.now() - cut, turn: stopped.turn, gone: !isThere(pid!) }
+  seen.interrupted = { ms: performance.now() - cut, turn: stopped.turn, gone: !isRunning(pid!) }
   await heir.clear()
   seen.cleared = (await heirEyes.look()).session
   seen.fresh = await timed(heir, heirEyes, 'words in a fresh context')
@@ -265,14 +266,5 @@ async function refusal(act: Promise<unknown>): Promise<string> {
     return 'not refused'
   } catch (error) {
     return error instanceof RefusedError ? error.reason : String(error)
-  }
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }

@@ -55,8 +55,7 @@ test('what an incomplete document lacks is filled from the ledger after one repa
 
 test('a silent agent is handed over with the ledger’s document, and a person is told [C4]', async () => {
   const theatre = await atWork()
-  theatre.script({ document: undefined as never, documents: [] })
-  fs.writeFileSync(`${theatre.home}/script.json`, JSON.stringify({ document: null }))
+  theatre.script({ document: null })
   theatre.fill(90)
   const cycled = await theatre.cycled()
   expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
@@ -70,7 +69,7 @@ test('a silent agent is handed over with the ledger’s document, and a person i
 
 test('with onSilence "ask" nothing is cleared, and a person is told what to do [C4]', async () => {
   const theatre = await atWork({ onSilence: 'ask' })
-  fs.writeFileSync(`${theatre.home}/script.json`, JSON.stringify({ document: null }))
+  theatre.script({ document: null })
   theatre.fill(90)
   expect(await theatre.cycled()).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('No document') })
   expect(theatre.clears()).toBe(0)
@@ -81,10 +80,7 @@ test('with onSilence "ask" nothing is cleared, and a person is told what to do [
 
 test('an agent that cannot write may reply with the document [C3]', async () => {
   const theatre = await atWork()
-  fs.writeFileSync(
-    `${theatre.home}/script.json`,
-    JSON.stringify({ document: null, reply: goodDocument.replace('{project}', 'shop') }),
-  )
+  theatre.script({ document: null, reply: goodDocument.replace('{project}', 'shop') })
   theatre.fill(90)
   const cycled = await theatre.cycled()
   expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'agent' } })
@@ -149,7 +145,7 @@ test('nothing is typed while a question is open or a person types; the cycle goe
   theatre.script({ draft: '', dialog: 'May I run rm -rf build?' })
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   expect(theatre.prompts('Create handoff')).toEqual([])
-  fs.writeFileSync(`${theatre.home}/script.json`, '{}')
+  theatre.script({ dialog: null })
   expect(await theatre.cycled()).toMatchObject({ outcome: 'done' })
   await expectOrder(theatre)
 })

@@ -75,7 +75,7 @@ function sight(facts: Facts, now = 0): Sight {
   }
 }
 
-const stored = { id: 7, path: policy.path, sha256: 'abc', by: 'agent', turns: 2 } as const
+const stored = { id: 7, path: policy.path, sha256: 'abc', by: 'agent', turns: 2, tokens: 400, progress: true } as const
 
 /** Walks through what is seen, one after the other, a second apart unless it says otherwise. */
 function walk(...seen: (Seen | number)[]): { cycle: Cycle; trail: string[]; effects: Effect[]; last: Stepped } {

@@ -6,9 +6,10 @@ import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openFileStore, type Store } from '../../src/store/index.ts'
 
-export function temporaryFolder(): string {
+/** `atEnd`: that of the test's own context, where tests run at the same time. */
+export function temporaryFolder(atEnd: (work: () => void) => void = onTestFinished): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-test-'))
-  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }))
+  atEnd(() => fs.rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 

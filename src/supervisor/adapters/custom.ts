@@ -85,7 +85,8 @@ function look({ lines, solid }: Screen, { ready, busy, dialog }: AgentSettings):
 function lastMatch(lines: readonly string[], pattern: string): RegExpExecArray | undefined {
   const expression = new RegExp(pattern, 'u')
   for (let i = lines.length - 1; i >= 0; i--) {
-    const match = expression.exec(lines[i]!)
+    // A blank at the end of a line is not drawn: `^> (.*)` is meant to find an empty place to type, too.
+    const match = expression.exec(lines[i]!) ?? expression.exec(`${lines[i]!} `)
     if (match !== null) return match
   }
   return undefined

@@ -4,19 +4,46 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { StorageError } from '../../errors.ts'
+import { LockedError, StorageError } from '../../errors.ts'
 import { Lock } from '../../store/file/lock.ts'
+import { pause } from './processes.ts'
 
 const patience = 15_000
+const nap = 10
 
-export async function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
-  const lock = new Lock(lockFile(name), patience)
+/** Whoever waits in this process, in the order in which they came. */
+const queues = new Map<string, Promise<unknown>>()
+
+export function withLock<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const before = queues.get(name) ?? Promise.resolve()
+  const mine = before.then(() => alone(name, work))
+  const settled = mine.then(nothing, nothing)
+  queues.set(name, settled)
+  void settled.then(() => queues.get(name) === settled && queues.delete(name))
+  return mine
+}
+
+async function alone<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const file = lockFile(name)
+  const lock = new Lock(file, 0)
+  const deadline = performance.now() + patience
   try {
-    await lock.take()
+    while (!lock.tryNow()) {
+      if (performance.now() > deadline) {
+        throw new LockedError(`Another process has been typing for ${patience / 1000} s`, {
+          hint: `Find it with "fuser ${file}". Nothing was typed.`,
+        })
+      }
+      await pause(nap)
+    }
     return await work()
   } finally {
     lock.close()
   }
+}
+
+function nothing(): void {
+  // How it went is told to whoever asked for it.
 }
 
 /** Held until it is closed; undefined if somebody else holds it. */

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { CancelledError, InvalidError, UnknownOutcomeError } from '../../errors.ts'
 import { type Adapter, capability, type Look, type Screen } from '../adapter.ts'
 import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
+import { isLeftDraft } from '../draft.ts'
 import { withLock } from './pane-lock.ts'
 import { endTree, isRunning, pause, type Process, processAt, treeOf } from './processes.ts'
 import { screenOf } from './screen.ts'
@@ -29,6 +30,8 @@ const startGlance = 100
 const pastePatience = 3_000
 const enterPatience = 600
 const enters = 3
+/** How long a prompt that was cut off may take to come back. */
+const returnPatience = 400
 /** Escape twice in a row means something else: most agents then go back in their history. */
 const interruptPause = 3_000
 
@@ -66,7 +69,7 @@ export class TmuxDriver implements Driver {
     if (pane?.dead !== true) return {}
     if (pane.signal !== '') return { signal: pane.signal }
     const code = Number(pane.status)
-    const words = lastWords(pane.screen.lines)
+    const words = lastWords((await this.screen()).split('\n'))
     return { code, ...(words === '' || code === 0 ? {} : { error: words }) }
   }
 
@@ -115,6 +118,7 @@ export class TmuxDriver implements Driver {
         await this.#keys(key)
       }
       this.#interrupted = performance.now()
+      await this.#takeBack()
     })
   }
 
@@ -135,8 +139,19 @@ export class TmuxDriver implements Driver {
   async #send(text: string, signal: AbortSignal): Promise<void> {
     const words = typable(text)
     heed(signal)
-    const pane = await this.#recognised(signal)
+    const { pane, left } = await this.#recognised(words, signal)
     if (pane.inMode) await this.#leaveMode()
+    if (!left) await this.#paste(words, pane)
+    for (let press = 1; press <= enters; press++) {
+      await this.#keys('Enter')
+      if (await this.#left(words)) return
+    }
+    throw new UnknownOutcomeError(`${this.#adapter.label} kept what was typed and did not send it`, {
+      hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
+    })
+  }
+
+  async #paste(words: string, pane: Pane): Promise<void> {
     const buffer = `baton-${randomUUID()}`
     const { pane: id } = this.#place
     // From here on it is done to the end: half a prompt would be somebody's draft.
@@ -151,17 +166,13 @@ export class TmuxDriver implements Driver {
     if (this.#sent.length > 20) this.#sent.shift()
     await this.#arrival(words, pane)
     await pause(this.#adapter.settle ?? 20)
-    for (let press = 1; press <= enters; press++) {
-      await this.#keys('Enter')
-      if (await this.#left(words)) return
-    }
-    throw new UnknownOutcomeError(`${this.#adapter.label} kept what was typed and did not send it`, {
-      hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
-    })
   }
 
-  /** The pane when it is fit to be typed into. A screen that is just being drawn anew is given a moment. */
-  async #recognised(signal: AbortSignal): Promise<Pane> {
+  /**
+   * The pane when it is fit to be typed into, and whether the words stand there already, left by a supervisor that died.
+   * A screen that is just being drawn anew is given a moment.
+   */
+  async #recognised(words: string, signal: AbortSignal): Promise<{ pane: Pane; left: boolean }> {
     const { label } = this.#adapter
     const deadline = performance.now() + 2_000
     for (;;) {
@@ -170,11 +181,12 @@ export class TmuxDriver implements Driver {
       const look = this.#read(pane)
       if (look.is === 'dialog') throw dialogOpen(this.#adapter, look.question)
       if (look.is === 'prompt' || look.is === 'busy') {
-        if (look.draft !== '')
+        const left = isLeftDraft(look.draft, words)
+        if (look.draft !== '' && !left)
           throw new RefusedError('draft', `Somebody is typing to ${label}: "${look.draft.slice(0, 60)}"`)
         if (look.is === 'busy' && look.deaf === true)
           throw new RefusedError('deaf', `${label} waits to try again, and would lose what is typed now`)
-        return pane
+        return { pane, left }
       }
       if (performance.now() > deadline) {
         if (look.is === 'starting') throw new RefusedError('starting', `${label} has not started yet`)
@@ -206,6 +218,20 @@ export class TmuxDriver implements Driver {
     throw new UnknownOutcomeError(`What was typed to ${this.#adapter.label} does not show on its screen`, {
       hint: `Look at it with "tmux -S ${this.#place.socket} attach"; it is not typed again.`,
     })
+  }
+
+  /** A turn that was stopped before its first word gives its prompt back: one of ours is erased. */
+  async #takeBack(): Promise<void> {
+    if (this.#adapter.look === undefined) return
+    const deadline = performance.now() + returnPatience
+    while (performance.now() < deadline) {
+      await pause(glance)
+      const look = this.#read(await this.#look())
+      if (!('draft' in look) || look.draft === '') continue
+      const { draft } = look
+      if (!this.#sent.some(({ text }) => isDraftOf(draft, text))) return
+      await this.#keys('C-u')
+    }
   }
 
   /** Whether the text is no longer where it was typed. */
@@ -265,6 +291,15 @@ export class TmuxDriver implements Driver {
   }
 
   async #look(): Promise<Pane> {
+    try {
+      return await this.#pane()
+    } catch (error) {
+      if (!(error instanceof TmuxError) || !error.gone) throw error
+      throw new RefusedError('gone', `The pane of ${this.#adapter.label} is gone`)
+    }
+  }
+
+  async #pane(): Promise<Pane> {
     const { pane: id } = this.#place
     const format = `#{pane_pid} #{pane_dead} #{pane_in_mode} #{session_attached} #{pane_dead_status},#{pane_dead_signal}`
     const told = await this.#server.all([
@@ -311,6 +346,8 @@ function isDraftOf(draft: string, words: string): boolean {
   const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))
   if (drawn === '' || drawn === undefined || meant === undefined) return false
   if (drawn.includes(meant) || /\[(pasted|paste)\b.*\]/i.test(draft)) return true
+  // Some show one row of several.
+  if (words.split('\n').some((row) => row.replaceAll(/\s+/g, '') === drawn)) return true
   return drawn.length >= 20 && (meant.includes(drawn) || meant.endsWith(drawn.slice(-40)))
 }
 
@@ -325,5 +362,6 @@ function heed(signal: AbortSignal): void {
 
 function ifGone(error: unknown): undefined {
   if (error instanceof TmuxError && error.gone) return undefined
+  if (error instanceof RefusedError && error.reason === 'gone') return undefined
   throw error
 }

@@ -11,6 +11,16 @@ const longest = 15_000
 /** While a question stands there, its end is awaited. */
 const whileAsked = 1_000
 
+interface Reasons {
+  /** Milliseconds since anything was written. */
+  readonly quiet: number
+  readonly turn: Observation['turn']
+  /** What the agent itself says it waits for. */
+  readonly asks: string | undefined
+  readonly failed: boolean
+  readonly changed: number | undefined
+}
+
 export class Glances {
   readonly #driver: Driver
   #last: Look = { is: 'unknown' }
@@ -19,6 +29,7 @@ export class Glances {
   #rests = 0
   #restsSince: number | undefined
   #asked: string | undefined
+  #changed: number | undefined
 
   constructor(driver: Driver) {
     this.#driver = driver
@@ -36,14 +47,16 @@ export class Glances {
     return steps.some((step) => quiet >= step && seen > quiet - step)
   }
 
-  async look(quiet: number, turn: Observation['turn'], asks: string | undefined, failed: boolean): Promise<void> {
+  /** `changed`: when it was written to last; what was seen before then says nothing about now. */
+  async look({ quiet, turn, asks, failed, changed }: Reasons): Promise<void> {
     const news = asks !== this.#asked
     this.#asked = asks
-    if (quiet < steps[0]! && !news && !failed && this.#last.is !== 'dialog') {
+    if (changed !== this.#changed) {
+      this.#changed = changed
       this.#rests = 0
       this.#restsSince = undefined
-      return
     }
+    if (!news && !failed && this.#last.is !== 'dialog' && quiet < steps[0]!) return
     if (!news && !failed && !this.isDue(quiet, turn, false)) return
     const look = await this.#driver.look().catch((): Look => ({ is: 'unknown' }))
     const now = Date.now()

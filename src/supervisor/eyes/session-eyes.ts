@@ -98,8 +98,9 @@ export class SessionEyes implements Eyes {
     return Promise.resolve()
   }
 
-  /** Watches every folder that is there by now. */
-  #arm(): void {
+  /** Watches every folder that is there by now; whether there is a new one. */
+  #arm(): boolean {
+    let found = false
     const { transcript } = this.#options.adapter
     const folders = this.#finder.nests(Date.now())
     if (transcript === 'claude') {
@@ -113,8 +114,11 @@ export class SessionEyes implements Eyes {
     for (const folder of folders) {
       if (this.#watches.has(folder)) continue
       const stop = watchFolder(folder, (name, came) => this.#onChange(folder, name, came))
-      if (stop !== undefined) this.#watches.set(folder, stop)
+      if (stop === undefined) continue
+      this.#watches.set(folder, stop)
+      found = true
     }
+    return found
   }
 
   #onChange(folder: string, name: string | undefined, came: boolean): void {
@@ -137,8 +141,11 @@ export class SessionEyes implements Eyes {
 
   #onPulse(): void {
     const { pid } = this.#options.driver.place
-    const missing = this.#watches.size === 0 || this.#view === undefined
-    if (missing) this.#arm()
+    // What came before its folder was watched rang no bell.
+    if (this.#view === undefined && this.#arm()) {
+      this.#stirred = true
+      this.#soil()
+    }
     const { turn } = this.#turn()
     if (turn !== this.#toldTurn || this.#glances.isDue(this.#quiet(), turn, this.#status !== undefined)) this.#soil()
     else if (pid !== undefined && this.#alive !== isThere(pid)) this.#soil()
@@ -191,7 +198,8 @@ export class SessionEyes implements Eyes {
     await this.#locate()
     this.#view?.grow(Date.now())
     this.#failure = driver.place.driver === 'headless' ? (await driver.ended())?.error : undefined
-    await this.#glances.look(this.#quiet(), this.#turn().turn, this.#asks(), this.#view?.failed === true)
+    const { failed = false, changed } = this.#view ?? {}
+    await this.#glances.look({ quiet: this.#quiet(), turn: this.#turn().turn, asks: this.#asks(), failed, changed })
     this.#alive = alive
     this.#refreshed = performance.now()
     this.#version++
@@ -207,13 +215,18 @@ export class SessionEyes implements Eyes {
       this.#session = place.session
       // What was before is over as soon as it was cleared.
       if (this.#view !== undefined && !isOf(this.#view, place.session)) this.#switch(undefined, place.session)
+      // Cleared, and no turn has said since what it is called: what lies there is what was cleared.
+      if (place.session === undefined) return
     }
     if (this.#view !== undefined && !this.#stirred && this.#session === this.#view.file.id) return
     const resting = this.#isResting()
     if (this.#view !== undefined && !resting) return
     this.#stirred = false
     const found = await this.#finder.find(this.#view, this.#wanted(), resting)
-    if (found !== undefined) this.#switch(found)
+    if (found === undefined) return
+    // What it was opened for may have been left for another before anyone looked: that is looked for next.
+    if (this.#view === undefined) [this.#stirred, this.#dirty] = [true, true]
+    this.#switch(found)
   }
 
   /** The id that it was opened for, until it has been there: afterwards the agent may have gone on to another. */

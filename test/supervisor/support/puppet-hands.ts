@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import type { Adapter, Look } from '../../../src/supervisor/adapter.ts'
 import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../../../src/supervisor/driver.ts'
-import { openEyes } from '../../../src/supervisor/eyes.ts'
+import { type Eyes, type Observation, openEyes } from '../../../src/supervisor/eyes.ts'
 import type { OpenHands } from '../../../src/supervisor/run.ts'
 import { type Order, stringsOf } from './strings.ts'
 
@@ -39,7 +39,23 @@ export function puppetHands({ home, program, compactsAt }: PuppetOptions): OpenH
     const driver = new PuppetDriver(home, pid)
     if (start.how === 'launch' && start.prompt !== undefined) driver.prompt(start.prompt)
     const eyes = openEyes({ adapter, driver, cwd: run.cwd, since, ...(session === undefined ? {} : { session }) })
-    return { adapter, driver, eyes }
+    return { adapter, driver, eyes: withLimit(eyes, home) }
+  }
+}
+
+/** pi's transcripts tell of no limits: a file beside them does. */
+function withLimit(eyes: Eyes, home: string): Eyes {
+  const limited = (look: Observation): Observation => {
+    const { limit } = stringsOf(home)
+    const until = fs.existsSync(limit) ? fs.readFileSync(limit, 'utf8') : ''
+    return Date.parse(until) > Date.now() ? { ...look, state: { state: 'limited', until } } : look
+  }
+  return {
+    look: async () => limited(await eyes.look()),
+    watch: async function* (signal) {
+      for await (const look of eyes.watch(signal)) yield limited(look)
+    },
+    close: () => eyes.close(),
   }
 }
 
@@ -55,7 +71,9 @@ async function launch(program: string, home: string, cwd: string, session: strin
   const child = spawn(process.execPath, args, { cwd, detached: true, stdio: 'ignore' })
   child.unref()
   fs.writeFileSync(pid, String(child.pid))
-  while (!fs.existsSync(screen)) await new Promise((resolve) => setTimeout(resolve, 5))
+  let gone = false
+  child.once('exit', () => (gone = true))
+  while (!fs.existsSync(screen) && !gone) await new Promise((resolve) => setTimeout(resolve, 5))
   return child.pid!
 }
 

@@ -114,7 +114,7 @@ async function hands(text: string): Promise<void> {
   const project = /"Project: (.+?)"/.exec(text)![1]!
   const asked =
     (fs.existsSync(strings.heard) ? fs.readFileSync(strings.heard, 'utf8') : '').split('Create handoff').length - 2
-  const content = (documents[asked] ?? document)?.replaceAll('{project}', project)
+  const content = (asked in documents ? documents[asked] : document)?.replaceAll('{project}', project)
   if (content === undefined) return
   if (late !== undefined) {
     setTimeout(() => fs.writeFileSync(file, content), late)
@@ -138,9 +138,9 @@ function reads(text: string): void {
 }
 
 function show(): void {
-  const { dialog, draft = '' } = script()
+  const { dialog = null, draft = '' } = script()
   const screen =
-    dialog !== undefined
+    dialog !== null
       ? { is: 'dialog', question: dialog, about: 'permission' }
       : turn === undefined
         ? { is: 'prompt', draft }

@@ -13,10 +13,10 @@ export interface Script {
   readonly pace: number
   /** Milliseconds that a turn goes on after its work. */
   readonly ending?: number
-  /** What it writes when a document is asked for; undefined: nothing. */
-  readonly document?: string
+  /** What it writes when a document is asked for; null: nothing. */
+  readonly document: string | null
   /** The same for the first time, the second time… */
-  readonly documents?: readonly (string | undefined)[]
+  readonly documents?: readonly (string | null)[]
   /** What it replies then. */
   readonly reply?: string
   /** Milliseconds after which it writes it, long after the turn is over. */
@@ -28,7 +28,7 @@ export interface Script {
   /** Prompts that it never answers. */
   readonly mute?: string
   readonly ignoreClears: number
-  readonly dialog?: string
+  readonly dialog?: string | null
   readonly draft?: string
   /** Of a reply, in dollars. */
   readonly usd: number
@@ -86,5 +86,6 @@ export function stringsOf(home: string) {
     heard: at('heard.jsonl'),
     exit: at('exit'),
     pid: at('pid'),
+    limit: at('limit'),
   }
 }

@@ -150,6 +150,12 @@ export class Theatre {
     }
   }
 
+  /** A transcript that is as young as the agent might be its own: so lately nobody starts a session only to lose it. */
+  async aged(): Promise<void> {
+    const begun = Date.now()
+    await this.until(() => Date.now() - begun > 2_500, 'time')
+  }
+
   async cycled(n = 1): Promise<Cycled> {
     return this.until(async () => (await this.cycles()).find((each) => each.n >= n), `cycle ${n}`)
   }
@@ -180,8 +186,8 @@ export class Theatre {
     if (!fs.existsSync(heard)) return []
     return fs
       .readFileSync(heard, 'utf8')
-      .trim()
       .split('\n')
+      .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Heard)
   }
 

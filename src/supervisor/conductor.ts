@@ -1,0 +1,219 @@
+// Runs the cycle: lets the step function decide, writes down what is meant, has it done, and keeps what came of it.
+
+import { BatonError } from '../errors.ts'
+import type { Store } from '../store/index.ts'
+import { conclusion, recordContinuation } from './conclusion.ts'
+import { restAfter } from './cycle.ts'
+import type { Cycle, Effect, Seen, Sight, Stepped, Waits } from './cycle-state.ts'
+import { type Deed, Deeds } from './deeds.ts'
+import { Desk } from './desk.ts'
+import { restoreFile, warmUp } from './document-store.ts'
+import type { Check } from './health.ts'
+import type { Journal } from './journal.ts'
+import type { Judge } from './judge.ts'
+import { isRaised } from './policy.ts'
+import { lateText } from './prompts.ts'
+import { revive } from './revive.ts'
+import type { Hands, Run } from './run.ts'
+import { evidenceOf } from './scene.ts'
+import type { SupervisorSettings } from './settings.ts'
+import type { Standing } from './standing.ts'
+import { Timings } from './timings.ts'
+import type { TranscriptTape } from './transcript-tape.ts'
+
+export interface ConductorOptions {
+  readonly store: Store
+  readonly run: Run
+  readonly journal: Journal
+  readonly judge: Judge
+  readonly standing: Standing
+  readonly tape: TranscriptTape
+  readonly settings: () => SupervisorSettings
+  readonly hands: () => Hands | undefined
+  readonly signal: AbortSignal
+  readonly report: Report
+  readonly onStep: (cycle: number, step: string, details: string) => void
+  /** What came of a deed. */
+  readonly onSeen: (outcome: Outcome) => void
+  /** Something has changed where documents arrive. */
+  readonly onFile: () => void
+}
+
+export type Report = (
+  check: Check['check_type'],
+  status: Check['status'],
+  what: string,
+  /** What a person should do; see `adviceFor`. */
+  advice: string,
+  /** Of the moment, unless given. */
+  cycle?: Cycle,
+) => Promise<void>
+
+export interface Outcome {
+  readonly seen: Seen
+  readonly deed: Deed['do']
+  /** When that was written which the deed answered. */
+  readonly evidence: number | undefined
+}
+
+export class Conductor {
+  readonly #o: ConductorOptions
+  readonly #deeds: Deeds
+  readonly #desk: Desk
+  readonly #timings = new Timings()
+  #cycle: Cycle
+  #waits: Waits | undefined
+
+  constructor(options: ConductorOptions, cycle: Cycle) {
+    this.#o = options
+    this.#cycle = cycle
+    this.#deeds = new Deeds(options)
+    this.#desk = new Desk(options.run.cwd, options.onFile)
+  }
+
+  get cycle(): Cycle {
+    return this.#cycle
+  }
+
+  get waits(): Waits | undefined {
+    return this.#waits
+  }
+
+  /** Takes up a cycle that a supervisor before has left in the middle. */
+  async takeUp(): Promise<void> {
+    const before = this.#cycle
+    const now = Date.now()
+    const { cycle, effects, waits } = revive(before, now)
+    this.#cycle = cycle
+    this.#waits = waits
+    if (cycle.at !== 'watching') this.#timings.begin(now)
+    if ('document' in cycle && cycle.document !== undefined) {
+      await restoreFile(this.#o.store, this.#o.run.name, cycle.document)
+    }
+    if (before.at === 'done' || before.at === 'failed') await this.#conclude(before, undefined)
+    this.#perform(effects, undefined)
+  }
+
+  /** The cycle goes on from there, with another agent or a new one. */
+  replace(cycle: Cycle): void {
+    this.#cycle = cycle
+    this.#timings.begin(Date.now())
+  }
+
+  /** Time that a person took does not count. */
+  unhurry(): void {
+    if ('since' in this.#cycle) this.#cycle = { ...this.#cycle, since: Date.now() }
+  }
+
+  async see(sight: Sight, now: number): Promise<void> {
+    const { hold, ...stepped } = await this.#o.judge.judge(this.#cycle, sight, now)
+    if (hold !== undefined && hold.why !== 'cooldown') {
+      const status = hold.why === 'breaker' ? 'critical' : 'warning'
+      await this.#report('context', status, `Its context is full, but a cycle waits for ${hold.what}`, 'cycle')
+    }
+    await this.#apply(stepped, sight)
+    const free = this.#cycle.at === 'watching' && this.#cycle.say === undefined
+    const late = free ? this.#desk.arrived(now) : undefined
+    if (late === undefined) return
+    await this.#o.journal.write('late', { path: late })
+    await this.say(lateText(late), now)
+  }
+
+  async take({ seen, deed, evidence }: Outcome, now: number): Promise<void> {
+    if (seen.seen !== 'refused') this.#timings.did(deed, evidence, now)
+    await this.#apply(this.#o.judge.next(this.#cycle, seen, now), undefined)
+  }
+
+  /** Tells the agent something, when there is no cycle under way. */
+  async say(text: string, now: number): Promise<void> {
+    await this.#apply(this.#o.judge.next(this.#cycle, { seen: 'say', text }, now), undefined)
+  }
+
+  close(): void {
+    this.#desk.close()
+  }
+
+  /** Writes down what is meant, then lets it be done. */
+  async #apply({ cycle, effects, waits }: Stepped, sight: Sight | undefined): Promise<void> {
+    const { journal, judge } = this.#o
+    const before = this.#cycle
+    const deeds = effects.filter((effect): effect is Deed => effect.do !== 'health')
+    const names = deeds.map((deed) => deed.do)
+    if (deeds.length > 0) await journal.mean(cycle, names)
+    // Nothing is done on the strength of the others: after a crash they are seen again.
+    else if (isNews(before, cycle)) await journal.mean(cycle, []).catch(tolerateDisk)
+    this.#cycle = cycle
+    this.#waits = waits
+    if (before.at === 'watching' && cycle.at === 'asked') {
+      judge.wanted = false
+      this.#desk.forget()
+      this.#timings.begin(evidenceOf(sight) ?? Date.now())
+      void warmUp()
+    }
+    if (before.at === 'documented' && cycle.at === 'clearing' && cycle.document.by === 'ledger') {
+      this.#desk.promise(before.path, cycle.trigger.at)
+    }
+    this.#desk.attend('path' in cycle ? cycle.path : undefined)
+    if (cycle.at !== 'watching' && before.at !== cycle.at) this.#o.onStep(cycle.n, cycle.at, detailsOf(cycle, deeds))
+    for (const effect of effects) {
+      if (effect.do === 'health') await this.#report(effect.check, effect.status, effect.what, effect.advice)
+    }
+    this.#perform(deeds, sight)
+    if (cycle.at === 'done' || cycle.at === 'failed') await this.#conclude(cycle, sight)
+  }
+
+  /** Not waited for: what comes of it is told. */
+  #perform(effects: readonly Effect[], sight: Sight | undefined): void {
+    const hands = this.#o.hands()
+    const { look } = this.#o.standing
+    if (hands === undefined || look === undefined) return
+    const evidence = evidenceOf(sight)
+    for (const effect of effects) {
+      if (effect.do === 'health') continue
+      void this.#deeds.do(effect, hands, look).then((seen) => this.#o.onSeen({ seen, deed: effect.do, evidence }))
+    }
+  }
+
+  async #conclude(cycle: Extract<Cycle, { at: 'done' | 'failed' }>, sight: Sight | undefined): Promise<void> {
+    const { journal, store, settings, standing, judge } = this.#o
+    const now = Date.now()
+    const { look, history, usd } = standing
+    this.#timings.did('verify', evidenceOf(sight), now)
+    const cycled = conclusion({ cycle, look, history, timings: this.#timings, usd, now })
+    await journal.write('cycled', cycled)
+    standing.conclude(cycled, now)
+    await journal.mean(restAfter(cycle), [])
+    this.#cycle = restAfter(cycle)
+    // It may have come to the threshold again meanwhile, and rest there: nothing would tell.
+    this.#waits = { for: 'the threshold', until: now }
+    await judge.release()
+    if (cycle.at === 'failed') return
+    await recordContinuation(store, look, cycle)
+    if (isRaised(settings(), standing.history, now)) {
+      const what = 'More than one cycle within an hour: the threshold is raised for a while'
+      await this.#report('context', 'warning', what, 'logs')
+    } else await this.#report('context', 'ok', 'Its context is fresh', '')
+  }
+
+  #report(check: Check['check_type'], status: Check['status'], what: string, advice: string): Promise<void> {
+    return this.#o.report(check, status, what, advice, this.#cycle)
+  }
+}
+
+/** A state that says more than the one before it. */
+function isNews(before: Cycle, after: Cycle): boolean {
+  const said = (cycle: Cycle) =>
+    'prompt' in cycle ? cycle.prompt.state : cycle.at === 'watching' ? cycle.say?.state : ''
+  return before.at !== after.at || said(before) !== said(after)
+}
+
+/** What can be seen again need not be written down at all costs; that somebody else writes is another matter. */
+export function tolerateDisk(error: unknown): void {
+  if (!BatonError.is(error) || error.code === 'conflict') throw error
+}
+
+function detailsOf(cycle: Cycle, deeds: readonly Deed[]): string {
+  if (cycle.at === 'failed') return cycle.reason
+  if ('document' in cycle && cycle.document !== undefined) return cycle.document.path
+  return deeds.map((deed) => ('text' in deed ? deed.text : deed.do)).join(', ')
+}

@@ -1,0 +1,84 @@
+// Real agents, the real supervisor, real tmux panes; only the model is a script, and it knows nothing but the request it
+// is given. The job needs what was said before the first cycle, so whatever a handoff loses makes it fail.
+
+import { execFileSync } from 'node:child_process'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { listSessions } from '../../src/transcripts/index.ts'
+import { temporaryFolder } from '../support/workspace.ts'
+import { runAlone } from './alone.ts'
+
+interface Told {
+  readonly code: number
+  readonly err: string
+  readonly tests: string
+  readonly problems: readonly string[]
+  readonly asked: { readonly document: number; readonly resume: number }
+  readonly tape: readonly { readonly payload: { readonly name: string; readonly data: Record<string, unknown> } }[]
+}
+
+interface Cycled {
+  readonly n: number
+  readonly outcome: string
+  readonly from: string
+  readonly to: string
+  readonly document: { readonly by: string }
+  readonly percentBefore: number
+  readonly percentAfter: number
+  readonly ownMs: number
+  readonly totalMs: number
+}
+
+const seconds = 120
+
+/** Of the window: where each would compact by itself. */
+const compacts = { claude: 100, pi: 59.1, codex: 90 }
+
+describe.concurrent.each([
+  ['claude', 'tmux'],
+  ['pi', 'tmux'],
+  ['codex', 'headless'],
+] as const)('%s, %s', (agent, driver) => {
+  test(
+    'goes through cycle after cycle by itself and finishes with what it was told before the first [C1, C2, C3, C5, C6, C9, C12, C13, C14, C18, C19]',
+    async ({ onTestFinished }) => {
+      const folder = temporaryFolder(onTestFinished)
+      const out = await runAlone(
+        path.join(import.meta.dirname, 'supervise.ts'),
+        [agent, driver, folder, String(seconds)],
+        seconds + 20,
+      )
+      const told = JSON.parse(out) as Told
+      expect(told).toMatchObject({ code: 0, err: '', problems: [] })
+      expect(told.tests).toMatch(/^# pass 16$/m)
+      expect(told.tests).toMatch(/^# fail 0$/m)
+
+      const events = (name: string) => told.tape.filter(({ payload }) => payload.name === name)
+      const cycles = events('cycled').map(({ payload }) => payload.data as unknown as Cycled)
+      expect(cycles.length).toBeGreaterThanOrEqual(3)
+      for (const { outcome, document, percentBefore, percentAfter, from, to } of cycles) {
+        expect({ outcome, by: document.by }).toEqual({ outcome: 'done', by: 'agent' })
+        expect(percentBefore).toBeLessThan(compacts[agent])
+        expect(percentAfter).toBeLessThan(percentBefore)
+        expect(from).not.toBe(to)
+      }
+      // Every context was asked once for its document and told once to resume: nothing was typed twice.
+      expect(told.asked).toEqual({ document: 1, resume: 1 })
+
+      const home = path.join(folder, 'home')
+      const sessions = listSessions({ env: { HOME: home, XDG_CACHE_HOME: path.join(folder, 'cache') } })
+      expect(sessions).toHaveLength(cycles.length + 1)
+      const git = (...args: string[]) =>
+        execFileSync('git', args, { cwd: path.join(folder, 'project'), encoding: 'utf8' })
+      expect(git('for-each-ref', '--format=%(refname)', 'refs/baton').trim().split('\n')).toHaveLength(cycles.length)
+      // Two seconds by promise; a machine that also runs the other tests gets more.
+      const own = cycles.map(({ ownMs }) => ownMs).sort((a, b) => a - b)
+      process.stderr.write(
+        `${agent}: Baton's own part of ${cycles.length} cycles ${own.map((ms) => `${ms} ms`).join(', ')}\n`,
+      )
+      expect(own[0]).toBeLessThan(6_000)
+      for (const { totalMs } of cycles) expect(totalMs).toBeLessThan(5 * 60_000)
+    },
+    (seconds + 40) * 1000,
+  )
+})
