@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { BatonError, ConflictError, NotFoundError } from '../errors.ts'
 import type { Answers } from './answers.ts'
 import type { Board, OpenRequest } from './board.ts'
-import { type Desk, iso } from './desk.ts'
+import type { Desk } from './desk.ts'
 import type { Claim, InboxItem } from './outcome.ts'
 import { onAbort } from './on-abort.ts'
 import { type Hold, requestKey } from './record.ts'
@@ -215,10 +215,6 @@ export class Claims {
       const { token, worker, leaseMs } = hold
       await this.#append(open, { type: 'extended', requestId, hold: { token, worker, leaseMs, at: now } })
     }
-  }
-
-  until({ at, leaseMs }: Hold): string {
-    return iso(at + leaseMs)
   }
 }
 

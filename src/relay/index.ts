@@ -56,4 +56,8 @@ export {
   type Status as HandoffStatus,
 } from './schema.ts'
 export { relaySection, type RelaySettings } from './settings.ts'
-export { type Handler as HandoffHandler, type ServeOptions } from './worker.ts'
+export {
+  type Handler as HandoffHandler,
+  type HandlerContext as HandoffHandlerContext,
+  type ServeOptions,
+} from './worker.ts'

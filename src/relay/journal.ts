@@ -114,7 +114,11 @@ export class Journal {
 
   /** The board with everything on it that is durable now. */
   async current(): Promise<Board> {
-    await (this.#loaded ??= this.#load())
+    this.#loaded ??= this.#load().catch((error: unknown) => {
+      this.#loaded = undefined // the next one may have more luck
+      throw error
+    })
+    await this.#loaded
     await this.#catchUp()
     return this.board
   }

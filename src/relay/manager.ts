@@ -1,20 +1,18 @@
-// A request on its way: validate, trace, limits, circles, route, track, trace. Limits, circles and route are decided on
-// the newest state of the trace and tracked there in the same append, so they hold whoever else asks at the same time.
+// A request on its way: validate, trace, limits, circles, route, track, trace. What is decided on the way, and how that
+// holds among many processes, lies in admission.ts.
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { checked } from '../config/checked.ts'
 import { ConflictError, InvalidError } from '../errors.ts'
-import type { Entry } from '../store/index.ts'
+import { Admission, type Candidate, type Tracked } from './admission.ts'
 import { escalationId } from './board.ts'
 import { claimOf, type Claims } from './claims.ts'
 import { type Desk, iso, parseRequest } from './desk.ts'
 import { escalationOf, recommend } from './escalation.ts'
 import type { RequestSpan } from './observer.ts'
 import type { Outcome } from './outcome.ts'
-import { type Answered, type Fact, factIn, type Requested } from './record.ts'
-import { failedResponse } from './response.ts'
-import { closedRoute, type Refusal } from './routes.ts'
+import type { Answered } from './record.ts'
 import {
   type Envelope,
   type HandoffRequest,
@@ -25,8 +23,7 @@ import {
   schemaVersion,
   traceparentSchema,
 } from './schema.ts'
-import { attempted, circular, coolingDown, overLimit, taken, type TraceState } from './trace.ts'
-import type { TraceHead, Traces } from './traces.ts'
+import type { Traces } from './traces.ts'
 import type { Waiting } from './waiting.ts'
 import type { Handler, Workers } from './worker.ts'
 
@@ -48,33 +45,13 @@ interface Routing extends RequestOptions {
   readonly onEscalated: (escalation: string) => void
 }
 
-/** A request that was validated and traced, but not yet decided on. */
-interface Candidate {
-  readonly request: HandoffRequest
-  readonly requestId: string
-  readonly mode: Mode
-  readonly span: RequestSpan
-  readonly traceparent: string | undefined
-}
-
-/** A request as it was tracked. */
-interface Tracked {
-  readonly requested: Requested
-  readonly entry: Entry
-  /** Of a request that was rejected. */
-  readonly answered: Answered | undefined
-  /** Somebody tracked it before, under the same id. */
-  readonly isRepeated: boolean
-}
-
 export class Manager {
   readonly #desk: Desk
-  readonly #traces: Traces
+  readonly #admission: Admission
   readonly #waiting: Waiting
   readonly #claims: Claims
   readonly #workers: Workers
   readonly #handlers: Readonly<Record<string, Handler>>
-  #attempts = 0
 
   constructor(
     desk: Desk,
@@ -82,21 +59,21 @@ export class Manager {
     handlers: Readonly<Record<string, Handler>>,
   ) {
     this.#desk = desk
-    this.#traces = parts.traces
     this.#waiting = parts.waiting
     this.#claims = parts.claims
     this.#workers = parts.workers
     this.#handlers = handlers
+    this.#admission = new Admission(desk, parts.traces, parts.claims, (agent) => Object.hasOwn(handlers, agent))
   }
 
   async request(given: unknown, options: RequestOptions = {}): Promise<Outcome> {
     // 1. Validate the request
     const request = this.#validate(given, options)
     // 2. Emit the trace event
-    const candidate = this.#trace(request, options.requestId ?? randomUUID(), options)
+    const candidate = this.#trace(request, options.requestId, options)
     return this.#finish(candidate.span, async () => {
       // 3. Check the limits, 4. check for circles, 5. check the route, and 6. track what was decided
-      const [tracked] = await this.#track([candidate])
+      const [tracked] = await this.#admission.track([candidate])
       // 5. Route it to its target
       return this.#route(tracked!, candidate, routing(candidate, options))
     })
@@ -116,7 +93,7 @@ export class Manager {
     }
     const candidates = requests.map((request, i) => this.#trace(request, `${turnId}.${i}`, options))
     const ranked = candidates.toSorted((a, b) => rank(a.request) - rank(b.request))
-    const tracking = this.#track(ranked)
+    const tracking = this.#admission.track(ranked)
     return Promise.all(
       candidates.map((candidate) =>
         this.#finish(candidate.span, async () =>
@@ -137,9 +114,12 @@ export class Manager {
     }
   }
 
-  #trace(request: HandoffRequest, requestId: string, { mode = 'return_to_caller', traceparent }: RequestOptions) {
+  #trace(request: HandoffRequest, given: string | undefined, options: RequestOptions): Candidate {
+    const { mode = 'return_to_caller', traceparent } = options
+    const requestId = given ?? randomUUID()
     const span = this.#desk.observer.requested({ requestId, request, mode, traceparent })
-    return { request, requestId, mode, span, traceparent: span.traceparent ?? traceparent }
+    const isNamed = given !== undefined
+    return { request, requestId, isNamed, mode, span, traceparent: span.traceparent ?? traceparent }
   }
 
   /** 7. Emit the trace of the response. */
@@ -154,100 +134,6 @@ export class Manager {
     } catch (error) {
       span.failed(error)
       throw error
-    }
-  }
-
-  async #track(candidates: readonly Candidate[]): Promise<Tracked[]> {
-    const attempt = `${this.#desk.self}:${++this.#attempts}`
-    const { traceId } = candidates[0]!.request
-    const entries = await this.#traces.update(traceId, (head) => this.#decide(candidates, head, attempt))
-    const facts = entries.map((entry) => factIn(entry)!)
-    const tracked = facts.flatMap((fact, i): Tracked[] => {
-      if (fact.type !== 'requested') return []
-      const next = facts[i + 1]
-      const answered = next?.type === 'answered' ? next : undefined
-      return [{ requested: fact, entry: entries[i]!, answered, isRepeated: fact.attempt !== attempt }]
-    })
-    for (const { requested, answered, isRepeated } of tracked) {
-      const { requestId, request, traceparent } = requested.envelope
-      if (answered === undefined || isRepeated) continue
-      const { response, durationMs, rejection } = answered
-      this.#desk.observer.answered({ requestId, request, response, durationMs, rejection, traceparent })
-    }
-    return tracked
-  }
-
-  #decide(candidates: readonly Candidate[], head: TraceHead, attempt: string): Fact[] {
-    const { settings, now } = this.#desk
-    const { limits } = settings
-    const facts: Fact[] = []
-    let { state } = head
-    let prev = head.entry
-    let winner: string | undefined
-    for (const candidate of candidates) {
-      const { request, requestId, mode } = candidate
-      const at = now()
-      const refusal = winner === undefined ? this.#refuse(state, request, at) : superseded(winner)
-      if (refusal === undefined) {
-        winner = request.handoffTo
-        state = taken(state, request, limits, at, { mode, requestId })
-      } else state = attempted(state, request, limits, at)
-      const envelope = this.#envelope(candidate, state, at)
-      const isLocal = refusal === undefined && Object.hasOwn(this.#handlers, request.handoffTo)
-      const hold = isLocal ? this.#claims.newHold(this.#desk.self, this.#claims.leaseOf(request.handoffTo)) : undefined
-      facts.push({
-        type: 'requested',
-        envelope,
-        trace: state,
-        prev,
-        attempt,
-        ...(hold === undefined ? {} : { hold }),
-        ...(refusal === undefined ? {} : { rejection: refusal.code }),
-      })
-      prev = -1
-      if (refusal === undefined) continue
-      facts.push(this.#rejected(envelope, refusal))
-      prev = -2
-    }
-    return facts
-  }
-
-  #refuse(state: TraceState, request: HandoffRequest, now: number): Refusal | undefined {
-    const { settings } = this.#desk
-    return (
-      overLimit(state, request, settings.limits) ??
-      circular(state, request) ??
-      coolingDown(state, request, settings.limits, now) ??
-      closedRoute(settings, request.sourceAgent, request.handoffTo)
-    )
-  }
-
-  #envelope(candidate: Candidate, state: TraceState, at: number): Envelope {
-    const { limits } = this.#desk.settings
-    const { request, requestId, mode, traceparent } = candidate
-    const deadline = at + (request.timeoutMs ?? limits.handoffTimeoutMs)
-    return {
-      requestId,
-      hops: state.hops,
-      hopsLeft: Math.max(0, limits.maxHandoffsPerPipeline - state.hops),
-      mode,
-      ...(traceparent === undefined ? {} : { traceparent }),
-      acceptedAt: iso(at),
-      ...(request.handoffTo === human ? {} : { deadline: iso(deadline) }),
-      request,
-    }
-  }
-
-  #rejected({ requestId, request }: Envelope, { code, reason }: Refusal): Answered {
-    return {
-      type: 'answered',
-      requestId,
-      traceId: request.traceId,
-      request: -1,
-      response: failedResponse(this.#desk, request, reason),
-      by: 'relay',
-      durationMs: 0,
-      rejection: code,
     }
   }
 
@@ -363,10 +249,6 @@ function ofSameId(tracked: readonly Tracked[], { requestId }: Candidate): Tracke
 
 function rank({ priority }: HandoffRequest): number {
   return priorities.indexOf(priority)
-}
-
-function superseded(winner: string): Refusal {
-  return { code: 'superseded', reason: `Another handoff of the same turn, to ${winner}, was taken` }
 }
 
 function outcomeOf({ requestId, response, rejection }: Answered): Outcome {

@@ -25,6 +25,8 @@ export interface Requested {
   readonly trace: TraceState
   /** The entry of the trace before this one; 0 for none, below 0 so many entries back, within the same batch. */
   readonly prev: number
+  /** The caller gave it its id, and may come again with it. */
+  readonly isNamed?: true
   /** Tells this attempt to write the entry from another one. */
   readonly attempt: string
   /** When a function of the requesting process is the target, it holds the request from the start. */
@@ -156,7 +158,7 @@ function keyOf(fact: Fact): string {
 }
 
 function idempotencyOf(fact: Fact): string | undefined {
-  if (fact.type === 'requested') return `request:${fact.envelope.requestId}`
+  if (fact.type === 'requested') return fact.isNamed ? `request:${fact.envelope.requestId}` : undefined
   return fact.type === 'late' ? `late:${fact.requestId}:${fact.digest}` : undefined
 }
 

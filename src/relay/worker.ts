@@ -1,7 +1,7 @@
 // An agent that is a function: it works on a request under a claim, with a heartbeat for as long as it takes and an end
 // when its time is up. What it returns or throws becomes the answer.
 
-import { CancelledError } from '../errors.ts'
+import { BatonError, CancelledError } from '../errors.ts'
 import type { Answers } from './answers.ts'
 import type { Claims } from './claims.ts'
 import type { Desk } from './desk.ts'
@@ -173,20 +173,23 @@ export class Workers {
   async serve(agent: string, handler: Handler, options: ServeOptions): Promise<void> {
     const { signal, concurrency = 1, worker = this.#desk.self, leaseMs } = options
     const { broken, stop } = await this.#desk.journal.follow()
-    const ended = AbortSignal.any([signal, broken])
+    const failed = new AbortController()
+    const ended = AbortSignal.any([signal, broken, failed.signal])
     const one = async () => {
       while (!ended.aborted) {
         const { arrivals } = this.#desk.journal.board.inbox(agent)
         const claim = await this.#claims.claim(agent, { worker, leaseMs })
         if (claim === undefined) await this.#claims.change(agent, arrivals, ended)
         else if ((await this.work(claim, handler, signal)) === undefined && signal.aborted) {
-          await this.#claims.release(claim.requestId, { claim }).catch(() => {}) // settled or taken meanwhile
+          await this.#claims.release(claim.requestId, { claim }).catch(unlessGone)
         }
       }
     }
     try {
-      await Promise.all(Array.from({ length: concurrency }, one))
-      if (!signal.aborted) throw broken.reason as Error
+      // One that cannot go on ends the others: nobody would hear of them.
+      const ends = Array.from({ length: concurrency }, () => one().catch((error: unknown) => failed.abort(error)))
+      await Promise.all(ends)
+      if (!signal.aborted) throw ended.reason as Error
     } finally {
       stop()
     }
@@ -208,6 +211,11 @@ class LazyAbort {
     this.#reason = reason
     this.#controller?.abort(reason)
   }
+}
+
+/** What is to be given back may have been settled or taken meanwhile. */
+function unlessGone(error: unknown): void {
+  if (!BatonError.is(error) || (error.code !== 'conflict' && error.code !== 'not_found')) throw error
 }
 
 function raise(error: unknown): never {

@@ -37,6 +37,7 @@ export class IndexFile {
     }
     if (bytes.length < headerBytes || !bytes.subarray(0, headerBytes).equals(header(fingerprint))) return undefined
     const table = new IndexTable()
+    table.expect(Math.floor(bytes.length / rowBytes))
     table.mark(origin)
     this.#stored = { bytes: headerBytes, marks: 1, check: fingerprint }
     for (let frame = this.#frameAt(bytes, 0); frame !== undefined; frame = this.#frameAt(bytes, 0)) {

@@ -38,6 +38,11 @@ export class IndexTable {
     this.rowsAtMark.push(this.#count)
   }
 
+  /** Makes room for that many rows at once: growing step by step would copy them again and again. */
+  expect(rows: number): void {
+    this.#reserve(rows)
+  }
+
   /** Takes rows as they were stored, already checked. */
   load(rows: Buffer): void {
     this.#reserve(rows.length / rowBytes)

@@ -71,6 +71,17 @@ export class OpenTapes {
     return segment
   }
 
+  /** What a reader knows becomes the writer's; what is amiss was seen without the lock, and is looked at afresh. */
+  #handOver(tape: string, ino: number): Segment | undefined {
+    const reader = this.#readers.get(tape)
+    if (reader?.segment.ino !== ino) return undefined
+    const { segment } = reader
+    if (segment.damage.length > 0 || !segment.endsWithNewline(segment.at.offset)) return undefined
+    segment.hold()
+    reader.close()
+    return segment
+  }
+
   writer(tape: string): Writer {
     const known = this.#writers.get(tape)
     if (known !== undefined) return known
@@ -79,6 +90,7 @@ export class OpenTapes {
       now: this.#options.now,
       patience: this.#options.patience,
       openings: this.#openings,
+      known: (ino) => this.#handOver(tape, ino),
       archivedUpTo: () => archivesOf(this.#layout, tape).at(-1)?.lastId ?? 0,
       onCommit: () => this.#options.onCommit(writer.paths.tape),
     })

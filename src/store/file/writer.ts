@@ -38,6 +38,8 @@ export interface WriterOptions {
   /** How long to wait for another process, in milliseconds. */
   readonly patience: number
   readonly openings: Openings
+  /** The file as a reader of this process knows it, if one does: what was read of it need not be read again. */
+  readonly known: (ino: number) => Segment | undefined
   /** The highest id in the archives of the tape, for a tape that has no current segment. */
   readonly archivedUpTo: () => number
   readonly onCommit: () => void
@@ -181,7 +183,9 @@ export class Writer {
     // Damage seen by a reader, without the lock, is looked at once more with it.
     if (stat === undefined || stat.ino !== this.segment?.ino || this.segment.damage.length > 0) {
       this.#forget()
-      this.segment = Segment.open(this.paths.tape, this.paths.index)
+      this.segment = stat && this.#options.known(stat.ino)
+      if (this.segment === undefined) this.segment = Segment.open(this.paths.tape, this.paths.index)
+      else this.segment.catchUp(stat)
     } else this.segment.catchUp(stat)
     if (this.segment === undefined || repairs) return
     const [damage] = this.segment.damage
