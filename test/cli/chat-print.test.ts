@@ -40,9 +40,11 @@ describe.concurrent('baton chat -p', () => {
     expect(here.server.requests[0]!.messages[0]!.text).toBe('Review this\n\ndiff --git a b\n+ü')
   })
 
-  test('takes the question from stdin alone, and refuses none at all', async () => {
-    const here = await room({ script: [say('Four.')] })
+  test('takes the question from stdin alone, where nothing is a command, and refuses none at all [T19]', async () => {
+    const here = await room({ script: [say('Four.'), say('Rows.')] })
     expect(await ask(here, ['-p'], { input: 'Two and two?' })).toMatchObject({ code: 0, out: 'Four.\n' })
+    expect(await ask(here, ['-p'], { input: ',a,b\n/quit' })).toMatchObject({ code: 0, out: 'Rows.\n' })
+    expect(here.server.requests[1]!.messages[0]!.text).toBe(',a,b\n/quit')
     const empty = await ask(here, ['-p'])
     expect(empty).toMatchObject({ code: 2, out: '' })
     expect(empty.err).toContain('There is nothing to ask')

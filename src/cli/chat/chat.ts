@@ -11,6 +11,7 @@ import { themeOf } from './theme.ts'
 
 /** A model or a disk that does not answer must not keep the person from leaving. */
 const patienceMs = 3_000
+const frameMs = 30
 
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
@@ -28,6 +29,8 @@ export async function chat(options: ChatOptions): Promise<void> {
     const closed = Promise.resolve(open.session?.close()).then(() => open.store?.close())
     const tooLong = new Promise((resolve) => setTimeout(resolve, patienceMs))
     await Promise.race([closed, tooLong]).catch((error: unknown) => (failure = { error }))
+    screen.status.hide()
+    await new Promise((resolve) => setTimeout(resolve, frameMs)) // the last frame says that nothing runs
     screen.stop()
     process.exit(failure === undefined ? code : report(failure.error, options))
   }

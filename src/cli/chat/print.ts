@@ -17,36 +17,37 @@ import { newTape } from './place.ts'
 import { gist } from './tool-block.ts'
 
 export async function print(options: ChatOptions): Promise<void> {
-  const prompt = await promptOf(options)
-  const to = route(prompt)
-  if (to.to === 'nowhere')
+  const given = typeof options.print === 'string' ? options.print : ''
+  const piped = process.stdin.isTTY ? '' : (await readAll(process.stdin)).trimEnd()
+  const prompt = given !== '' && piped !== '' ? `${given}\n\n${piped}` : given + piped
+  if (prompt.trim() === '') {
     throw new InvalidError('There is nothing to ask', { hint: 'baton chat -p "…", or text on stdin' })
+  }
+  // Only what the person wrote can be a command, never what came through a pipe.
+  const to = route(given)
   if (to.to === 'slash') {
     throw new InvalidError(`/${to.name} works in the chat only`, { hint: 'baton handoff --new starts a new session.' })
   }
-  if (to.to === 'model' && chosenName(options) === undefined) throw new InvalidError(noModel)
+  const isCommand = to.to === 'command'
+  if (!isCommand && chosenName(options) === undefined) throw new InvalidError(noModel)
   await withStore(options, async (store) => {
     // Apart from the chat's own session: scripts run at once, and do not mean to talk about each other.
     const tape = options.tape === undefined ? await newTape(store, 'print') : await namedTape(store, options.tape)
     const making = makingOf(options, store, process.cwd(), { onEvent: reporter(options) })
     const agent = await making.agentOn(tape)
-    const cancel = () => agent.abort()
+    const stop = new AbortController()
+    stop.signal.addEventListener('abort', () => agent.abort())
+    const cancel = () => stop.abort()
     process.on('SIGINT', cancel).on('SIGTERM', cancel)
     try {
-      if (to.to === 'model') await giveModel(agent, options)
-      give(await agent.submit(prompt), agent.tape.name, options)
+      if (!isCommand) await giveModel(agent, options)
+      if (stop.signal.aborted) throw new CancelledError('Cancelled')
+      give(await (isCommand ? agent.submit(given) : agent.say(prompt)), agent.tape.name, options)
     } finally {
       process.off('SIGINT', cancel).off('SIGTERM', cancel)
       await agent.close()
     }
   })
-}
-
-/** What stands on the command line, and below it what came through a pipe. */
-async function promptOf({ print }: ChatOptions): Promise<string> {
-  const piped = process.stdin.isTTY ? '' : (await readAll(process.stdin)).trimEnd()
-  const given = typeof print === 'string' ? print : ''
-  return given !== '' && piped !== '' ? `${given}\n\n${piped}` : given + piped
 }
 
 function give(result: TurnResult, tape: string, options: ChatOptions): void {

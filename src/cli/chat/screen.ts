@@ -43,7 +43,6 @@ export class Screen {
   stop(): void {
     if (!this.#running) return
     this.#running = false
-    this.status.hide()
     process.off('exit', this.#restore)
     this.tui.stop()
   }
