@@ -13,7 +13,10 @@ import { type Ended, type Run, sessionTape } from './run.ts'
 import { Slots } from './slots.ts'
 import { supervise, type SuperviseOptions } from './supervise.ts'
 
-export type SupervisorOptions = Pick<SuperviseOptions, 'store' | 'hands' | 'settings' | 'notify' | 'onEvent'>
+export type SupervisorOptions = Pick<
+  SuperviseOptions,
+  'store' | 'hands' | 'settings' | 'onSettings' | 'notify' | 'onEvent'
+>
 
 export interface Supervision {
   readonly name: string
