@@ -34,7 +34,7 @@ export async function watch(options: WatchOptions, only: readonly string[]): Pro
         const name = freeName(`${agent.adapter.name}-${path.basename(agent.cwd)}`, taken)
         taken.push(name)
         const run: Run = { name, agent: agent.adapter.name, cwd: agent.cwd, driver: 'tmux', args: [] }
-        await supervisor.watchExisting(run, agent.place)
+        supervisor.watchExisting(run, agent.place)
         out.note(`${name}: ${agent.adapter.label} in pane ${agent.place.pane}, ${agent.cwd}`)
       }
       await untilStopped()
