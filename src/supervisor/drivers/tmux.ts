@@ -32,6 +32,7 @@ const enterPatience = 600
 const enters = 3
 /** How long a prompt that was cut off may take to come back. */
 const returnPatience = 400
+const deathPatience = 1_000
 /** Escape twice in a row means something else: most agents then go back in their history. */
 const interruptPause = 3_000
 
@@ -65,7 +66,13 @@ export class TmuxDriver implements Driver {
 
   async ended(): Promise<Ending | undefined> {
     if (await this.alive()) return undefined
-    const pane = await this.#look().catch(ifGone)
+    let pane = await this.#look().catch(ifGone)
+    // tmux learns of it a moment later.
+    const deadline = performance.now() + deathPatience
+    while (pane?.dead === false && this.#place.adopted !== true && performance.now() < deadline) {
+      await pause(glance)
+      pane = await this.#look().catch(ifGone)
+    }
     if (pane?.dead !== true) return {}
     if (pane.signal !== '') return { signal: pane.signal }
     const code = Number(pane.status)
