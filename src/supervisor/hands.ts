@@ -66,11 +66,12 @@ async function withScreen(
   const where = { adapter, cwd, env, name, ...(socket === undefined ? {} : { socket }) }
   if (start.how === 'resume')
     return startInTmux({ ...where, command: capability(adapter, 'resume')(start.session, { args }) })
-  const typed = start.prompt !== undefined && Buffer.byteLength(start.prompt) > longest
-  const prompt = start.prompt === undefined || typed ? {} : { prompt: start.prompt }
+  const { prompt: first = '' } = start
+  const typed = Buffer.byteLength(first) > longest
+  const prompt = first === '' || typed ? {} : { prompt: first }
   const options: LaunchOptions = { args, ...prompt, ...(id === undefined ? {} : { session: id }) }
   const driver = await startInTmux({ ...where, ...prompt, command: capability(adapter, 'launch')(options) })
-  if (typed) await typeFirst(driver, start.prompt!)
+  if (typed) await typeFirst(driver, first)
   return driver
 }
 

@@ -87,10 +87,7 @@ describe.concurrent('baton run', () => {
     expect(door.say('watch', '--dry-run')).toEqual([])
   })
 
-  test('what was let go is taken up again where it is, by resume or by watch [C7, C15]', async ({
-    onTestFinished,
-    expect,
-  }) => {
+  test('what was let go is taken up again where it is, by watch [C7, C15]', async ({ onTestFinished, expect }) => {
     const door = open(onTestFinished, { ...small, pace: 100 })
     const first = door.start(...door.job('scripted'))
     await first.event(isStep('asked'))
@@ -161,7 +158,12 @@ describe.concurrent('baton run', () => {
     door.tmux('-S', socket, 'new-session', '-d', '-s', 'mine', '-x', '120', '-y', '40')
     onTestFinished(() => void door.tmux('-S', socket, 'kill-server'))
     const pane = door.tmux('-S', socket, 'display-message', '-p', '#{pane_id}').trim()
-    const inside = new Door({ ...door, env: { ...door.env, TMUX: `${socket},1,0`, TMUX_PANE: pane } })
+    const inside = new Door({
+      folder: door.folder,
+      project: door.project,
+      task: door.task,
+      env: { ...door.env, TMUX: `${socket},1,0`, TMUX_PANE: pane },
+    })
     onTestFinished(() => inside.close())
     const run = inside.start(...inside.job('scripted'))
     await run.event(isState('working'))
