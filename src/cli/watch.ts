@@ -36,7 +36,9 @@ export async function watch(options: WatchOptions): Promise<void> {
       const recovered = await supervisor.recover()
       for (const { name } of recovered) out.note(`${name}: taken up again`)
       const ends = [...recovered, ...added].map(({ name, ended }) =>
-        ended.catch((error: unknown) => out.warn(`baton: ${name}: ${error instanceof Error ? error.message : error}`)),
+        ended.catch((error: unknown) =>
+          out.warn(`baton: ${name}: ${error instanceof Error ? error.message : String(error)}`),
+        ),
       )
       if ((await Promise.race([Promise.all(ends), untilStopped()])) === 'stopped') {
         out.note('Let go: the agents go on by themselves.')
