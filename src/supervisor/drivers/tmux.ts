@@ -69,11 +69,13 @@ export class TmuxDriver implements Driver {
     let pane = await this.#look().catch(ifGone)
     // tmux learns of it a moment later.
     const deadline = performance.now() + deathPatience
-    while (pane?.dead === false && this.#place.adopted !== true && performance.now() < deadline) {
+    while (pane !== undefined && !isTold(pane) && this.#place.adopted !== true && performance.now() < deadline) {
       await pause(glance)
+      // A death that tmux has slept through it notices with the next one.
+      if (pane.dead) await this.#server.run(['run-shell', 'true']).catch(ifGone)
       pane = await this.#look().catch(ifGone)
     }
-    if (pane?.dead !== true) return {}
+    if (pane === undefined || !isTold(pane)) return {}
     if (pane.signal !== '') return { signal: pane.signal }
     const code = Number(pane.status)
     const words = lastWords((await this.screen()).split('\n'))
@@ -331,6 +333,11 @@ export class TmuxDriver implements Driver {
 /** The agent among what runs in a pane: the pane's own process, or the one below its shell. */
 export function agentIn(pid: number, isAgent: (process: Process) => boolean): Process | undefined {
   return treeOf(pid).find(isAgent)
+}
+
+/** Whether it is known how the program in it ended. */
+function isTold({ dead, status, signal }: Pane): boolean {
+  return dead && (status !== '' || signal !== '')
 }
 
 function dialogOpen(adapter: Adapter, question: string): RefusedError {
