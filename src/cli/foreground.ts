@@ -45,7 +45,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
     process.exitCode = exitCode(ended, run?.bounds)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
-    await tools.notify.close()
+    await tools.close()
   }
 }
 

@@ -3,9 +3,10 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
+import { loadConfig } from '../config/config.ts'
 import { ConflictError, InvalidError, NotFoundError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
-import type { Bounds, Run } from '../supervisor/index.ts'
+import { adapterNamed, type Bounds, capability, type Run, supervisorSection } from '../supervisor/index.ts'
 import { detach } from './detach.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from './output.ts'
@@ -28,13 +29,17 @@ export interface RunOptions extends Globals {
 export async function run(options: RunOptions, agent: string, args: readonly string[]): Promise<void> {
   if (options.cwd !== undefined) enter(options.cwd)
   const prompt = options.task === undefined ? undefined : await taskText(options.task)
+  const driver = options.driver ?? defaultDriver()
+  const { agents } = loadConfig().section('supervisor', supervisorSection)
+  // A mistake is told before anything is kept.
+  capability(adapterNamed(agent, { agents }), driver === 'tmux' ? 'launch' : 'turn')
   await withStore(options, async (store, out) => {
     const name = await nameFor(store, options.name, `${agent}-${path.basename(process.cwd())}`)
     const run: Run = {
       name,
       agent,
       cwd: process.cwd(),
-      driver: options.driver ?? defaultDriver(),
+      driver,
       args,
       ...(prompt === undefined ? {} : { prompt }),
       bounds: boundsOf(options),

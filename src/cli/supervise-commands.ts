@@ -30,11 +30,8 @@ export function addSupervise(program: Command): void {
   program
     .command('watch')
     .description('supervise the agents that run already, and those that a crash or a reboot left')
-    .argument('[sessions...]', 'only these: ids of agents, or names of supervised sessions')
     .option('--dry-run', 'only tell which')
-    .action(async (sessions: string[], _options, command: Command) =>
-      (await import('./watch.ts')).watch(command.optsWithGlobals(), sessions),
-    )
+    .action(async (_options, command: Command) => (await import('./watch.ts')).watch(command.optsWithGlobals()))
   program
     .command('resume')
     .description('reopen a session as its agent does, under supervision')

@@ -2,7 +2,7 @@
 // that somebody started in a tmux pane.
 
 import path from 'node:path'
-import { openSupervisor, type Run, type RunningAgent } from '../supervisor/index.ts'
+import { openSupervisor, type RunningAgent } from '../supervisor/index.ts'
 import { equipment } from './equipment.ts'
 import { Narrator } from './narration.ts'
 import type { Globals, Output } from './output.ts'
@@ -13,36 +13,40 @@ interface WatchOptions extends Globals {
   dryRun?: boolean
 }
 
-export async function watch(options: WatchOptions, only: readonly string[]): Promise<void> {
+/** Until the last of them has ended, or the person lets go. */
+export async function watch(options: WatchOptions): Promise<void> {
   await withStore(options, async (store, out) => {
     const tools = equipment(options, process.cwd(), out)
     const rows = await allSupervised(store)
-    const isMeant = (...names: (string | undefined)[]) => only.length === 0 || only.some((each) => names.includes(each))
-    const left = rows.filter((row) => row.state !== 'ended' && !isHeld(row) && isMeant(row.name, row.session))
-    const known = new Set(rows.filter(({ state }) => state !== 'ended').flatMap(({ place }) => paneOf(place) ?? []))
-    const found = (await tools.running()).filter(
-      ({ place, title, cwd }) => !known.has(paneOf(place)!) && isMeant(place.pane, title, path.basename(cwd)),
-    )
+    const open = rows.filter(({ state }) => state !== 'ended')
+    const left = open.filter((row) => !isHeld(row))
+    const known = new Set(open.flatMap(({ place }) => paneOf(place) ?? []))
+    const found = (await tools.running()).filter(({ place }) => !known.has(paneOf(place)!))
     if (options.dryRun === true || left.length + found.length === 0) return tellFound(out, left, found)
     const narrator = new Narrator(out, { named: true })
-    const supervisor = await openSupervisor({ store, ...tools, onEvent: (event) => narrator.tell(event) })
+    const supervisor = openSupervisor({ store, ...tools, onEvent: (event) => narrator.tell(event) })
     try {
-      const names = await supervisor.recover()
-      for (const name of names) out.note(`${name}: taken up again`)
       const taken = rows.map(({ name }) => name)
-      for (const agent of found) {
-        const name = freeName(`${agent.adapter.name}-${path.basename(agent.cwd)}`, taken)
+      const added = found.map(({ adapter, cwd, place }) => {
+        const name = freeName(`${adapter.name}-${path.basename(cwd)}`, taken)
         taken.push(name)
-        const run: Run = { name, agent: agent.adapter.name, cwd: agent.cwd, driver: 'tmux', args: [] }
-        await supervisor.watchExisting(run, agent.place)
-        out.note(`${name}: ${agent.adapter.label} in pane ${agent.place.pane}, ${agent.cwd}`)
+        out.note(`${name}: ${adapter.label} in pane ${place.pane}, ${cwd}`)
+        return supervisor.watchExisting({ name, agent: adapter.name, cwd, driver: 'tmux', args: [] }, place)
+      })
+      const recovered = await supervisor.recover()
+      for (const { name } of recovered) out.note(`${name}: taken up again`)
+      const ends = [...recovered, ...added].map(({ name, ended }) =>
+        ended.catch((error: unknown) =>
+          out.warn(`baton: ${name}: ${error instanceof Error ? error.message : String(error)}`),
+        ),
+      )
+      if ((await Promise.race([Promise.all(ends), untilStopped()])) === 'stopped') {
+        out.note('Let go: the agents go on by themselves.')
+        process.exitCode = 130
       }
-      await untilStopped()
-      out.note('Let go: the agents go on by themselves.')
-      process.exitCode = 130
     } finally {
       await supervisor.close()
-      await tools.notify.close()
+      await tools.close()
     }
   })
 }
@@ -71,8 +75,8 @@ function paneOf(place: unknown): string | undefined {
   return pane === undefined ? undefined : `${socket} ${pane}`
 }
 
-function untilStopped(): Promise<void> {
+function untilStopped(): Promise<'stopped'> {
   return new Promise((resolve) => {
-    process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve('stopped')).once('SIGTERM', () => resolve('stopped'))
   })
 }

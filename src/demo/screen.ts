@@ -73,7 +73,7 @@ export async function onScreen(agent: ScriptedAgent, { input, output }: Terminal
     else if (key.ctrl === true && key.name === 'u') draft = ''
     else if (key.ctrl === true && (key.name === 'c' || key.name === 'd')) return leave()
     else if (typed !== undefined && key.ctrl !== true) draft += typed
-    drawPrompt()
+    if (!pasting) drawPrompt()
   }
 
   readline.emitKeypressEvents(input)

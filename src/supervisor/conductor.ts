@@ -63,6 +63,8 @@ export class Conductor {
   readonly #timings = new Timings()
   #cycle: Cycle
   #waits: Waits | undefined
+  /** It could have begun before, but others came first. */
+  #held = false
 
   constructor(options: ConductorOptions, cycle: Cycle) {
     this.#o = options
@@ -107,11 +109,12 @@ export class Conductor {
 
   async see(sight: Sight, now: number): Promise<void> {
     const { hold, ...stepped } = await this.#o.judge.judge(this.#cycle, sight, now)
-    if (hold !== undefined && hold.why !== 'cooldown') {
+    if (hold?.why === 'breaker' || hold?.why === 'futile') {
       const status = hold.why === 'breaker' ? 'critical' : 'warning'
       await this.#report('context', status, `Its context is full, but a cycle waits for ${hold.what}`, 'cycle')
     }
     await this.#apply(stepped, sight)
+    this.#held = hold !== undefined
     const free = this.#cycle.at === 'watching' && this.#cycle.say === undefined
     const late = free ? this.#desk.arrived(now) : undefined
     if (late === undefined) return
@@ -147,7 +150,8 @@ export class Conductor {
     if (before.at === 'watching' && cycle.at === 'asked') {
       judge.wanted = false
       this.#desk.forget()
-      this.#timings.begin(evidenceOf(sight) ?? Date.now())
+      // Having had to wait for its turn is no part of a cycle.
+      this.#timings.begin((this.#held ? undefined : evidenceOf(sight)) ?? Date.now())
       void warmUp()
     }
     if (before.at === 'documented' && cycle.at === 'clearing' && cycle.document.by === 'ledger') {

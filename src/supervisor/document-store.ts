@@ -18,6 +18,7 @@ import type { Entry, Store } from '../store/index.ts'
 import { tokenCounter } from '../tape/index.ts'
 import type { Author, Stored, Trigger } from './cycle-state.ts'
 import { replaceFile } from './document-file.ts'
+import { lastOutputs } from './outputs.ts'
 import { isOurs } from './prompts.ts'
 import { sessionTape } from './run.ts'
 
@@ -55,7 +56,9 @@ export async function keepDocument(job: DocumentJob): Promise<Kept> {
   const facts = await factsOf(job, before)
   const claims = job.text === undefined ? undefined : parseClaims(job.text, 'cycle')
   const progress = hasProgress(facts)
-  const narrative = joined(claims, before === undefined ? [] : carried(parseDocument(before, 'cycle'), by, progress))
+  const inherited = before === undefined ? [] : carried(parseDocument(before, 'cycle'), by, progress)
+  const printed = by === 'ledger' && tape !== undefined ? await lastOutputs(sinceAnchor(store, tape), tape) : []
+  const narrative = joined(claims, [...inherited, { key: 'context', items: printed }])
   const header = {
     profile: 'cycle' as const,
     created: `${job.now.toISOString().slice(0, 19)}Z`,
@@ -163,7 +166,8 @@ function carried(before: HandoffDocument, by: Author, progress: boolean): Carrie
 function joined(claims: HandoffDocument | undefined, more: Carried): HandoffDocument {
   const own = claims ?? { profile: 'cycle' as const, header: {}, sections: [] }
   const keys = new Set<SectionKey>([...own.sections, ...more].map(({ key }) => key))
-  const itemsOf = (sections: Carried, key: SectionKey) => sections.find((section) => section.key === key)?.items ?? []
+  const itemsOf = (sections: Carried, key: SectionKey) =>
+    sections.filter((section) => section.key === key).flatMap(({ items }) => items)
   const sections = [...keys].map((key) => {
     const before = itemsOf(more, key)
     const users = before.filter(({ by }) => by === 'user')

@@ -10,6 +10,7 @@ import { type Adapter, capability, type LaunchOptions } from './adapter.ts'
 import { adapterNamed } from './adapters/index.ts'
 import type { Driver } from './driver.ts'
 import { HeadlessDriver } from './drivers/headless.ts'
+import { pause } from './drivers/processes.ts'
 import { TmuxDriver } from './drivers/tmux.ts'
 import { startInTmux, takePane } from './drivers/tmux-start.ts'
 import { openEyes } from './eyes.ts'
@@ -65,9 +66,24 @@ async function withScreen(
   const where = { adapter, cwd, env, name, ...(socket === undefined ? {} : { socket }) }
   if (start.how === 'resume')
     return startInTmux({ ...where, command: capability(adapter, 'resume')(start.session, { args }) })
-  const prompt = start.prompt === undefined ? {} : { prompt: start.prompt }
+  const { prompt: first = '' } = start
+  const typed = Buffer.byteLength(first) > longest
+  const prompt = first === '' || typed ? {} : { prompt: first }
   const options: LaunchOptions = { args, ...prompt, ...(id === undefined ? {} : { session: id }) }
-  return startInTmux({ ...where, ...prompt, command: capability(adapter, 'launch')(options) })
+  const driver = await startInTmux({ ...where, ...prompt, command: capability(adapter, 'launch')(options) })
+  if (typed) await typeFirst(driver, first)
+  return driver
+}
+
+/** tmux takes no command of more than 16 KiB, environment included. */
+const longest = 4_096
+const patience = 120_000
+
+/** Types the first prompt once the agent is ready for it; a question before that is the person's to answer. */
+async function typeFirst(driver: Driver, prompt: string): Promise<void> {
+  const signal = AbortSignal.timeout(patience)
+  while ((await driver.ready(signal)).is === 'dialog') await pause(500)
+  await driver.submit(prompt, signal)
 }
 
 async function withoutScreen(

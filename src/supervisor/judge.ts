@@ -65,7 +65,8 @@ export class Judge {
     if (cycle.at !== 'watching' || stepped.cycle.at !== 'asked' || this.#slot !== undefined) return stepped
     this.#slot = await this.#o.slots.take(settings.concurrency, settings.staggerSeconds * 1000, now)
     if (this.#slot !== undefined) return stepped
-    return step(cycle, sight, this.#policy(cycle, now, 'other sessions, which are cycled first'), now)
+    const others: Hold = { why: 'others', what: 'other sessions, which are cycled first' }
+    return { ...step(cycle, sight, this.#policy(cycle, now, others.what), now), hold: others }
   }
 
   /** The cycle is over: another session may begin one. */

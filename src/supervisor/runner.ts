@@ -42,7 +42,7 @@ type Mail =
   | { readonly type: 'look'; readonly look: Observation }
   | { readonly type: 'outcome'; readonly outcome: Outcome }
   | { readonly type: 'control'; readonly control: Control }
-  /** Something has changed where documents arrive. */
+  /** Something has changed where documents arrive, or in the settings. */
   | { readonly type: 'file' }
   | { readonly type: 'say'; readonly text: string }
   | { readonly type: 'end'; readonly ended: Ended }
@@ -100,13 +100,18 @@ export class Runner {
       signal,
       report: this.#report,
       onSeen: (outcome: Outcome) => this.#mailbox.post({ type: 'outcome', outcome }),
-      onFile: () => this.#mailbox.post({ type: 'file' }, ({ type }) => type === 'file'),
+      onFile: () => this.wake(),
     }
     this.#conductor = new Conductor(conductor, past.cycle)
   }
 
   control(control: Control): void {
     this.#mailbox.post({ type: 'control', control })
+  }
+
+  /** Something other than the session has changed. */
+  wake(): void {
+    this.#mailbox.post({ type: 'file' }, ({ type }) => type === 'file')
   }
 
   /** Ends it with an error; the agent lives on. */
@@ -120,7 +125,7 @@ export class Runner {
       this.#hold(await this.#life.open(this.#o.past.whereabouts))
       await this.#look()
       await this.#conductor.takeUp()
-      this.#mailbox.post({ type: 'file' })
+      this.wake()
       while (this.#ended === undefined) {
         const mail = await this.#mailbox.next()
         if (mail === 'over') return { why: 'released' }
@@ -332,7 +337,7 @@ export class Runner {
     this.#hold(hands)
     await this.#look()
     if (say !== undefined) this.#mailbox.post({ type: 'say', text: say })
-    this.#mailbox.post({ type: 'file' })
+    this.wake()
   }
 
   readonly #report: Report = async (check, status, what, advice, cycle = this.#conductor.cycle) => {

@@ -2,6 +2,7 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
+import { BatonError } from '../errors.ts'
 import type { Look } from './adapter.ts'
 import type { Cycle, Found, Prompt, Sight } from './cycle-state.ts'
 import { isLeftDraft } from './draft.ts'
@@ -25,7 +26,7 @@ export interface SceneOptions {
 
 export async function sightOf(options: SceneOptions): Promise<Sight> {
   const { hands, look, cycle } = options
-  const drawn = options.screen || cycle.at !== 'watching' ? await hands.driver.look() : ({ is: 'unknown' } as const)
+  const drawn = options.screen || cycle.at !== 'watching' ? await hands.driver.look().catch(unseen) : unknown
   const screen = withoutOurs(drawn, promptOf(cycle)?.text ?? hands.adapter.clear ?? '')
   return {
     seen: 'session',
@@ -35,6 +36,14 @@ export async function sightOf(options: SceneOptions): Promise<Sight> {
     read: await isRead(options),
     found: await found(options),
   }
+}
+
+const unknown: Look = { is: 'unknown' }
+
+/** A screen that is gone shows nothing: that its agent is gone too is seen elsewhere. */
+function unseen(error: unknown): Look {
+  if (BatonError.is(error) && (error.code === 'refused' || error.code === 'storage')) return unknown
+  throw error
 }
 
 /** A supervisor that died before it pressed Enter leaves its own words: nobody is typing there. */

@@ -37,6 +37,8 @@ export interface SuperviseOptions {
   readonly hands: OpenHands
   /** Asked anew at every step, so that a changed configuration counts at once. */
   readonly settings: () => SupervisorSettings
+  /** Tells when they have changed; see `liveSettings`. */
+  readonly onSettings?: (listener: () => void) => () => void
   readonly notify?: Notify
   /** Lets go of the session; the agent lives on. */
   readonly signal: AbortSignal
@@ -73,6 +75,8 @@ export async function supervise(options: SuperviseOptions): Promise<Ended> {
       onStep: (cycle, step, details) => onEvent?.({ type: 'step', name, cycle, step, details }),
     })
     lease.keep((error) => runner.break(error))
+    const unsubscribe = options.onSettings?.(() => runner.wake())
+    done.signal.addEventListener('abort', () => unsubscribe?.(), { once: true })
     void follow(store, journal, runner, AbortSignal.any([signal, done.signal]))
     const ended = await runner.run()
     onEvent?.({ type: 'ended', name, ended })

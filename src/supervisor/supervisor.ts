@@ -1,6 +1,7 @@
 // Many sessions at once: each with a runner of its own, so that a broken one delays no other; the beginnings of cycles are
 // staggered, and only so many run at a time.
 
+import { setMaxListeners } from 'node:events'
 import { ConflictError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { control } from './control.ts'
@@ -13,7 +14,10 @@ import { type Ended, type Run, sessionTape } from './run.ts'
 import { Slots } from './slots.ts'
 import { supervise, type SuperviseOptions } from './supervise.ts'
 
-export type SupervisorOptions = Pick<SuperviseOptions, 'store' | 'hands' | 'settings' | 'notify' | 'onEvent'>
+export type SupervisorOptions = Pick<
+  SuperviseOptions,
+  'store' | 'hands' | 'settings' | 'onSettings' | 'notify' | 'onEvent'
+>
 
 export interface Supervision {
   readonly name: string
@@ -42,6 +46,8 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
   const { store } = options
   const slots = new Slots(store)
   const over = new AbortController()
+  // One listener and more for every session.
+  setMaxListeners(0, over.signal)
   const running = new Map<string, Promise<Ended>>()
 
   function take(name: string, more: Partial<Pick<SuperviseOptions, 'run' | 'place'>>): Supervision {

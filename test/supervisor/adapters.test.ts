@@ -177,12 +177,12 @@ describe('where an agent compacts by itself [C1]', () => {
 
 describe('commands', () => {
   const words = (agent: string) => {
-    const { launch, resume, turn } = adapterNamed(agent, { env: {} })
+    const adapter = adapterNamed(agent, { env: {} })
     return [
-      launch!({ prompt: 'do it', args: ['-x'], session: 'ID' }),
-      resume!('ID', { args: ['-x'] }),
-      turn!('do it', undefined, { session: 'ID' }),
-      turn!('do it', 'ID'),
+      adapter.launch!({ prompt: 'do it', args: ['-x'], session: 'ID' }),
+      adapter.resume!('ID', { args: ['-x'] }),
+      adapter.turn!('do it', undefined, { session: 'ID' }),
+      adapter.turn!('do it', 'ID'),
     ].map(({ program, args }) => [program, ...args].join(' '))
   }
 

@@ -16,11 +16,6 @@ test('a full context is handed over: document, clear, resume, verify, with nobod
     'cleared',
     'Read handoff f',
   ])
-  console.log(
-    cycled,
-    fs.readFileSync(cycled.document!.path, 'utf8'),
-    theatre.events.filter((e) => e.type !== 'row'),
-  )
   await expectOrder(theatre)
   expect(fs.readFileSync(cycled.document!.path, 'utf8')).toContain('heliotrope')
 })

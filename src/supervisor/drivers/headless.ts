@@ -164,7 +164,12 @@ export class HeadlessDriver implements Driver {
       const name = fresh ? randomUUID() : undefined
       const options: LaunchOptions = { ...(args === undefined ? {} : { args }), ...(fresh ? { session: name! } : {}) }
       const command = capability(adapter, 'turn')(text, fresh ? undefined : session, options)
-      if (fresh) this.#remember({ ...(command.args.some((arg) => arg.includes(name!)) ? { session: name! } : {}), fresh, after: number })
+      if (fresh)
+        this.#remember({
+          ...(command.args.some((arg) => arg.includes(name!)) ? { session: name! } : {}),
+          fresh,
+          after: number,
+        })
       const turn = new Turn(folder, number + 1)
       this.#sent.push({ text, at: Date.now() })
       if (this.#sent.length > 20) this.#sent.shift()

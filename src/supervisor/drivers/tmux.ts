@@ -32,6 +32,7 @@ const enterPatience = 600
 const enters = 3
 /** How long a prompt that was cut off may take to come back. */
 const returnPatience = 400
+const deathPatience = 1_000
 /** Escape twice in a row means something else: most agents then go back in their history. */
 const interruptPause = 3_000
 
@@ -65,8 +66,16 @@ export class TmuxDriver implements Driver {
 
   async ended(): Promise<Ending | undefined> {
     if (await this.alive()) return undefined
-    const pane = await this.#look().catch(ifGone)
-    if (pane?.dead !== true) return {}
+    let pane = await this.#look().catch(ifGone)
+    // tmux learns of it a moment later.
+    const deadline = performance.now() + deathPatience
+    while (pane !== undefined && !isTold(pane) && this.#place.adopted !== true && performance.now() < deadline) {
+      await pause(glance)
+      // A death that tmux has slept through it notices with the next one.
+      if (pane.dead) await this.#server.run(['run-shell', 'true']).catch(ifGone)
+      pane = await this.#look().catch(ifGone)
+    }
+    if (pane === undefined || !isTold(pane)) return {}
     if (pane.signal !== '') return { signal: pane.signal }
     const code = Number(pane.status)
     const words = lastWords((await this.screen()).split('\n'))
@@ -324,6 +333,11 @@ export class TmuxDriver implements Driver {
 /** The agent among what runs in a pane: the pane's own process, or the one below its shell. */
 export function agentIn(pid: number, isAgent: (process: Process) => boolean): Process | undefined {
   return treeOf(pid).find(isAgent)
+}
+
+/** Whether it is known how the program in it ended. */
+function isTold({ dead, status, signal }: Pane): boolean {
+  return dead && (status !== '' || signal !== '')
 }
 
 function dialogOpen(adapter: Adapter, question: string): RefusedError {

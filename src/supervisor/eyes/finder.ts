@@ -5,13 +5,13 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import type { SessionFile } from '../../transcripts/index.ts'
 import { agentNamed } from '../../transcripts/agents.ts'
 import type { Adapter } from '../adapter.ts'
 import type { Driver } from '../driver.ts'
 import { tryHold } from '../drivers/pane-lock.ts'
 import { allProcesses, folderOf, openFilesOf, treeOf } from '../drivers/processes.ts'
 import { isAgent } from '../drivers/tmux-start.ts'
+import { headOf, keyOf } from './heads.ts'
 import { nestsOf, transcriptOf } from './nests.ts'
 import { View } from './view.ts'
 
@@ -26,6 +26,10 @@ export interface Hunt {
   readonly since: number
 }
 
+/** Sessions that somebody in this process looks at as their own, and their files. */
+const claimed = new Set<string>()
+const owners = new Map<string, Finder>()
+
 /** Clocks and the times in names are only so exact. */
 const slack = 2_000
 
@@ -35,6 +39,7 @@ export class Finder {
   readonly #strangers = new Map<string, View>()
   #held: { close(): void } | undefined
   #heldFor = ''
+  #judged = ''
 
   constructor(hunt: Hunt) {
     this.#hunt = hunt
@@ -55,7 +60,7 @@ export class Finder {
     if (named !== undefined) return this.#take(named, true)
     if (session !== undefined && driver.place.driver === 'headless') return undefined
     const others = this.#others(current)
-    if (others.length === 0) return undefined
+    if (others.length === 0 || (current !== undefined && this.#isSettled(others))) return undefined
     const pids = this.pids()
     const open = new Set(pids.flatMap(openFilesOf))
     // Codex keeps those open that it has left: the newest counts.
@@ -76,13 +81,18 @@ export class Finder {
     return undefined
   }
 
+  /** Whether that file is known to be somebody else's. */
+  isAnothers(file: string): boolean {
+    return (owners.get(file) ?? this) !== this
+  }
+
   pids(): number[] {
     const { pid } = this.#hunt.driver.place
     return pid === undefined ? [] : treeOf(pid).map((each) => each.pid)
   }
 
   close(): void {
-    this.#held?.close()
+    this.#letGo()
     for (const view of this.#strangers.values()) view.close()
   }
 
@@ -96,27 +106,31 @@ export class Finder {
   #others(current: View | undefined): View[] {
     const { adapter, cwd, since } = this.#hunt
     const agent = agentNamed(adapter.transcript)
-    const files = new Map<string, SessionFile>()
-    for (const nest of this.nests(Date.now())) {
-      for (const file of agent.find(nest)) {
-        const key = keyOf(file)
-        if (file.parent !== undefined || file.changed < since - slack) continue
-        if (current !== undefined && key === keyOf(current.file)) continue
-        files.set(key, file)
-      }
-    }
     const views: View[] = []
+    const files = new Map(this.nests(Date.now()).flatMap((nest) => agent.find(nest).map((file) => [keyOf(file), file])))
     for (const [key, file] of files) {
+      if (file.parent !== undefined || file.changed < since - slack) continue
+      if (claimed.has(key) || (current !== undefined && key === keyOf(current.file))) continue
+      const head = headOf(file)
+      if (head.isSubagent || head.begun < since - slack) continue
+      if (head.cwd !== undefined && realOf(head.cwd) !== cwd) continue
       const view = this.#strangers.get(key) ?? new View(file, cwd)
       this.#strangers.set(key, view)
       view.grow(Date.now())
-      const { tally } = view.session
-      view.session.meter()
-      if (tally.kind === 'subagent' || begunAt(view) < since - slack) continue
-      if (view.session.tally.cwd !== undefined && realOf(view.session.tally.cwd) !== cwd) continue
       if (view.prompts.length > 0) views.push(view)
     }
     return views
+  }
+
+  /** Whether anything about them may have become clearer since it was judged last. */
+  #isSettled(others: readonly View[]): boolean {
+    const judged = this.#judged
+    const sent = this.#hunt.driver.sent.at(-1)?.at
+    this.#judged = others
+      .map((view) => `${keyOf(view.file)} ${view.prompts.length} ${view.session.tally.turn?.to}`)
+      .join('\n')
+      .concat(`\n${sent}`)
+    return judged === this.#judged
   }
 
   /** One that holds words which were sent to this agent, and which the current one does not hold. */
@@ -161,9 +175,17 @@ export class Finder {
   #isFree(view: View): boolean {
     const key = keyOf(view.file)
     if (key === this.#heldFor) return true
+    if (claimed.has(key)) return false
     const hold = tryHold(`eyes ${key}`)
     hold?.close()
     return hold !== undefined
+  }
+
+  #letGo(): void {
+    this.#held?.close()
+    claimed.delete(this.#heldFor)
+    const file = this.#heldFor.slice(0, this.#heldFor.lastIndexOf('#'))
+    if (owners.get(file) === this) owners.delete(file)
   }
 
   #take(view: View, proven: boolean): View | undefined {
@@ -171,17 +193,19 @@ export class Finder {
     if (key !== this.#heldFor) {
       const hold = tryHold(`eyes ${key}`)
       if (hold === undefined && !proven) return undefined
-      this.#held?.close()
+      this.#letGo()
       this.#held = hold
       this.#heldFor = key
+      claimed.add(key)
+      owners.set(view.file.path, this)
     }
     this.#strangers.delete(key)
     return view
   }
 }
 
-function begunAt({ session, file }: View): number {
-  return Date.parse(session.tally.first ?? '') || file.changed
+function begunAt({ file }: View): number {
+  return headOf(file).begun
 }
 
 function holds(view: View, words: string, at: number): boolean {
@@ -208,10 +232,6 @@ function isShown(view: View, screen: string): boolean {
 /** Screens break lines and agents draw signs around words: only the words themselves are compared. */
 function plain(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N}]+/gu, '')
-}
-
-function keyOf(file: SessionFile): string {
-  return `${file.path}#${file.id}`
 }
 
 function realOf(folder: string): string {

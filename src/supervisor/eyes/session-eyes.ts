@@ -134,6 +134,11 @@ export class SessionEyes implements Eyes {
       if (came || this.#statusPids.includes(Number.parseInt(name, 10))) this.#soil()
       return
     }
+    if (name !== undefined && !came) {
+      const known = this.#status === undefined ? undefined : `${this.#status.sessionId}.jsonl`
+      if (known !== undefined && name !== known) return
+      if (this.#finder.isAnothers(path.join(folder, name))) return
+    }
     this.#stirred = true
     // While it is in a turn, what others write is of no interest.
     if (came || file === undefined || this.#isResting()) this.#soil()

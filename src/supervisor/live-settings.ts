@@ -1,0 +1,66 @@
+// The settings as they are now: the file is watched, and what it says counts from the next step on. A file that has become
+// wrong changes nothing but that somebody is told.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { configFile, loadConfig } from '../config/config.ts'
+import { type SupervisorSettings, supervisorSection } from './settings.ts'
+
+export interface LiveSettings {
+  readonly settings: () => SupervisorSettings
+  /** Calls the listener when they have changed, until the returned function is called. */
+  readonly onSettings: (listener: () => void) => () => void
+  close(): void
+}
+
+/** Throws if they are wrong to begin with. `onProblem` is told of a file that no longer counts. */
+export function liveSettings(cwd: string, onProblem: (error: Error) => void): LiveSettings {
+  const config = loadConfig(cwd)
+  let current = config.section('supervisor', supervisorSection)
+  let seen = JSON.stringify(current)
+  const listeners = new Set<() => void>()
+  let timer: NodeJS.Timeout | undefined
+
+  function read(): void {
+    try {
+      current = loadConfig(cwd).section('supervisor', supervisorSection)
+    } catch (error) {
+      return onProblem(error as Error)
+    }
+    const now = JSON.stringify(current)
+    if (now === seen) return
+    seen = now
+    for (const listener of listeners) listener()
+  }
+
+  // The folder rather than the file: editors put a new file in its place. One that is not there yet is waited for here.
+  const folder = path.dirname(config.file ?? path.join(path.resolve(cwd), configFile))
+  const watcher = watched(folder, (name) => {
+    if (name !== null && name !== configFile) return
+    clearTimeout(timer)
+    // An editor writes in several steps.
+    timer = setTimeout(read, 50)
+  })
+  return {
+    settings: () => current,
+    onSettings: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close: () => {
+      clearTimeout(timer)
+      watcher?.close()
+    },
+  }
+}
+
+function watched(folder: string, onChange: (name: string | null) => void): fs.FSWatcher | undefined {
+  try {
+    const watcher = fs.watch(folder, { persistent: false }, (_event, name) => onChange(name))
+    watcher.on('error', () => watcher.close())
+    return watcher
+  } catch {
+    // Too many watches, or a file system without them: then a change counts after the next start.
+    return undefined
+  }
+}
