@@ -223,7 +223,7 @@ function store(cycle: Asked, by: Author): Stepped {
   return { cycle: { ...cycle, storing: by }, effects: [effect], waits: { for: 'the document to be stored' } }
 }
 
-function notStored<C extends Asked | Documented>(cycle: C, reason: string, now: number): Stepped {
+function notStored(cycle: Asked | Documented, reason: string, now: number): Stepped {
   const { storing: _storing, ...rest } = cycle
   const told = health(
     'handoff',
@@ -231,7 +231,7 @@ function notStored<C extends Asked | Documented>(cycle: C, reason: string, now: 
     `The document could not be stored, so nothing is cleared: ${reason}`,
     'disk',
   )
-  const later = { ...rest, notBefore: now + storeMs } as C
+  const later = { ...rest, notBefore: now + storeMs }
   return { cycle: later, effects: [told], waits: { for: 'room for the document', until: now + storeMs } }
 }
 
@@ -343,7 +343,7 @@ function verifying(cycle: Verifying, seen: Seen, policy: Policy, now: number): S
   return fail(cycle, 'It has been silent since it was told to resume', 'attach', now)
 }
 
-function interruptOnce<C extends Asked | Documented | Resuming>(cycle: C, now: number): Stepped {
+function interruptOnce(cycle: Asked | Documented | Resuming, now: number): Stepped {
   if (cycle.interrupted === undefined) return act({ ...cycle, interrupted: now }, { do: 'interrupt' })
   const until = cycle.interrupted + interruptMs
   if (now < until) return wait(cycle, 'the end of its turn', until)
