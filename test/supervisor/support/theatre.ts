@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 /** Puppet and keeper as Node can run them, made once per test file. */
-export function built(): Promise<string> {
+function built(): Promise<string> {
   programs ??= (async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-puppets-'))
     fs.symlinkSync(path.resolve(import.meta.dirname, '../../../node_modules'), path.join(folder, 'node_modules'))
@@ -39,7 +39,7 @@ export function built(): Promise<string> {
 }
 
 /** Impatient, so that tests are quick: every wait is bounded by events, not by these. */
-export const quick: Partial<SupervisorSettings> = {
+const quick: Partial<SupervisorSettings> = {
   graceSeconds: 0.3,
   submitSeconds: 1,
   clearSeconds: 0.5,
