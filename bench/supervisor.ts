@@ -10,6 +10,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { openFileStore } from '../src/store/index.ts'
 import type { Adapter, Look } from '../src/supervisor/adapter.ts'
@@ -31,6 +32,7 @@ type Order =
   | { readonly do: 'clear'; readonly agent: number }
 
 if (args[0] === '--agents') agents(args[1]!)
+else if (args[0] === '--measure') console.log(JSON.stringify(await measure(Number(args[1]), Number(args[2]))))
 else await main()
 
 interface Figures {
@@ -61,7 +63,7 @@ function median(values: readonly number[]): number {
 async function main(): Promise<void> {
   const figures: Figures[] = []
   for (const count of counts) {
-    const found = await measure(count)
+    const found = await measured(count)
     figures.push(found)
     const { idleCpuMs, busyCpuMs, memoryMiB, cycles } = found
     console.log(
@@ -90,7 +92,14 @@ async function main(): Promise<void> {
   fs.writeFileSync(path.join(path.dirname(script), 'supervisor-results.json'), `${JSON.stringify(results, null, 2)}\n`)
 }
 
-async function measure(count: number): Promise<Figures> {
+/** In a process of its own, so that no measurement inherits the memory of another. */
+async function measured(count: number): Promise<Figures> {
+  const program = ['--expose-gc', '--enable-source-maps', script, '--measure', String(count), String(seconds)]
+  const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
+  return JSON.parse(await text(child.stdout)) as Figures
+}
+
+async function measure(count: number, seconds: number): Promise<Figures> {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
   const store = await openFileStore(path.join(root, '.baton'))
   const child = spawn(process.execPath, [script, '--agents', root], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -121,13 +130,16 @@ async function measure(count: number): Promise<Figures> {
     await until(async () => (await rows(supervisor)).every(({ cycles }) => cycles > 0))
     const secondsForAll = (performance.now() - began) / 1000
     const own: number[] = []
+    let worst: Cycled['timings'] = []
     const steps = new Map<string, number[]>()
     for (const agent of all) {
       const entry = await store.latest(sessionTape(`s${agent}`), 'cycled')
       const { ownMs, timings } = (entry!.payload as { data: Cycled }).data
       own.push(ownMs)
+      if (ownMs >= Math.max(...own)) worst = timings
       for (const { step, ownMs: ms } of timings) steps.set(step, [...(steps.get(step) ?? []), ms])
     }
+    console.error(JSON.stringify(worst))
     const stepsMs = Object.fromEntries([...steps].map(([step, each]) => [step, median(each)]))
     const cycles = { ownMedianMs: median(own), ownMostMs: Math.max(...own), stepsMs, secondsForAll }
     await supervisor.close()

@@ -78,6 +78,8 @@ export interface Documented extends Begun {
   readonly path: string
   readonly document: Stored
   readonly snapshot: boolean
+  /** The first clear was ignored, and work may have gone on: what is cleared next is the last. */
+  readonly clears?: 2
   /** Work went on behind the document: it is stored anew. */
   readonly storing?: Author
   readonly notBefore?: number

@@ -223,7 +223,7 @@ function store(cycle: Asked, by: Author): Stepped {
   return { cycle: { ...cycle, storing: by }, effects: [effect], waits: { for: 'the document to be stored' } }
 }
 
-function notStored<C extends Asked | Documented>(cycle: C, reason: string, now: number): Stepped {
+function notStored(cycle: Asked | Documented, reason: string, now: number): Stepped {
   const { storing: _storing, ...rest } = cycle
   const told = health(
     'handoff',
@@ -231,7 +231,7 @@ function notStored<C extends Asked | Documented>(cycle: C, reason: string, now: 
     `The document could not be stored, so nothing is cleared: ${reason}`,
     'disk',
   )
-  const later = { ...rest, notBefore: now + storeMs } as C
+  const later = { ...rest, notBefore: now + storeMs }
   return { cycle: later, effects: [told], waits: { for: 'room for the document', until: now + storeMs } }
 }
 
@@ -264,7 +264,7 @@ function documented(cycle: Documented, seen: Seen, policy: Policy, now: number):
     return wait(cycle, `commands in the background (${background[0]})`, patient)
   if (!mayType(seen)) return wait(cycle, `a chance to clear (${obstacle(seen)})`, now + again)
   const { snapshot: _snapshot, path: _path, interrupted: _interrupted, ...rest } = cycle
-  return act({ ...rest, at: 'clearing', since: now, clears: 1, state: 'typing' }, { do: 'clear' })
+  return act({ ...rest, at: 'clearing', since: now, clears: cycle.clears ?? 1, state: 'typing' }, { do: 'clear' })
 }
 
 function clearing(cycle: Clearing, seen: Seen, policy: Policy, now: number): Stepped {
@@ -315,10 +315,10 @@ function resuming(cycle: Resuming, seen: Seen, policy: Policy, now: number): Ste
   // It heard in the old context: the clear was ignored.
   if (cycle.clears === 2)
     return fail(cycle, 'It ignored the clear twice: its context is as full as before', 'clear', now)
-  if (isWorking(seen)) return interruptOnce(cycle, now)
-  if (!mayType(seen)) return wait(cycle, `a chance to clear (${obstacle(seen)})`, now + again)
+  // Told to resume, it may have worked on: what it did belongs into the document before it is cleared again.
   const { prompt: _prompt, tries: _tries, interrupted: _interrupted, ...rest } = cycle
-  return act({ ...rest, at: 'clearing', since: now, clears: 2, state: 'typing' }, { do: 'clear' })
+  const { path } = cycle.document
+  return act({ ...rest, at: 'documented', since: now, clears: 2, path, snapshot: false }, { do: 'snapshot' })
 }
 
 /** The fresh context has read the document, and gone on: a reply or a call behind it. */
@@ -343,7 +343,7 @@ function verifying(cycle: Verifying, seen: Seen, policy: Policy, now: number): S
   return fail(cycle, 'It has been silent since it was told to resume', 'attach', now)
 }
 
-function interruptOnce<C extends Asked | Documented | Resuming>(cycle: C, now: number): Stepped {
+function interruptOnce(cycle: Asked | Documented | Resuming, now: number): Stepped {
   if (cycle.interrupted === undefined) return act({ ...cycle, interrupted: now }, { do: 'interrupt' })
   const until = cycle.interrupted + interruptMs
   if (now < until) return wait(cycle, 'the end of its turn', until)

@@ -55,6 +55,8 @@ export interface EyesOptions {
   readonly since: number
   /** The agent's id of the session, where it is known. */
   readonly session?: string
+  /** Transcripts that were there before it was started, however lately they were begun. */
+  readonly before?: ReadonlySet<string>
   /** What the user says about models; see `configuredModels`. */
   readonly models?: Models
 }

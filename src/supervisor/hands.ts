@@ -13,6 +13,7 @@ import { HeadlessDriver } from './drivers/headless.ts'
 import { pause } from './drivers/processes.ts'
 import { TmuxDriver } from './drivers/tmux.ts'
 import { startInTmux, takePane } from './drivers/tmux-start.ts'
+import { presentIn } from './eyes/finder.ts'
 import { openEyes } from './eyes.ts'
 import type { OpenHands, Run, Start } from './run.ts'
 import type { SupervisorSettings } from './settings.ts'
@@ -32,7 +33,8 @@ export function openHands({ settings, env = process.env, socket, turns = turnsOf
     const adapter = adapterNamed(run.agent, { env, agents: settings().agents })
     const since = Date.now()
     // An agent that can be told the id of its session is never looked for.
-    const id = start.how === 'launch' && adapter.transcript === 'claude' ? randomUUID() : undefined
+    const id = start.how === 'launch' && run.driver === 'tmux' && takesId(adapter) ? randomUUID() : undefined
+    const before = start.how === 'launch' ? presentIn(adapter, env, run.cwd, since) : undefined
     const driver =
       run.driver === 'headless'
         ? await withoutScreen(adapter, run, start, env, path.join(turns, encodeURIComponent(run.name)))
@@ -46,9 +48,15 @@ export function openHands({ settings, env = process.env, socket, turns = turnsOf
       since,
       models: await configuredModels(run.cwd),
       ...(session === undefined ? {} : { session }),
+      ...(before === undefined ? {} : { before }),
     })
     return { adapter, driver, eyes }
   }
+}
+
+function takesId(adapter: Adapter): boolean {
+  const id = randomUUID()
+  return adapter.launch?.({ session: id }).args.some((arg) => arg.includes(id)) === true
 }
 
 async function withScreen(

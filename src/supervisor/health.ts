@@ -4,7 +4,7 @@ import type { Entry, Store } from '../store/index.ts'
 import { sessionNames } from './rows.ts'
 import { type Notify, type Run, sessionTape } from './run.ts'
 
-export type Status = 'ok' | 'warning' | 'critical'
+type Status = 'ok' | 'warning' | 'critical'
 
 export interface HealthCheck {
   readonly session: string

@@ -32,7 +32,7 @@ export function lifeOf(holder: Holder): 'alive' | 'dead' | 'unknown' {
   return holder.started !== undefined && started !== undefined && started !== holder.started ? 'dead' : 'alive'
 }
 
-export function isRunning(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

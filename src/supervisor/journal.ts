@@ -56,6 +56,16 @@ export interface Past {
   readonly ended: Ended | undefined
 }
 
+/** What is read again when a session is taken up, by its key. */
+interface Kept {
+  readonly run: { readonly run: Run }
+  readonly whereabouts: Whereabouts
+  readonly cycle: { readonly cycle: Cycle }
+  readonly cycled: Cycled
+  readonly restarts: { readonly at: readonly number[] }
+  readonly ended: Ended
+}
+
 type Name =
   | 'run'
   | 'whereabouts'
@@ -83,12 +93,12 @@ export class Journal {
 
   async load(): Promise<Past> {
     const [run, whereabouts, cycle, cycled, restarts, ended, stop, pause, wish] = await Promise.all([
-      this.#latest<{ run: Run }>('run'),
-      this.#latest<Whereabouts>('whereabouts'),
-      this.#latest<{ cycle: Cycle }>('cycle'),
-      this.#latest<Cycled>('cycled'),
-      this.#latest<{ at: number[] }>('restarts'),
-      this.#latest<Ended>('ended'),
+      this.#latest('run'),
+      this.#latest('whereabouts'),
+      this.#latest('cycle'),
+      this.#latest('cycled'),
+      this.#latest('restarts'),
+      this.#latest('ended'),
       lastControl(this.#store, this.#name, 'stop'),
       lastControl(this.#store, this.#name, 'pause'),
       lastControl(this.#store, this.#name, 'cycle'),
@@ -128,9 +138,9 @@ export class Journal {
     return (await this.#store.info(this.tape))?.lastId ?? 0
   }
 
-  async #latest<T>(key: Name): Promise<{ id: number; date: string; data: T } | undefined> {
+  async #latest<K extends keyof Kept>(key: K): Promise<{ id: number; date: string; data: Kept[K] } | undefined> {
     const entry = await this.#store.latest(this.tape, key)
-    return entry && { id: entry.id, date: entry.date, data: (entry.payload as { data: T }).data }
+    return entry && { id: entry.id, date: entry.date, data: (entry.payload as { data: Kept[K] }).data }
   }
 }
 

@@ -9,7 +9,7 @@ import { type Holder, holderSchema, lifeOf, thisProcess } from './holder.ts'
 const held = z.object({ data: z.object({ holder: holderSchema.optional(), until: z.number() }) })
 
 /** How long one that is out of sight holds it without a word. */
-export const leaseMs = 180_000
+const leaseMs = 180_000
 
 export class Lease {
   readonly #store: Store

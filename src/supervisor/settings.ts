@@ -68,8 +68,6 @@ export const supervisorSection = z.strictObject({
 })
 export type SupervisorSettings = z.output<typeof supervisorSection>
 
-export const defaultSettings: SupervisorSettings = supervisorSection.parse({})
-
 /** Of the section, as editors take it. */
 export function supervisorSchema(): unknown {
   return z.toJSONSchema(supervisorSection, { io: 'input' })

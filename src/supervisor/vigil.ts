@@ -50,11 +50,14 @@ export class Vigil {
     this.#errors = 0
     if (until === undefined || turn === this.#checked || this.#checking) return
     this.#checked = turn
+    void this.#check(until)
+  }
+
+  async #check(command: string): Promise<void> {
     this.#checking = true
-    void runCheck(until, this.#run.cwd, this.#signal).then((outcome) => {
-      this.#checking = false
-      if (!this.#signal.aborted) this.#judge(until, outcome)
-    })
+    const outcome = await runCheck(command, this.#run.cwd, this.#signal)
+    this.#checking = false
+    if (!this.#signal.aborted) this.#judge(command, outcome)
   }
 
   /** When it has something to say of its own accord. */

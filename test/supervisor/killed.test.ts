@@ -55,7 +55,7 @@ test.each(moments)(
     // The document was durable before the first clear was meant.
     const document = (await theatre.entries('handoff_document'))[0]!
     const clear = (await theatre.entries('cycle')).find((entry) =>
-      dataOf<{ effects: string[] }>(entry).effects.includes('clear'),
+      (dataOf(entry) as { effects: string[] }).effects.includes('clear'),
     )!
     expect(document.id).toBeLessThan(clear.id)
     expect(fs.existsSync(cycled.document!.path)).toBe(true)

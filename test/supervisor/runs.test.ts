@@ -305,7 +305,7 @@ test('health is written on change only, with what was done; all of it can be lis
   expect(list.map(({ check_type, status }) => `${check_type} ${status}`)).toEqual(['handoff ok'])
   expect(list[0]).toMatchObject({ project: theatre.cwd, details: { cycle: 1 } })
   const row = await theatre.until(async () => {
-    const last = dataOf<SessionRow>((await theatre.entries('row')).at(-1)!)
+    const last = dataOf((await theatre.entries('row')).at(-1)!) as SessionRow
     return last.state === 'waiting' && last.cycles === 1 ? last : undefined
   }, 'the row')
   expect(row).toMatchObject({

@@ -24,6 +24,8 @@ export interface Hunt {
   readonly driver: Driver
   /** Nothing that was begun earlier is its own, unless proven. In milliseconds. */
   readonly since: number
+  /** Transcripts that were there before it was started: see `presentIn`. */
+  readonly before?: ReadonlySet<string>
 }
 
 /** Sessions that somebody in this process looks at as their own, and their files. */
@@ -32,6 +34,15 @@ const owners = new Map<string, Finder>()
 
 /** Clocks and the times in names are only so exact. */
 const slack = 2_000
+
+/** What is there by now, as far as it might be taken for that of an agent that starts in a moment. */
+export function presentIn(adapter: Adapter, env: NodeJS.ProcessEnv, cwd: string, now: number): ReadonlySet<string> {
+  const agent = agentNamed(adapter.transcript)
+  const own = { ...env, ...adapter.env }
+  const nests = agent.folders(own).flatMap((root) => nestsOf(adapter.transcript, root, realOf(cwd), now, now))
+  const files = nests.flatMap((nest) => agent.find(nest))
+  return new Set(files.filter(({ changed }) => changed >= now - 60_000).map(keyOf))
+}
 
 export class Finder {
   readonly #hunt: Hunt
@@ -104,13 +115,13 @@ export class Finder {
 
   /** Those that were begun since, in this folder, by nobody whom we know. */
   #others(current: View | undefined): View[] {
-    const { adapter, cwd, since } = this.#hunt
+    const { adapter, cwd, since, before } = this.#hunt
     const agent = agentNamed(adapter.transcript)
     const views: View[] = []
     const files = new Map(this.nests(Date.now()).flatMap((nest) => agent.find(nest).map((file) => [keyOf(file), file])))
     for (const [key, file] of files) {
       if (file.parent !== undefined || file.changed < since - slack) continue
-      if (claimed.has(key) || (current !== undefined && key === keyOf(current.file))) continue
+      if (before?.has(key) || claimed.has(key) || (current !== undefined && key === keyOf(current.file))) continue
       const head = headOf(file)
       if (head.isSubagent || head.begun < since - slack) continue
       if (head.cwd !== undefined && realOf(head.cwd) !== cwd) continue

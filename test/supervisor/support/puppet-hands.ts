@@ -71,9 +71,9 @@ async function launch(program: string, home: string, cwd: string, session: strin
   const child = spawn(process.execPath, args, { cwd, detached: true, stdio: 'ignore' })
   child.unref()
   fs.writeFileSync(pid, String(child.pid))
-  let gone = false
-  child.once('exit', () => (gone = true))
-  while (!fs.existsSync(screen) && !gone) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (!fs.existsSync(screen) && child.exitCode === null && child.signalCode === null) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
   return child.pid!
 }
 

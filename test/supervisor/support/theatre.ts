@@ -1,7 +1,6 @@
 // A place for puppets: a project, a workspace, a home, and what a test wants to see of them.
 
 import { build } from 'esbuild'
-import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -21,7 +20,7 @@ afterAll(async () => {
 })
 
 /** Puppet and keeper as Node can run them, made once per test file. */
-export function built(): Promise<string> {
+function built(): Promise<string> {
   programs ??= (async () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-puppets-'))
     fs.symlinkSync(path.resolve(import.meta.dirname, '../../../node_modules'), path.join(folder, 'node_modules'))
@@ -40,7 +39,7 @@ export function built(): Promise<string> {
 }
 
 /** Impatient, so that tests are quick: every wait is bounded by events, not by these. */
-export const quick: Partial<SupervisorSettings> = {
+const quick: Partial<SupervisorSettings> = {
   graceSeconds: 0.3,
   submitSeconds: 1,
   clearSeconds: 0.5,
@@ -51,6 +50,14 @@ export const quick: Partial<SupervisorSettings> = {
   cooldownSeconds: 0,
   staggerSeconds: 0,
   restartSeconds: 0.05,
+}
+
+/** A check, as it stands on the tape. */
+interface Health {
+  readonly check_type: string
+  readonly status: string
+  readonly details: { readonly what: string }
+  readonly action_taken: string
 }
 
 export class Theatre {
@@ -161,7 +168,7 @@ export class Theatre {
   }
 
   async cycles(): Promise<Cycled[]> {
-    return (await this.entries('cycled')).map((entry) => dataOf<Cycled>(entry))
+    return (await this.entries('cycled')).map((entry) => dataOf(entry) as Cycled)
   }
 
   async entries(name: string): Promise<Entry[]> {
@@ -221,20 +228,14 @@ export class Theatre {
     }
   }
 
-  async health(type: string): Promise<{ status: string; details: { what: string }; action_taken: string }[]> {
-    const all = (await this.entries('health')).map((entry) =>
-      dataOf<{ check_type: string; status: string; details: { what: string }; action_taken: string }>(entry),
-    )
+  async health(type: string): Promise<Health[]> {
+    const all = (await this.entries('health')).map((entry) => dataOf(entry) as Health)
     return all.filter(({ check_type }) => check_type === type)
-  }
-
-  git(...args: string[]): string {
-    return execFileSync('git', args, { cwd: this.cwd, encoding: 'utf8' })
   }
 }
 
-export function dataOf<T>(entry: Entry): T {
-  return (entry.payload as { data: T }).data
+export function dataOf(entry: Entry): unknown {
+  return (entry.payload as { data: unknown }).data
 }
 
 /** Nothing was cleared before a document was durable, and no prompt was typed twice. */
