@@ -2,7 +2,7 @@
 // whom. test/house.test.ts plants a file for every pair of rooms and proves that the table holds.
 
 /** Rooms that anyone may use. */
-const SMALL_ROOMS = ['config', 'notify', 'telemetry']
+const SMALL_ROOMS = ['config', 'notify', 'system', 'telemetry']
 const FORMS = ['handoff', 'task', 'relay']
 const RUNNERS = ['agent', 'supervisor', 'transcripts']
 
@@ -19,9 +19,10 @@ const MAY_IMPORT = {
   demo: [...SMALL_ROOMS],
   // `baton serve` starts the server.
   cli: ['server', 'demo', ...RUNNERS, ...FORMS, 'tape', 'store', ...SMALL_ROOMS],
-  config: ['store', 'notify', 'telemetry'],
-  notify: ['config', 'telemetry'],
-  telemetry: ['config', 'notify'],
+  config: ['store', 'notify', 'system', 'telemetry'],
+  notify: ['config', 'system', 'telemetry'],
+  system: [],
+  telemetry: ['config', 'notify', 'system'],
 }
 const ROOMS = Object.keys(MAY_IMPORT)
 

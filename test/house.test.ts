@@ -11,7 +11,7 @@ import { z } from 'zod'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const config = 'oxlint.config.mjs'
 
-const anyone = ['config', 'notify', 'telemetry']
+const anyone = ['config', 'notify', 'system', 'telemetry']
 const forms = ['handoff', 'task', 'relay']
 const runners = ['agent', 'supervisor', 'transcripts']
 const belowDoors = ['store', 'tape', ...forms, ...runners, ...anyone]
@@ -30,9 +30,10 @@ const house: Record<string, string[]> = {
   cli: [...belowDoors, 'server', 'demo'],
   server: belowDoors,
   web: belowDoors,
-  config: ['store', 'notify', 'telemetry'],
-  notify: ['config', 'telemetry'],
-  telemetry: ['config', 'notify'],
+  config: ['store', 'notify', 'system', 'telemetry'],
+  notify: ['config', 'system', 'telemetry'],
+  system: [],
+  telemetry: ['config', 'notify', 'system'],
 }
 const rooms = Object.keys(house)
 

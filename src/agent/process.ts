@@ -11,7 +11,8 @@ import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { InvalidError, StorageError } from '../errors.ts'
 import { Output } from './process-output.ts'
-import { killTree, markVariable, type Process, send } from './process-tree.ts'
+import { send } from '../system/processes.ts'
+import { killTree, markVariable, type Stray } from './process-tree.ts'
 
 /** What a command is given to end by itself after SIGTERM; whoever cancels does not want to wait. */
 const termMs = { timeout: 2_000, aborted: 300 }
@@ -33,9 +34,9 @@ export interface CommandRun {
   readonly output: Output
   readonly seconds: number
   /** What the command had left running; it was ended with it, but for what is still alive. */
-  readonly left: readonly Process[]
+  readonly left: readonly Stray[]
   /** What could not be ended, such as a program that runs as somebody else. */
-  readonly alive: readonly Process[]
+  readonly alive: readonly Stray[]
 }
 
 export async function runCommand(command: string, options: CommandOptions): Promise<CommandRun> {

@@ -1,7 +1,7 @@
 // A program of the user's own that is told: JSON on its stdin, the short texts in its environment, no shell between.
 
 import { spawn } from 'node:child_process'
-import { killTree } from '../process-tree.ts'
+import { killTree } from '../system/process-tree.ts'
 import type { Attempt } from './attempts.ts'
 import { cut, type NotificationRecord, utf8Bytes } from './notification.ts'
 import { bounded } from './presets.ts'

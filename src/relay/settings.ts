@@ -81,7 +81,7 @@ export const relaySection = z
       .array(strategySchema)
       .default([{ strategy: 'proceed_partial' }, { strategy: 'skip_and_continue' }])
       .describe('when all of these do not apply, a person is asked'),
-    leaseMs: z.int().min(1).default(30_000).describe('how long a claim lasts without a heartbeat'),
+    leaseMs: z.int().min(1).default(10_000).describe('how long a claim lasts without a heartbeat'),
     patienceMs: z.int().min(1).default(60_000).describe('after which a request of low priority gets its turn, too'),
     alerts: alertsSchema.default(alertsSchema.parse({})),
     latencyBudgetMs: z.int().min(1).optional().describe('what one run of the pipeline may take'),

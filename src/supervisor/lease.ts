@@ -4,7 +4,7 @@
 import { BatonError, ConflictError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import * as z from 'zod'
-import { type Holder, holderSchema, lifeOf, thisProcess } from './holder.ts'
+import { type Holder, holderSchema, lifeOf, thisProcess } from '../system/holder.ts'
 
 const held = z.object({ data: z.object({ holder: holderSchema.optional(), until: z.number() }) })
 

@@ -2,7 +2,7 @@
 
 import type { Adapter } from './adapter.ts'
 import type { Place } from './driver.ts'
-import { folderOf } from './drivers/processes.ts'
+import { folderOf } from '../system/processes.ts'
 import { agentIn } from './drivers/tmux.ts'
 import { socketPath, TmuxServer } from './drivers/tmux-server.ts'
 import { isAgent } from './drivers/tmux-start.ts'

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { CancelledError } from '../errors.ts'
-import { killGroup, killTree } from '../process-tree.ts'
+import { killGroup, killTree } from '../system/process-tree.ts'
 
 /** Of the output, as much is kept from its beginning and from its end. */
 const keptBytes = 2 * 1024 * 1024

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import type { Tape } from '../../tape/index.ts'
 import { type CommandRun, runCommand } from '../process.ts'
 import type { Output } from '../process-output.ts'
-import type { Process } from '../process-tree.ts'
+import type { Stray } from '../process-tree.ts'
 import { defineTool } from './define.ts'
 import { isText, mediaType } from './media.ts'
 
@@ -62,7 +62,7 @@ function endingOf({ end, left, alive }: CommandRun, timeout: number): string[] {
   return lines
 }
 
-function named(processes: readonly Process[]): string {
+function named(processes: readonly Stray[]): string {
   const names = processes.slice(0, 5).map(({ pid, command }) => `${pid} ${command.slice(0, 80)}`)
   return `${names.join('; ')}${processes.length > 5 ? '; …' : ''}`
 }

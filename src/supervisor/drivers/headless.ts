@@ -10,7 +10,7 @@ import { type Driver, type Ending, type Place, RefusedError, type Sent } from '.
 import { watchFolder } from '../eyes/bell.ts'
 import { transcriptOf } from '../eyes/nests.ts'
 import { withLock } from './pane-lock.ts'
-import { pause } from './processes.ts'
+import { pause } from '../../system/processes.ts'
 import { lastTurn, Turn } from './turn.ts'
 
 export type HeadlessPlace = Extract<Place, { driver: 'headless' }>

@@ -6,7 +6,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { LockedError, StorageError } from '../../errors.ts'
 import { Lock } from '../../store/file/lock.ts'
-import { pause } from './processes.ts'
+import { pause } from '../../system/processes.ts'
 
 const patience = 15_000
 const nap = 10

@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { NotFoundError } from '../../errors.ts'
 import type { Adapter, Command } from '../adapter.ts'
-import { type Process, processAt } from './processes.ts'
+import { type Process, processAt } from '../../system/processes.ts'
 import { agentIn, TmuxDriver } from './tmux.ts'
 import { needTmux, socketPath, TmuxServer, unformatted } from './tmux-server.ts'
 

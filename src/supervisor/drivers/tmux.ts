@@ -7,7 +7,7 @@ import { type Adapter, capability, type Look, type Screen } from '../adapter.ts'
 import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
 import { isLeftDraft } from '../draft.ts'
 import { withLock } from './pane-lock.ts'
-import { endTree, isRunning, pause, type Process, processAt, treeOf } from './processes.ts'
+import { endTree, isRunning, pause, type Process, processAt, treeOf } from '../../system/processes.ts'
 import { screenOf } from './screen.ts'
 import { TmuxError, TmuxServer } from './tmux-server.ts'
 

@@ -9,9 +9,12 @@ export interface Process {
   /** When it was started, as the system tells it: with the pid it names a process for good. */
   readonly started: string
   readonly group: number
+  /** -1 where the system does not say. */
+  readonly session: number
   /** The group that its terminal listens to; -1 without a terminal. */
   readonly foreground: number
   readonly stopped: boolean
+  /** Its words as it was started; read when asked for. */
   readonly args: readonly string[]
 }
 
@@ -91,11 +94,13 @@ export async function endTree(pid: number, started: string | undefined, patience
   while (left().length > 0 && performance.now() < deadline + patience) await pause(20)
 }
 
-export function send(pid: number, signal: NodeJS.Signals): void {
+/** False if there is no such process, or it is not ours to signal. */
+export function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(pid, signal)
-  } catch {
-    // It ended before us.
+    return process.kill(pid, signal)
+  } catch (error) {
+    if (['ESRCH', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
+    throw error
   }
 }
 
@@ -122,25 +127,34 @@ function everyone(): Process[] {
 }
 
 function inProc(pid: number): Process | undefined {
-  let stat: string
-  let args: string
-  try {
-    stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1')
-    args = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-  } catch {
-    return undefined
-  }
+  const stat = readOr(`/proc/${pid}/stat`)
   // The name stands in brackets and may hold any character.
-  const [state, parent, group, , , foreground, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  if (state === 'Z' || state === 'X') return undefined
+  const [state, parent, group, session, , foreground, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  if (stat === '' || state === 'Z' || state === 'X') return undefined
   return {
     pid,
     parent: Number(parent),
     group: Number(group),
+    session: Number(session),
     foreground: Number(foreground),
     started: rest[13] ?? '',
     stopped: state === 'T',
-    args: args.split('\0').slice(0, -1),
+    get args() {
+      return readOr(`/proc/${pid}/cmdline`).split('\0').slice(0, -1)
+    },
+  }
+}
+
+/** Whether a process was given that text in its environment; only Linux tells. */
+export function hasInEnvironment(pid: number, text: string): boolean {
+  return readOr(`/proc/${pid}/environ`).includes(text)
+}
+
+function readOr(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch {
+    return '' // ended meanwhile, or not ours to read
   }
 }
 
@@ -155,6 +169,7 @@ function byPs(which: readonly string[]): Process[] {
         pid: Number(pid),
         parent: Number(parent),
         group: Number(group),
+        session: -1,
         foreground: Number(foreground) || -1,
         started: rest.slice(0, 5).join(' '),
         stopped: state.startsWith('T'),
