@@ -2,17 +2,31 @@
 
 import * as z from 'zod'
 import { configFile, loadConfig } from '../config/config.ts'
+import { transcriptsSection } from '../config/models-section.ts'
 import { notifySection } from '../notify/index.ts'
+import { relaySection } from '../relay/settings.ts'
 import { supervisorSection } from '../supervisor/settings.ts'
 import { taskSection } from '../task/settings.ts'
+import { telemetrySection } from '../telemetry/settings.ts'
+import { agentSection } from './chat/settings.ts'
 import { type Globals, Output } from './output.ts'
 
-const sections = { supervisor: supervisorSection, notify: notifySection, task: taskSection }
+const sections = {
+  agent: agentSection,
+  notify: notifySection,
+  relay: relaySection,
+  supervisor: supervisorSection,
+  task: taskSection,
+  telemetry: telemetrySection,
+  transcripts: transcriptsSection,
+} as const
+
+type Name = keyof typeof sections
 
 /** For `$schema`, so that an editor completes and checks the file. */
 export async function schema(): Promise<void> {
   const properties = Object.entries(sections).map(([name, section]) => {
-    const { $schema: _draft, ...own } = z.toJSONSchema(section, { io: 'input' })
+    const { $schema: _draft, ...own } = z.toJSONSchema(section, { io: 'input', unrepresentable: 'any' })
     return [name, own] as const
   })
   const whole = {
@@ -28,11 +42,9 @@ export async function schema(): Promise<void> {
 export async function check(globals: Globals): Promise<void> {
   const out = new Output(globals)
   const config = loadConfig()
-  const settings = {
-    supervisor: config.section('supervisor', supervisorSection),
-    notify: config.section('notify', notifySection),
-    task: config.section('task', taskSection),
-  }
+  const settings = Object.fromEntries(
+    (Object.keys(sections) as Name[]).map((name) => [name, config.section(name, sections[name])]),
+  )
   if (out.json) out.data({ file: config.file, ...settings })
   else if (config.file === undefined) out.line(`There is no ${configFile} here or above: everything has its default.`)
   else out.line(`${config.file} is right.`)

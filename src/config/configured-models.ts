@@ -1,6 +1,4 @@
-// The section `transcripts` of baton.config.json:
-//
-//   { "transcripts": { "models": { "my-model": { "window": 32000, "price": { "input": 1, "output": 2 } } } } }
+// What the user says about models in baton.config.json.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -11,17 +9,11 @@ const fileName = 'baton.config.json'
 /** What the user says about models. Where there is no file, nothing is loaded to read it with: lists start fast. */
 export async function configuredModels(cwd: string = process.cwd()): Promise<Models> {
   if (!existsUpwards(path.resolve(cwd))) return {}
-  const [{ loadConfig }, z] = await Promise.all([import('./config.ts'), import('zod')])
-  const dollars = z.number().nonnegative()
-  const price = z.strictObject({
-    input: dollars,
-    output: dollars,
-    cacheRead: dollars.optional(),
-    cacheWrite: dollars.optional(),
-  })
-  const model = z.strictObject({ window: z.number().int().positive().optional(), price: price.optional() })
-  const section = z.strictObject({ models: z.record(z.string(), model).default({}) })
-  return loadConfig(cwd).section('transcripts', section).models
+  const [{ loadConfig }, { transcriptsSection }] = await Promise.all([
+    import('./config.ts'),
+    import('./models-section.ts'),
+  ])
+  return loadConfig(cwd).section('transcripts', transcriptsSection).models
 }
 
 function existsUpwards(folder: string): boolean {

@@ -4,15 +4,14 @@
 //                "permissions": { "allow": ["bash npm test"], "deny": ["fs.write migrations/**"] } } }
 
 import * as z from 'zod'
-import type { AutomaticHandoff, Threshold } from '../../agent/auto-handoff.ts'
+import type { AutomaticHandoff } from '../../agent/auto-handoff.ts'
 import { permissionsSchema } from '../../agent/permission.ts'
 import { loadConfig } from '../../config/config.ts'
 
-const isPercent = (text: string) => /^\d+(\.\d+)?%$/.test(text)
-const threshold = z.custom<Threshold | false>(
-  (value) => value === false || (typeof value === 'number' ? value > 0 : typeof value === 'string' && isPercent(value)),
-  'it must be a share such as "80%", a number of tokens, or false',
-)
+const whatItMayBe = 'it must be a share such as "80%", a number of tokens, or false'
+const threshold = z
+  .union([z.literal(false), z.number().positive(), z.templateLiteral([z.number(), '%'])], whatItMayBe)
+  .refine((value) => typeof value !== 'string' || !value.startsWith('-'), whatItMayBe)
 
 const handoff = z.strictObject({
   at: threshold.optional(),
@@ -22,7 +21,7 @@ const handoff = z.strictObject({
   budget: z.number().int().positive().optional(),
 })
 
-const section = z.strictObject({
+export const agentSection = z.strictObject({
   handoff: handoff.prefault({}),
   permissions: permissionsSchema.prefault({}),
 })
@@ -33,7 +32,7 @@ export interface ChatSettings {
 }
 
 export function chatSettings(folder: string): ChatSettings {
-  const { handoff, permissions } = loadConfig(folder).section('agent', section)
+  const { handoff, permissions } = loadConfig(folder).section('agent', agentSection)
   // What is not given is left out, so that the defaults of the agent hold.
   const given = Object.entries(handoff).filter(([, value]) => value !== undefined)
   return { handoff: Object.fromEntries(given), permissions }
