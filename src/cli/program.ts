@@ -47,16 +47,15 @@ function build(): Command {
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('Run it with --help to see how it is used.')
     .enablePositionalOptions(false)
-  addSessions(program)
-  addChat(program)
-  addSupervise(program)
-  addWorkspace(program)
-  addHandoff(program)
-  addTask(program)
-  addRelay(program)
-  addNotify(program)
-  addTape(program)
-  addDemo(program)
+  const group = (heading: string, ...rooms: ((program: Command) => void)[]) => {
+    program.commandsGroup(heading)
+    for (const add of rooms) add(program)
+  }
+  group('Sessions of agents:', addSessions)
+  group('Hand over:', addHandoff, addChat)
+  group('Agents around the clock:', addSupervise, addDemo)
+  group('Between agents and people:', addTask, addRelay, addNotify)
+  group('The workspace:', addWorkspace, addTape)
   return program
 }
 
