@@ -52,8 +52,8 @@ export class Course {
     this.#supervisor = options.door.start(...options.run)
   }
 
-  /** Resolves with the exit code of the last supervisor, when the job is done. */
-  async go(): Promise<number | null> {
+  /** Resolves when the last supervisor has ended, with why. */
+  async go(): Promise<string> {
     const { door } = this.#options
     while (!fs.existsSync(path.join(door.project, '.baton/tape/manifest.json'))) await sleep(50)
     const store = await openStore(path.join(door.project, '.baton'))
@@ -69,8 +69,10 @@ export class Course {
     this.#stop.abort()
     await reading.catch(() => undefined)
     await store.close()
-    if (code !== 0) this.#options.say(`${this.#options.agent} ended with ${code}: ${this.#supervisor.err()}`)
-    return code
+    const last = this.#supervisor.events.at(-1)
+    const why = last?.type === 'ended' ? (last.ended as { why: string }).why : `ended with ${code}`
+    if (why !== 'finished') this.#options.say(`${this.#options.agent}: ${why}: ${this.#supervisor.err()}`)
+    return why
   }
 
   #isReplaced = false
