@@ -54,7 +54,13 @@ export function makeStage(options: StageOptions): Stage {
     busy: '^… working',
   }
   // The context fills within a minute here, so nothing waits for things to calm down.
-  const supervisor = { cooldownSeconds: 0, staggerSeconds: 0, raise: 0, ...settings, agents: { scripted: { ...scripted, ...options.agent } } }
+  const supervisor = {
+    cooldownSeconds: 0,
+    staggerSeconds: 0,
+    raise: 0,
+    ...settings,
+    agents: { scripted: { ...scripted, ...options.agent } },
+  }
   const config = path.join(project, 'baton.config.json')
   fs.writeFileSync(config, `${JSON.stringify({ supervisor, ...options.sections }, null, 2)}\n`)
   return { sample, workspace: path.join(project, '.baton'), config }
