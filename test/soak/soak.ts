@@ -22,13 +22,14 @@ const place = (name: string) => {
 }
 
 const settings = { restarts: 50, restartSeconds: 0.5 }
-const first = scriptedDoor(place('scripted'), { modules: 25, perTurn: 1, growth: 17_000, pace: 200, settings })
+const first = scriptedDoor(place('scripted'), { modules: 25, perTurn: 1, growth: 17_000, pace: 500, settings })
 
 // What Claude Code's model says once, in place of the job.
 let instead: Reply | undefined
 const second = await realDoor('claude', place('claude'), {
   modules: 7,
   perTurn: 1,
+  pace: 500,
   tokens: [20_000, 52_000, 188_000],
   settings,
   before: (request) => {
@@ -40,11 +41,17 @@ const second = await realDoor('claude', place('claude'), {
 })
 const pane = () => second.door.tmux('capture-pane', '-p')
 const courses = [
-  new Course({ agent: 'scripted', door: first, run: first.job('scripted', '--driver', 'tmux'), plan: scripted, say }),
+  new Course({
+    agent: 'scripted',
+    door: first,
+    run: first.job('scripted', '--driver', 'tmux', '--max-cycles', '40'),
+    plan: scripted,
+    say,
+  }),
   new Course({
     agent: 'claude',
     door: second.door,
-    run: second.run('--driver', 'tmux'),
+    run: second.run('--driver', 'tmux', '--max-cycles', '20'),
     plan: claude,
     say,
     own: {
