@@ -42,15 +42,25 @@ export async function demo(options: DemoOptions): Promise<void> {
   process.chdir(sample.folder)
   const store = await openStore(workspace)
   const start = performance.now()
+  let interrupted = false
   try {
-    await superviseHere(store, out, { globals, name, run })
+    await superviseHere(store, out, { globals, name, run, quietEnd: true })
     const row = await supervised(store, name)
-    if (row.state !== 'ended') await stopHere(store, out, globals, name)
+    if (row.state !== 'ended') {
+      await stopHere(store, out, globals, name)
+      interrupted = true
+      return
+    }
     if (out.json) return out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
     summarise(out, row.cycles, since(start), sample.folder)
     explore(out, `${command} --workspace ${shellWord(workspace)}`, folder)
   } finally {
     await store.close()
+    if (interrupted) {
+      fs.rmSync(folder, { recursive: true, force: true })
+      out.note('Stopped. Nothing of the demo is left.')
+      process.exitCode = 130
+    }
   }
 }
 

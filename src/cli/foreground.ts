@@ -12,13 +12,15 @@ interface Here {
   /** Undefined: what the tape of the session says. */
   readonly run?: Run
   readonly quiet?: boolean
+  /** Does not say what can be done with a session that was let go. */
+  readonly quietEnd?: boolean
   /** Called once this process has the session in its hands. */
   readonly onHeld?: () => void
 }
 
 /** Supervises in this process until the session ends or the person lets go of it. */
 export async function superviseHere(store: Store, out: Output, here: Here): Promise<void> {
-  const { globals, name, run, quiet, onHeld } = here
+  const { globals, name, run, quiet, quietEnd, onHeld } = here
   const letGo = new AbortController()
   const interrupt = () => {
     if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${name}`)
@@ -41,7 +43,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
         if (quiet !== true) narrator.tell(event)
       },
     })
-    if (quiet !== true && ended.why === 'released') tellRelease(name, out)
+    if (quiet !== true && quietEnd !== true && ended.why === 'released') tellRelease(name, out)
     process.exitCode = exitCode(ended, run?.bounds)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)

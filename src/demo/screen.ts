@@ -30,9 +30,11 @@ export async function onScreen(agent: ScriptedAgent, { input, output }: Terminal
   const waiting: string[] = []
 
   const drawPrompt = () => {
-    const room = Math.max(10, (output.columns ?? 80) - 4)
-    const shown = draft.replaceAll('\n', '⏎')
-    output.write(`\r\x1b[K${turn === undefined ? '›' : '… working (esc to stop) ›'} ${shown.slice(-room)}`)
+    const sign = turn === undefined ? '›' : '… working (esc to stop) ›'
+    // On one row, or what is drawn over would stay.
+    const room = Math.max(10, (output.columns ?? 80) - sign.length - 2)
+    const shown = draft.replaceAll('\n', '⏎').slice(-room)
+    output.write(`\r\x1b[K${sign} ${shown}`)
   }
   const tell = (line: string) => {
     output.write(`\r\x1b[K${line.replaceAll('\n', '\r\n')}\r\n`)

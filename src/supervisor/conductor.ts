@@ -24,6 +24,8 @@ import type { TranscriptTape } from './transcript-tape.ts'
 export interface ConductorOptions {
   readonly store: Store
   readonly run: Run
+  /** The entry with which the work began. */
+  readonly since: number
   readonly journal: Journal
   readonly judge: Judge
   readonly standing: Standing
@@ -108,6 +110,8 @@ export class Conductor {
   }
 
   async see(sight: Sight, now: number): Promise<void> {
+    // A full disk may have kept it from being concluded.
+    if (this.#cycle.at === 'done' || this.#cycle.at === 'failed') await this.#conclude(this.#cycle, sight)
     const { hold, ...stepped } = await this.#o.judge.judge(this.#cycle, sight, now)
     if (hold?.why === 'breaker' || hold?.why === 'futile') {
       const status = hold.why === 'breaker' ? 'critical' : 'warning'
@@ -146,7 +150,8 @@ export class Conductor {
     // Nothing is done on the strength of the others: after a crash they are seen again.
     else if (isNews(before, cycle)) await journal.mean(cycle, []).catch(tolerateDisk)
     this.#cycle = cycle
-    this.#waits = waits
+    // Another state looks for other things: what it waits for may be there already, and nothing more would tell.
+    this.#waits = deeds.length === 0 && isNews(before, cycle) ? { for: waits?.for ?? '', until: Date.now() } : waits
     if (before.at === 'watching' && cycle.at === 'asked') {
       judge.wanted = false
       this.#desk.forget()

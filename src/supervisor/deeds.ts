@@ -17,6 +17,8 @@ import type { TranscriptTape } from './transcript-tape.ts'
 export interface DeedOptions {
   readonly store: Store
   readonly run: Run
+  /** The entry with which the work began. */
+  readonly since: number
   readonly tape: TranscriptTape
   readonly settings: () => SupervisorSettings
   readonly signal: AbortSignal
@@ -65,7 +67,7 @@ export class Deeds {
   }
 
   async #store(by: Author, path: string, trigger: Trigger, look: Observation): Promise<Seen> {
-    const { store, run, tape, settings, signal, journal } = this.#options
+    const { store, run, since, tape, settings, signal, journal } = this.#options
     const { budget, handoffs } = settings()
     const now = new Date()
     try {
@@ -74,6 +76,7 @@ export class Deeds {
       const kept = await keepDocument({
         store,
         name: run.name,
+        since,
         cwd: run.cwd,
         tape: name,
         by,

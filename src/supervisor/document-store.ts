@@ -26,6 +26,8 @@ export interface DocumentJob {
   readonly store: Store
   /** Of the session. */
   readonly name: string
+  /** The entry of its tape with which the work began: earlier documents are of another. */
+  readonly since: number
   readonly cwd: string
   /** The tape of its transcript; undefined: it has written none. */
   readonly tape: string | undefined
@@ -52,7 +54,7 @@ export interface Kept {
 export async function keepDocument(job: DocumentJob): Promise<Kept> {
   const { store, name, tape, by } = job
   const own = sessionTape(name)
-  const before = await previousDocument(store, own)
+  const before = await previousDocument(store, own, job.since)
   const facts = await factsOf(job, before)
   const claims = job.text === undefined ? undefined : parseClaims(job.text, 'cycle')
   const progress = hasProgress(facts)
@@ -95,8 +97,9 @@ export async function warmUp(): Promise<void> {
   await Promise.all([tokenCounter(), redactValue({ text: 'warm' })])
 }
 
-async function previousDocument(store: Store, tape: string): Promise<string | undefined> {
-  for await (const saved of savedDocuments(store, tape)) return documentText(store, saved)
+async function previousDocument(store: Store, tape: string, since: number): Promise<string | undefined> {
+  for await (const saved of savedDocuments(store, tape))
+    return saved.id > since ? documentText(store, saved) : undefined
   return undefined
 }
 

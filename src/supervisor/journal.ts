@@ -10,6 +10,16 @@ import type { PastCycle } from './policy.ts'
 import { type Ended, type Run, sessionTape } from './run.ts'
 import type { Timing } from './timings.ts'
 
+/** How a session began, or began again. */
+export interface Opening {
+  readonly run: Run
+  /** The entry with which its work began: another run of the same name is another matter. Its own unless given. */
+  readonly since?: number
+  /** What had come of the work by then. */
+  readonly cycles?: number
+  readonly usd?: number
+}
+
 /** Where the agent runs, and what it writes. */
 export interface Whereabouts {
   readonly place: Place
@@ -45,6 +55,10 @@ export interface Cycled {
 export interface Past {
   readonly run: Run | undefined
   readonly started: string | undefined
+  /** The entry with which the work began; what lies before is of another. */
+  readonly since: number
+  /** Cycles and dollars before this run. */
+  readonly before: { readonly cycles: number; readonly usd: number }
   readonly whereabouts: Whereabouts | undefined
   readonly cycle: Cycle
   readonly cycled: (Cycled & { readonly date: string }) | undefined
@@ -58,7 +72,7 @@ export interface Past {
 
 /** What is read again when a session is taken up, by its key. */
 interface Kept {
-  readonly run: { readonly run: Run }
+  readonly run: Opening
   readonly whereabouts: Whereabouts
   readonly cycle: { readonly cycle: Cycle }
   readonly cycled: Cycled
@@ -107,12 +121,15 @@ export class Journal {
     // What was written before the session was started anew is no longer so.
     const since = <T extends { id: number }>(entry: T | undefined) =>
       entry !== undefined && entry.id > (run?.id ?? 0) ? entry : undefined
+    const work = run?.data.since ?? run?.id ?? 0
     return {
       run: run?.data.run,
       started: run?.date,
       whereabouts: since(whereabouts)?.data,
       cycle: since(cycle)?.data.cycle ?? atRest,
-      cycled: cycled && { ...cycled.data, date: cycled.date },
+      since: work,
+      before: { cycles: run?.data.cycles ?? 0, usd: run?.data.usd ?? 0 },
+      cycled: cycled !== undefined && cycled.id > work ? { ...cycled.data, date: cycled.date } : undefined,
       restarts: since(restarts)?.data.at ?? [],
       paused: since(pause)?.wish === 'pause',
       wanted: (since(wish)?.id ?? 0) > Math.max(cycle?.id ?? 0, cycled?.id ?? 0),

@@ -62,6 +62,7 @@ export class Judge {
     const hold = this.wanted || at === undefined ? undefined : holdOf(settings, at)
     const stepped = step(cycle, sight, this.#policy(cycle, now, hold?.what), now)
     if (hold !== undefined && stepped.waits?.for === hold.what) return { ...stepped, hold }
+    if (cycle.at === 'watching' && stepped.cycle.at === 'watching') await this.release()
     if (cycle.at !== 'watching' || stepped.cycle.at !== 'asked' || this.#slot !== undefined) return stepped
     this.#slot = await this.#o.slots.take(settings.concurrency, settings.staggerSeconds * 1000, now)
     if (this.#slot !== undefined) return stepped

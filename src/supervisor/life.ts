@@ -16,6 +16,8 @@ import type { TranscriptTape } from './transcript-tape.ts'
 export interface LifeOptions {
   readonly store: Store
   readonly run: Run
+  /** The entry with which the work began. */
+  readonly since: number
   readonly hands: OpenHands
   readonly journal: Journal
   readonly tape: TranscriptTape
@@ -81,12 +83,13 @@ export class Life {
 
   /** A document by the ledger, of all that the lost context did. */
   async documentOf(look: Observation | undefined, trigger: Trigger): Promise<Stored> {
-    const { store, run, tape, settings, signal } = this.#options
+    const { store, run, since, tape, settings, signal } = this.#options
     const { handoffs, budget } = settings()
     const now = new Date()
     const { document } = await keepDocument({
       store,
       name: run.name,
+      since,
       cwd: run.cwd,
       tape: look?.file === undefined ? undefined : await tape.update(look.file),
       by: 'ledger',

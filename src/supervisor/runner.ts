@@ -83,7 +83,7 @@ export class Runner {
     this.#tape = tape
     this.#standing = standing
     this.#rows = new RowWriter((row) => journal.write('row', row), options.onRow)
-    this.#life = new Life({ ...options, tape, signal }, past.whereabouts?.agent ?? run.agent)
+    this.#life = new Life({ ...options, since: past.since, tape, signal }, past.whereabouts?.agent ?? run.agent)
     const hands = () => this.#hands
     this.#judge = new Judge({ ...options, standing, hands, agent: () => this.#life.agent })
     this.#judge.wanted = past.wanted
@@ -93,6 +93,7 @@ export class Runner {
     })
     const conductor = {
       ...options,
+      since: past.since,
       judge: this.#judge,
       standing,
       tape,
@@ -229,6 +230,9 @@ export class Runner {
     const bounds = { ...settings.bounds, ...this.#o.run.bounds }
     this.#ended = boundReached(bounds, this.#standing.spent, now)
     if (this.#ended !== undefined) return
+    if (bounds.maxUsd !== undefined && look.meter.tokens !== undefined && this.#standing.spent.usd === undefined) {
+      await this.#report('bounds', 'warning', 'What it costs is unknown: the bound on dollars cannot hold', 'logs')
+    }
     if (!look.alive && !(await hands.driver.alive())) return this.#lost(hands)
     if (this.#paused) return this.#show('paused')
     if (look.state.state === 'limited' && (await this.#limited(hands, look))) return

@@ -83,7 +83,13 @@ async function take(
   if (status === '') return { status: 'clean' }
   // A copy knows which files have not changed since; one that is missing is an index without a file in it.
   const index = path.join(folder, 'index')
-  if (fs.existsSync(index)) fs.copyFileSync(index, path.join(scratch, 'index'))
+  if (fs.existsSync(index)) {
+    const copy = path.join(scratch, 'index')
+    fs.copyFileSync(index, copy)
+    // As old as the original: git takes a file that was changed in the same moment for unchanged by an index that is younger.
+    const at = Math.floor(fs.statSync(index).mtimeMs) / 1000
+    fs.utimesSync(copy, at, at)
+  }
   const { taken, left } = await newFiles(git, top, options)
   left.push(...unread(await git.try('add', '--ignore-errors', '--update', '--', ':/')))
   if (taken.length > 0) {

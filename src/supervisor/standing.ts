@@ -16,6 +16,8 @@ export class Standing {
   #lastCycle: string | undefined
   /** Of the contexts that were replaced. */
   #usdBefore: number
+  /** Of the runs before this one: bounds count from here. */
+  readonly #before: Past['before']
   #changedAt: number
   #look: Observation | undefined
 
@@ -23,7 +25,8 @@ export class Standing {
     this.#run = run
     this.#started = past.started ?? new Date(now).toISOString()
     this.#changedAt = now
-    this.#usdBefore = past.cycled?.usd ?? 0
+    this.#usdBefore = past.cycled?.usd ?? past.before.usd
+    this.#before = past.before
     this.#lastCycle = past.cycled?.date
     this.#history = { cycles: past.cycled?.recent ?? [], count: past.cycled?.count ?? 0 }
   }
@@ -67,9 +70,9 @@ export class Standing {
 
   get spent(): Spent {
     return {
-      usd: this.usd,
+      usd: this.usd === undefined ? undefined : this.usd - this.#before.usd,
       startedAt: Date.parse(this.#started),
-      cycles: this.#history.cycles.length === 0 ? 0 : this.#history.count,
+      cycles: this.#history.count - this.#before.cycles,
       changedAt: this.#changedAt,
     }
   }

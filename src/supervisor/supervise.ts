@@ -4,7 +4,7 @@ import { InvalidError, NotFoundError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { asControl } from './control.ts'
 import { type HealthCheck, Health } from './health.ts'
-import { Journal, type Past } from './journal.ts'
+import { Journal, type Opening, type Past } from './journal.ts'
 import { acquire } from './lease.ts'
 import { leaseKey, type SessionRow } from './rows.ts'
 import type { Place } from './driver.ts'
@@ -102,7 +102,11 @@ async function begin(journal: Journal, { run, place }: SuperviseOptions): Promis
   // Once more: the agent's own session is reopened, and its first prompt is not given again.
   const session = past.whereabouts?.session
   const next = run ?? { ...(before as Run), ...(session === undefined ? {} : { session }) }
-  await journal.write('run', { run: next })
+  const opening: Opening =
+    run !== undefined || past.run === undefined
+      ? { run: next }
+      : { run: next, since: past.since, cycles: past.cycled?.count ?? 0, usd: past.cycled?.usd ?? 0 }
+  await journal.write('run', opening)
   if (place !== undefined) {
     const known = next.session === undefined ? {} : { session: next.session }
     await journal.write('whereabouts', { place, agent: next.agent, ...known })

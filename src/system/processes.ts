@@ -31,6 +31,17 @@ export function isRunning(pid: number, started?: string): boolean {
   return found !== undefined && (started === undefined || found.started === started)
 }
 
+/** Whether such a process is there: cheap enough to be asked every second. Without /proc, one that nobody reaped counts. */
+export function isThere(pid: number): boolean {
+  if (hasProc) return processAt(pid) !== undefined
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
 /** When it was started, in milliseconds, as exact as the system tells it. */
 export function startOf(pid: number): number | undefined {
   const started = processAt(pid)?.started

@@ -12,17 +12,20 @@ export interface JobOptions {
   readonly perTurn: number
   /** Tokens after so many replies in a context. */
   readonly tokens: (replies: number) => number
+  /** Milliseconds that it thinks before each reply. */
+  readonly pace?: number
 }
 
-export function job({ tools, perTurn, tokens }: JobOptions): (request: ModelRequest) => Reply {
+export function job({ tools, perTurn, tokens, pace = 0 }: JobOptions): (request: ModelRequest) => Reply {
   return (request) => {
     // Titles and other small questions on the side.
     if (request.tools.length === 0) return say('The till', { usage: { input: 60, output: 5 } })
     const replies = request.messages.filter(({ role }) => role === 'assistant').length
     const usage = { input: tokens(replies + 1), output: 20 }
     const move = nextMove(request.messages, { perTurn })
-    if (move.do === 'say') return say(move.say, { usage })
-    return { text: move.say, toolCalls: [tools(move)], usage }
+    const thinking = { usage, chunk: 100_000, delayMs: pace / 2 }
+    if (move.do === 'say') return say(move.say, thinking)
+    return { text: move.say, toolCalls: [tools(move)], ...thinking }
   }
 }
 

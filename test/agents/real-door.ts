@@ -56,6 +56,8 @@ export interface RealDoor {
 export interface RealDoorOptions {
   readonly modules?: number
   readonly perTurn?: number
+  /** Milliseconds that the model thinks before each reply. */
+  readonly pace?: number
   /** As in `Part`. */
   readonly tokens?: Part['tokens']
   /** More for the `supervisor` section. */
@@ -69,12 +71,12 @@ export interface RealDoorOptions {
 export async function realDoor(name: string, folder: string, options: RealDoorOptions = {}): Promise<RealDoor> {
   const part = parts[name]
   if (part === undefined) throw new Error(`there is no agent ${name}`)
-  const { modules, perTurn = 2, settings = {}, before } = options
+  const { modules, pace = 0, perTurn = 2, settings = {}, before } = options
   const [base, growth, most] = options.tokens ?? part.tokens
   const real = fs.realpathSync(folder)
   const project = path.join(real, 'project')
   const tokens = (replies: number) => Math.min(base + growth * replies, most)
-  const script = job({ tools: toolsOf(name, project), perTurn, tokens })
+  const script = job({ tools: toolsOf(name, project), perTurn, tokens, pace })
   const server = await startModelServer({ script: (request) => before?.(request) ?? script(request) })
   const stage = makeStage(real, server.url)
   part.agent.prepare(stage)

@@ -52,8 +52,8 @@ export class Course {
     this.#supervisor = options.door.start(...options.run)
   }
 
-  /** Resolves with the exit code of the last supervisor, when the job is done. */
-  async go(): Promise<number | null> {
+  /** Resolves when the last supervisor has ended, with why. */
+  async go(): Promise<string> {
     const { door } = this.#options
     while (!fs.existsSync(path.join(door.project, '.baton/tape/manifest.json'))) await sleep(50)
     const store = await openStore(path.join(door.project, '.baton'))
@@ -69,8 +69,10 @@ export class Course {
     this.#stop.abort()
     await reading.catch(() => undefined)
     await store.close()
-    if (code !== 0) this.#options.say(`${this.#options.agent} ended with ${code}: ${this.#supervisor.err()}`)
-    return code
+    const last = this.#supervisor.events.at(-1)
+    const why = last?.type === 'ended' ? (last.ended as { why: string }).why : `ended with ${code}`
+    if (why !== 'finished') this.#options.say(`${this.#options.agent}: ${why}: ${this.#supervisor.err()}`)
+    return why
   }
 
   #isReplaced = false
@@ -85,7 +87,7 @@ export class Course {
         last = this.#over(data)
         const due = open.find(({ cycle, step }) => step === 'working' && cycle === last + 1)
         open = open.filter((each) => each !== due)
-        if (due !== undefined) void this.#harm(due, 400)
+        if (due !== undefined) void this.#harm(due, 250)
       }
       const state = data?.cycle as { n?: number; at?: string } | undefined
       if (name !== 'cycle' || state?.n === undefined) continue
@@ -148,6 +150,20 @@ export class Course {
     return fs.existsSync(folder) ? fs.readdirSync(folder).length : 0
   }
 
+  /** A command that was running when its agent was killed printed for nobody. */
+  #wasWritten(name: string): boolean {
+    const { door } = this.#options
+    const wanted = fs.readFileSync(path.join(door.project, 'stamps', name), 'utf8')
+    const files = fs
+      .readdirSync(door.folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.jsonl') && !file.includes('.baton'))
+    return files.some((file) =>
+      [...fs.readFileSync(path.join(door.folder, file), 'utf8').matchAll(/`stamp [\w-]+` is `(\d+)`/g)].some(
+        ([, stamp]) => sha256(stamp!) === wanted,
+      ),
+    )
+  }
+
   /** Facts that the newest document lacks: values of the person, and stamps that were given out. */
   #missing(): string[] {
     const { door } = this.#options
@@ -176,7 +192,7 @@ export class Course {
     const wrong = given.filter(
       (name) => sha256(told.get(`stamp ${name}`) ?? '') !== fs.readFileSync(path.join(stamps, name), 'utf8'),
     )
-    return [...values, ...wrong.map((name) => `stamp ${name}`)]
+    return [...values, ...wrong.map((name) => `stamp ${name}${this.#wasWritten(name) ? '' : ' (in no transcript)'}`)]
   }
 }
 

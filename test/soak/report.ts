@@ -5,14 +5,18 @@ import type { Course } from './course.ts'
 
 export function report(
   courses: readonly Course[],
-  codes: readonly (number | null)[],
+  ends: readonly string[],
   tests: readonly { passed: number; failed: number }[],
   minutes: number,
 ): string {
   const cycles = courses.flatMap((course) => course.cycles)
   const done = cycles.filter(({ outcome }) => outcome === 'done')
   const incidents = courses.flatMap((course) => course.incidents)
-  const own = done.map(({ ownMs }) => ownMs / 1000).sort((a, b) => a - b)
+  // What a cycle waits for while something is repaired is not Baton's own time.
+  const quiet = courses.flatMap(({ cycles, incidents }) =>
+    cycles.filter(({ n }) => incidents.every(({ cycle }) => cycle !== n)),
+  )
+  const own = quiet.map(({ ownMs }) => ownMs / 1000).sort((a, b) => a - b)
   const rows = incidents.map(
     ({ agent, cycle, step, harm, seconds, lost }) =>
       `| ${harm} | ${agent} | ${cycle} | ${step} | ${(seconds / 60).toFixed(2)} | ${lost.length === 0 ? '0' : `${lost.length} (${lost.join(', ')})`} |`,
@@ -25,9 +29,9 @@ with facts that were told before the first cycle or seen on the way; its tests k
 
 | agent | cycles | of them failed | documents by the ledger | job | facts kept |
 | --- | --- | --- | --- | --- | --- |
-${courses.map((course, i) => `| ${i === 0 ? 'scripted' : 'Claude Code'} | ${course.cycles.length} | ${course.cycles.filter(({ outcome }) => outcome !== 'done').length} | ${course.cycles.filter(({ by }) => by === 'ledger').length} | ${codes[i] === 0 ? 'finished' : `ended with ${codes[i]}`} | ${tests[i]!.passed} of ${tests[i]!.passed + tests[i]!.failed} |`).join('\n')}
+${courses.map((course, i) => `| ${i === 0 ? 'scripted' : 'Claude Code'} | ${course.cycles.length} | ${course.cycles.filter(({ outcome }) => outcome !== 'done').length} | ${course.cycles.filter(({ by }) => by === 'ledger').length} | ${ends[i]} | ${tests[i]!.passed} of ${tests[i]!.passed + tests[i]!.failed} |`).join('\n')}
 
-Baton's own part of a cycle: ${quantile(own, 0.5)} s in the middle, ${quantile(own, 0.95)} s at the 95th percentile, ${quantile(own, 1)} s at most.
+Baton's own part of a cycle in which nothing went wrong: ${quantile(own, 0.5)} s in the middle, ${quantile(own, 0.95)} s at the 95th percentile, ${quantile(own, 1)} s at most.
 
 "Minutes lost" is the time from the event until the next module of the job was finished, so it holds the ordinary work on
 that module too: about ${quantile(

@@ -22,13 +22,14 @@ const place = (name: string) => {
 }
 
 const settings = { restarts: 50, restartSeconds: 0.5 }
-const first = scriptedDoor(place('scripted'), { modules: 25, perTurn: 1, growth: 17_000, pace: 200, settings })
+const first = scriptedDoor(place('scripted'), { modules: 25, perTurn: 1, growth: 17_000, pace: 500, settings })
 
 // What Claude Code's model says once, in place of the job.
 let instead: Reply | undefined
 const second = await realDoor('claude', place('claude'), {
   modules: 7,
   perTurn: 1,
+  pace: 500,
   tokens: [20_000, 52_000, 188_000],
   settings,
   before: (request) => {
@@ -40,11 +41,17 @@ const second = await realDoor('claude', place('claude'), {
 })
 const pane = () => second.door.tmux('capture-pane', '-p')
 const courses = [
-  new Course({ agent: 'scripted', door: first, run: first.job('scripted', '--driver', 'tmux'), plan: scripted, say }),
+  new Course({
+    agent: 'scripted',
+    door: first,
+    run: first.job('scripted', '--driver', 'tmux', '--max-cycles', '40'),
+    plan: scripted,
+    say,
+  }),
   new Course({
     agent: 'claude',
     door: second.door,
-    run: second.run('--driver', 'tmux'),
+    run: second.run('--driver', 'tmux', '--max-cycles', '20'),
     plan: claude,
     say,
     own: {
@@ -70,17 +77,17 @@ const limit = setTimeout(() => {
   say('it takes too long: ended')
   for (const door of [first, second.door]) door.close()
 }, 16 * 60_000)
-const codes = await Promise.all(courses.map((course) => course.go()))
+const ends = await Promise.all(courses.map((course) => course.go()))
 clearTimeout(limit)
 const tests = [first, second.door].map(({ project }) => {
   const { NODE_TEST_CONTEXT: _test, ...env } = process.env
   const { stdout } = spawnSync(process.execPath, ['--test'], { cwd: project, env, encoding: 'utf8' })
   return { passed: Number(/^# pass (\d+)/m.exec(stdout)?.[1]), failed: Number(/^# fail (\d+)/m.exec(stdout)?.[1]) }
 })
-const text = report(courses, codes, tests, (performance.now() - start) / 60_000)
+const text = report(courses, ends, tests, (performance.now() - start) / 60_000)
 for (const door of [first, second.door]) door.close()
 await second.server.close()
 fs.writeFileSync(path.join(import.meta.dirname, '../../docs/soak.md'), text)
 console.log(text)
 fs.rmSync(folder, { recursive: true, force: true })
-process.exit(codes.every((code) => code === 0) ? 0 : 1)
+process.exit(ends.every((why) => why === 'finished') ? 0 : 1)

@@ -1,6 +1,8 @@
 import fs from 'node:fs'
 import { expect, test } from 'vitest'
-import { expectOrder, Theatre } from './support/theatre.ts'
+import { execFileSync } from 'node:child_process'
+import { control } from '../../src/supervisor/index.ts'
+import { dataOf, expectOrder, Theatre } from './support/theatre.ts'
 
 test('a full context is handed over: document, clear, resume, verify, with nobody watching [C3][C5][C6][C7]', async () => {
   const theatre = await Theatre.open()
@@ -18,4 +20,64 @@ test('a full context is handed over: document, clear, resume, verify, with nobod
   ])
   await expectOrder(theatre)
   expect(fs.readFileSync(cycled.document!.path, 'utf8')).toContain('heliotrope')
+})
+
+test('a whole cycle takes seconds, Baton’s own part of it less than two, and both are kept step by step [C12][C14]', async () => {
+  const theatre = await Theatre.open()
+  theatre.script({ pace: 500 })
+  theatre.supervise()
+  await theatre.until(() => theatre.prompts('Build').length === 1, 'the first prompt')
+  await theatre.aged()
+  // The second one, since the first loads what every later one finds loaded.
+  theatre.fill(90)
+  await theatre.cycled(1)
+  theatre.fill(92)
+  const { totalMs, ownMs, timings } = await theatre.cycled(2)
+  expect(timings.map(({ step }) => step)).toEqual(['ask', 'store', 'snapshot', 'clear', 'resume', 'verify'])
+  expect(ownMs).toBeLessThan(2_000)
+  expect(totalMs).toBeGreaterThan(1_000)
+  expect(totalMs).toBeLessThan(300_000)
+})
+
+test('uncommitted work is kept before the clear, index and files untouched [C18]', async () => {
+  const theatre = await Theatre.open()
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: theatre.cwd, encoding: 'utf8' })
+  git('init', '-q')
+  fs.writeFileSync(`${theatre.cwd}/shop.txt`, 'one\n')
+  git('add', '.')
+  git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'first')
+  fs.writeFileSync(`${theatre.cwd}/shop.txt`, 'two\n')
+  theatre.supervise()
+  await theatre.until(() => theatre.prompts('Build').length === 1, 'the first prompt')
+  theatre.fill(90)
+  await theatre.cycled()
+  const snapshot = (await theatre.entries('snapshot'))[0]!
+  const { status, ref } = dataOf(snapshot) as { status: string; ref: string }
+  expect(status).toBe('taken')
+  expect(git('show', `${ref}:shop.txt`)).toBe('two\n')
+  expect(git('status', '--porcelain')).toContain(' M shop.txt')
+  expect(git('status', '--porcelain')).not.toContain('handoff')
+  const states = await theatre.entries('cycle')
+  const clear = states.find((entry) => (dataOf(entry) as { cycle: { at: string } }).cycle.at === 'clearing')!
+  expect(snapshot.id).toBeLessThan(clear.id)
+})
+
+test('another run of the same name is another matter: nothing of the first is handed over, and its bounds are its own [C19]', async () => {
+  const theatre = await Theatre.open()
+  const first = theatre.supervise()
+  await theatre.until(() => theatre.prompts('Build').length === 1, 'the first prompt')
+  theatre.fill(90)
+  await theatre.cycled()
+  await control(theatre.store, 'shop', 'stop')
+  await first.ended
+  theatre.script({ document: null })
+  const run = { ...theatre.run, prompt: 'Write a poem about rain.', bounds: { maxCycles: 1 } }
+  const second = theatre.supervise({ run })
+  await theatre.until(() => theatre.prompts('Write a poem').length === 1, 'the second run')
+  await theatre.aged()
+  theatre.fill(91)
+  expect(await second.ended).toMatchObject({ why: 'bound', bound: 'cycles' })
+  const text = fs.readFileSync((await theatre.cycles()).at(-1)!.document!.path, 'utf8')
+  expect(text).toContain('a poem about rain')
+  expect(text).not.toContain('jQuery')
 })

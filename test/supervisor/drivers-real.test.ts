@@ -13,8 +13,8 @@ interface Timed {
   readonly idleLagMs: number
 }
 
-async function play(agent: string): Promise<Record<string, unknown>> {
-  return JSON.parse(await runAlone(script, [agent, temporaryFolder()], seconds)) as Record<string, unknown>
+async function play(agent: string, how: 'screen' | 'headless'): Promise<Record<string, unknown>> {
+  return JSON.parse(await runAlone(script, [agent, temporaryFolder(), how], seconds)) as Record<string, unknown>
 }
 
 /** Generous: the machine may be busy with other tests. */
@@ -29,7 +29,7 @@ function expectDelivered(...each: unknown[]): void {
 test.each(['claude', 'pi'])(
   '%s in a real pane: prompts arrive as they are, drafts and dialogs are left alone, a clear is followed [C5, C13]',
   async (agent) => {
-    const seen = await play(agent)
+    const seen = await play(agent, 'screen')
     expect(seen.problems).toEqual([])
     expect(seen.ready).toEqual({ is: 'prompt', draft: '' })
     expectDelivered(seen.delivered, seen.inCopyMode, seen.fresh)
@@ -60,10 +60,10 @@ test.each(['claude', 'pi'])(
   (seconds + 20) * 1000,
 )
 
-test(
-  'codex without a screen: turns queue, survive their supervisor, go on, fail with their reason, and begin anew [C13]',
-  async () => {
-    const seen = await play('codex')
+test.each(['codex', 'claude'])(
+  '%s without a screen: turns queue, survive their supervisor, go on, fail with their reason, and begin anew [C13]',
+  async (agent) => {
+    const seen = await play(agent, 'headless')
     expect(seen.problems).toEqual([])
     expectDelivered(seen.delivered, seen.fresh)
     expect(seen.busy).toMatchObject({ is: 'busy' })

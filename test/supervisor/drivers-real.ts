@@ -1,4 +1,4 @@
-// Real agents, touched and seen as the supervisor does it, against the scripted model: `drivers-real AGENT FOLDER`. Prints
+// Real agents, touched and seen as the supervisor does it, against the scripted model: `drivers-real AGENT FOLDER [headless]`. Prints
 // what was seen, as JSON. Run alone, without a network.
 
 import { execFileSync } from 'node:child_process'
@@ -16,7 +16,7 @@ import { pi } from '../agents/pi.ts'
 import { environment, makeStage } from '../agents/stage.ts'
 import { call, fail, type ModelRequest, type Reply, say, startModelServer } from '../support/model-server/index.ts'
 
-const [name = '', folder = ''] = process.argv.slice(2)
+const [name = '', folder = '', how = 'screen'] = process.argv.slice(2)
 const real = { claude, codex, pi }[name]
 if (real === undefined) throw new Error(`there is no agent ${name}`)
 const agent = real
@@ -56,7 +56,7 @@ const adapter = adapterNamed(name, { env, agents: { [name]: { command: [program,
 const { signal } = new AbortController()
 const seen: Record<string, unknown> = {}
 
-if (name === 'codex') await withoutScreen()
+if (how === 'headless') await withoutScreen()
 else await withScreen()
 process.stdout.write(JSON.stringify({ ...seen, problems: server.problems }))
 await server.close()
@@ -105,6 +105,7 @@ async function withScreen(): Promise<void> {
 
     const session = (await eyes.look()).session
     await driver.submit('answer slowly', signal)
+    await until(eyes, (now) => now.prompt?.text === 'answer slowly' || name === 'pi')
     await screenShows(driver, (look) => look.is === 'busy')
     const cut = performance.now()
     await driver.interrupt(signal)
@@ -180,13 +181,18 @@ function answer(eyes: Eyes, words: string): Promise<Observation> {
   return until(eyes, (now) => now.turn === 'idle' && now.prompt?.text === words)
 }
 
-/** Whether the last reply of the transcript stands on the screen of that agent. */
+/** Whether the last reply of the transcript stands on the screen of that agent: at once, or when it is drawn. */
 async function ownReply(driver: Driver, { file }: Observation): Promise<boolean> {
   const reply = fs
     .readFileSync(file!.path, 'utf8')
     .match(/Answer \d+,/g)!
     .at(-1)!
-  return (await driver.screen()).includes(reply)
+  const deadline = Date.now() + 5_000
+  while (!(await driver.screen()).includes(reply)) {
+    if (Date.now() > deadline) return false
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return true
 }
 
 async function withoutScreen(): Promise<void> {

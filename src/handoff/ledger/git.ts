@@ -3,7 +3,7 @@
 // nothing that the repository configures.
 
 import { execFile } from 'node:child_process'
-import { copyFile, lstat, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
+import { copyFile, lstat, mkdtemp, readFile, realpath, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { countLines } from './effect.ts'
@@ -58,7 +58,7 @@ async function ask(
   const [root = '', prefix = '', own = ''] = place.split('\n')
   if (root === '') return undefined
   // A repository without a commit may have no index yet; git then starts from an empty one.
-  await copyFile(resolve(cwd, own), index).catch(() => undefined)
+  await copyIndex(resolve(cwd, own), index).catch(() => undefined)
   const run: Run = (args, input) => git(root, args, signal, { index, ...(input !== undefined && { input }) })
   const head = (await run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => '')).trim()
   const branch = (await run(['symbolic-ref', '--quiet', '--short', 'HEAD']).catch(() => '')).trim()
@@ -89,6 +89,13 @@ async function ask(
     exists,
     ignored,
   }
+}
+
+/** As old as the original: git takes a file that was changed in the same moment for unchanged by an index that is younger. */
+async function copyIndex(from: string, to: string): Promise<void> {
+  await copyFile(from, to)
+  const at = Math.floor((await lstat(from)).mtimeMs) / 1000
+  await utimes(to, at, at)
 }
 
 const DIFF = ['--no-ext-diff', '--no-textconv', '--no-color', '--no-relative', '--ignore-submodules=all', '-l', '2000']

@@ -84,5 +84,5 @@ function outcome(output: TurnOutput): TurnOutcome {
     told.is_error === true
       ? String(told.result ?? told.api_error_status ?? 'error')
       : failureOf(output, told.type === 'result')
-  return { session, error, over: told.type === 'result' }
+  return { session, error }
 }

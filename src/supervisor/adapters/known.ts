@@ -12,7 +12,7 @@ export interface Known {
   make(command: MakeCommand, env: NodeJS.ProcessEnv): Partial<Adapter>
 }
 
-export type MakeCommand = (args: readonly string[]) => Command
+type MakeCommand = (args: readonly string[]) => Command
 
 type Fields = Readonly<Record<string, unknown>>
 

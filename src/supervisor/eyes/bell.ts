@@ -29,11 +29,6 @@ export function watchFolder(folder: string, listener: Listener): (() => void) | 
   }
 }
 
-/** Whether a watch on that folder still works. */
-export function isWatched(folder: string): boolean {
-  return watched.has(folder)
-}
-
 function open(folder: string): Watched | undefined {
   const listeners = new Set<Listener>()
   const tell = (name: string | undefined, came: boolean) => {

@@ -5,8 +5,9 @@ import path from 'node:path'
 import { agentNamed } from '../../transcripts/agents.ts'
 import { stateOf } from '../../transcripts/state.ts'
 import type { Meter } from '../../transcripts/index.ts'
+import type { Ending } from '../driver.ts'
 import type { HeadlessPlace } from '../drivers/headless.ts'
-import { startOf } from '../../system/processes.ts'
+import { isThere, startOf } from '../../system/processes.ts'
 import type { Eyes, EyesOptions, Observation } from '../eyes.ts'
 import { watchFolder } from './bell.ts'
 import { claudeFile, type ClaudeStatus, claudeStatus, statusFolder } from './claude-status.ts'
@@ -33,7 +34,9 @@ export class SessionEyes implements Eyes {
   #statusPids: number[] = []
   /** When it last said that it went to work. */
   #busySince = 0
-  #failure: string | undefined
+  /** Of the last turn without a screen, and when it was seen first. */
+  #ending: Ending | undefined
+  #endedAt = 0
   #toldTurn: Observation['turn'] = 'none'
   #session: string | undefined
   /** A file came, or one that is not ours grew. */
@@ -56,7 +59,8 @@ export class SessionEyes implements Eyes {
     this.#env = withoutUndefined({ ...env, ...adapter.env })
     this.#cwd = realOf(cwd)
     this.#session = options.session
-    this.#finder = new Finder({ adapter, env: this.#env, cwd: this.#cwd, driver, since })
+    const { before } = options
+    this.#finder = new Finder({ adapter, env: this.#env, cwd: this.#cwd, driver, since, ...(before && { before }) })
     this.#glances = new Glances(driver)
     this.#stopPulse = onPulse(() => this.#onPulse())
     this.#arm()
@@ -202,7 +206,11 @@ export class SessionEyes implements Eyes {
     const alive = await driver.alive()
     await this.#locate()
     this.#view?.grow(Date.now())
-    this.#failure = driver.place.driver === 'headless' ? (await driver.ended())?.error : undefined
+    if (driver.place.driver === 'headless') {
+      const ending = await driver.ended()
+      if (ending !== undefined && this.#ending === undefined) this.#endedAt = Date.now()
+      this.#ending = ending
+    }
     const { failed = false, changed } = this.#view ?? {}
     await this.#glances.look({ quiet: this.#quiet(), turn: this.#turn().turn, asks: this.#asks(), failed, changed })
     this.#alive = alive
@@ -312,6 +320,9 @@ export class SessionEyes implements Eyes {
     const { pid, turn } = this.#options.driver.place as HeadlessPlace
     const since = told?.date
     if (pid !== undefined) return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
+    // It has said its last word, and may still be writing it down.
+    const lingers = told !== undefined && told.to !== 'idle' && this.#ending?.code === undefined
+    if (lingers && Date.now() - this.#endedAt < 1_000) return { turn: 'working', turnSince: since }
     return { turn: turn === undefined || told === undefined ? 'none' : 'idle', turnSince: since }
   }
 
@@ -343,7 +354,7 @@ export class SessionEyes implements Eyes {
         return view?.background ?? []
       },
       dialog: dialog === undefined ? undefined : { question: dialog },
-      error: view?.failed === true ? view.error : this.#failure,
+      error: view?.failed === true ? view.error : this.#ending?.error,
       changed: view?.changed,
       alive: this.#alive,
     }
@@ -375,14 +386,5 @@ function realOf(folder: string): string {
     return fs.realpathSync(folder)
   } catch {
     return path.resolve(folder)
-  }
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
