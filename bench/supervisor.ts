@@ -130,16 +130,13 @@ async function measure(count: number, seconds: number): Promise<Figures> {
     await until(async () => (await rows(supervisor)).every(({ cycles }) => cycles > 0))
     const secondsForAll = (performance.now() - began) / 1000
     const own: number[] = []
-    let worst: Cycled['timings'] = []
     const steps = new Map<string, number[]>()
     for (const agent of all) {
       const entry = await store.latest(sessionTape(`s${agent}`), 'cycled')
       const { ownMs, timings } = (entry!.payload as { data: Cycled }).data
       own.push(ownMs)
-      if (ownMs >= Math.max(...own)) worst = timings
       for (const { step, ownMs: ms } of timings) steps.set(step, [...(steps.get(step) ?? []), ms])
     }
-    console.error(JSON.stringify(worst))
     const stepsMs = Object.fromEntries([...steps].map(([step, each]) => [step, median(each)]))
     const cycles = { ownMedianMs: median(own), ownMostMs: Math.max(...own), stepsMs, secondsForAll }
     await supervisor.close()

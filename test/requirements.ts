@@ -123,6 +123,6 @@ export const requirements: readonly Requirement[] = [
   ...area(handoff, true),
   ...area(agent, true),
   ...area(relay, true),
-  ...area(cycle, false),
+  ...area(cycle, true),
   ...area(task, true),
 ]

@@ -67,8 +67,14 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
 }
 
 async function begin(store: Store, out: Output, run: Run, options: RunOptions): Promise<void> {
-  if (options.detach === true) await detach(store, out, run.name, run, options)
-  else await superviseHere(store, out, { globals: options, name: run.name, run })
+  if (options.detach === true) return detach(store, out, run.name, run, options)
+  out.note(`${run.name}: ${run.agent} ${whereOf(run)}. Ctrl-C lets go of it and leaves it running.`)
+  await superviseHere(store, out, { globals: options, name: run.name, run })
+}
+
+function whereOf({ name, driver }: Run): string {
+  if (driver === 'headless') return 'without a screen'
+  return process.env.TMUX ? `in the window "${name}" of this tmux` : `on a screen of its own (baton attach ${name})`
 }
 
 function boundsOf({ until, maxUsd, maxHours, maxCycles }: RunOptions): Bounds {

@@ -62,6 +62,8 @@ export interface RealDoorOptions {
   readonly tokens?: Part['tokens']
   /** More for the `supervisor` section. */
   readonly settings?: Record<string, unknown>
+  /** More sections of the configuration. */
+  readonly sections?: Record<string, unknown>
   /** Stands before the script of the job and may answer instead of it. */
   readonly before?: (
     request: Parameters<Exclude<Script, readonly unknown[]>>[0],
@@ -91,7 +93,7 @@ export async function realDoor(name: string, folder: string, options: RealDoorOp
   fs.mkdirSync(path.join(project, '.baton'))
   // Several cycles in a minute: nothing is to calm down in between.
   const supervisor = { cooldownSeconds: 0, staggerSeconds: 0, raise: 0, documentSeconds: 60, ...settings }
-  fs.writeFileSync(path.join(real, 'baton.config.json'), JSON.stringify({ supervisor }))
+  fs.writeFileSync(path.join(real, 'baton.config.json'), JSON.stringify({ supervisor, ...options.sections }))
   const bin = path.join(real, 'bin')
   fs.mkdirSync(bin)
   const words = part.program.map((word) => `'${word}'`).join(' ')

@@ -82,3 +82,14 @@ describe.concurrent.each([
     (seconds + 40) * 1000,
   )
 })
+
+test('a permission dialog of Claude Code is never typed into; a person is told, and the cycle comes after the answer [C5, C16]', async () => {
+  const out = await runAlone(path.join(import.meta.dirname, 'dialog.ts'), [temporaryFolder()], 120)
+  const told = JSON.parse(out) as Record<string, string | number>
+  expect(told.before).toMatch(/Do you want/)
+  expect(told.after).toBe(told.before)
+  expect(told).toMatchObject({ steps: 0, state: 'dialog', code: 0, err: '' })
+  expect(told.person).toContain('It asks')
+  expect(told.cycles).toBeGreaterThanOrEqual(1)
+  expect(told.tests).toMatch(/^# fail 0$/m)
+}, 140_000)

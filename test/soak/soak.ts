@@ -21,7 +21,8 @@ const place = (name: string) => {
   return path.join(folder, name)
 }
 
-const settings = { restarts: 50, restartSeconds: 0.5 }
+// So many crashes in minutes would be given up on, and waited longer for each time.
+const settings = { restarts: 50, restartSeconds: 0 }
 const first = scriptedDoor(place('scripted'), { modules: 25, perTurn: 1, growth: 17_000, pace: 500, settings })
 
 // What Claude Code's model says once, in place of the job.

@@ -110,7 +110,7 @@ test('a repository without a commit is kept too [C18]', async () => {
 test('huge, countless and strange new files are left out, and named [C18]', async () => {
   const at = repository()
   write(at, { 'big.bin': 'x'.repeat(3_000), 'small.txt': 'x', 'other.txt': 'y' })
-  execFileSync('mkfifo', [path.join(at, 'pipe')])
+  execFileSync('sh', ['-c', 'mkfifo pipe'], { cwd: at })
   git(at, 'init', '-q', 'inner')
   write(at, { 'inner/x.txt': 'x' })
   git(path.join(at, 'inner'), 'add', '.')
@@ -168,4 +168,13 @@ test('many snapshots of one session do not collide [C18]', async () => {
   write(at, { 'kept.txt': 'two\n' })
   const all = await Promise.all([1, 2, 3].map((n) => snapshotWork(at, 's', { now: new Date(1_790_000_000_000 + n) })))
   expect(new Set(all.map((each) => taken(each).ref)).size).toBe(3)
+})
+
+test('a change of the same size, right after a commit, is not overlooked [C18]', async () => {
+  for (let round = 0; round < 8; round++) {
+    const at = repository()
+    write(at, { 'kept.txt': 'two\n' })
+    const { ref } = taken(await snapshotWork(at, 's'))
+    expect(git(at, 'show', `${ref}:kept.txt`)).toBe('two\n')
+  }
 })

@@ -1,7 +1,7 @@
 // Supervised agents as their user has them: the built command line, a real tmux server of their own, a project and a
 // workspace. `close` ends everything that is left.
 
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import readline from 'node:readline'
@@ -90,12 +90,14 @@ export class Door {
 
   /** What a command prints, as records. */
   say(...args: string[]): Record<string, unknown>[] {
-    const out = execFileSync(process.execPath, [program, '--json', ...args], {
+    const { stdout, stderr } = spawnSync(process.execPath, [program, '--json', ...args], {
       cwd: this.project,
       env: this.env,
       encoding: 'utf8',
     })
-    return out
+    // `baton health` fails when something is critical, and prints it all the same.
+    if (stdout === '' && stderr !== '') throw new Error(`baton ${args.join(' ')}: ${stderr}`)
+    return stdout
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
