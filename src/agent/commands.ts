@@ -138,13 +138,14 @@ async function fork(tape: Tape, { named, words }: Arguments): Promise<CommandOut
   })
   const { name = words[0], from, ...intention } = checked(shape, named, ',fork')
   noWords('fork', named.name === undefined ? words.slice(1) : words)
-  const child = name ?? (await freeName(tape))
+  const child = name ?? (await freeFork(tape))
   const options: ForkOptions = { intention: { ...intention }, ...(from === undefined ? {} : { from }) }
   await tape.fork(child, options)
   return { text: `Forked ${tape.name} into ${child}`, data: { parent: tape.name, child, intention } }
 }
 
-async function freeName(tape: Tape): Promise<string> {
+/** A name for a fork that nobody named. */
+export async function freeFork(tape: Tape): Promise<string> {
   for (let n = 1; ; n++) {
     const name = `${tape.name}-fork-${n}`
     if ((await tape.store.info(name)) === undefined) return name
