@@ -91,24 +91,26 @@ async function recordResult(tape: Tape, result: ToolResult, runId: string): Prom
 /** Why a call is denied, or undefined. */
 type Permit = (id: string, tool: AgentTool, input: unknown, access: Access) => Promise<string | undefined>
 
-/** Questions are put one at a time; an "always" may answer those that wait behind it. */
+/** Questions are put one at a time; an "always" may answer those that wait behind it. What needs none waits for none. */
 function doorman({ permissions, ask, emit, signal }: CallSetting): Permit {
   let asking: Promise<unknown> = Promise.resolve()
   return async (id, tool, input, access) => {
     const { name } = tool
     const tell = (answer: Answer, reason?: string) =>
       emit({ type: 'permission', id, name, input, access, answer, ...(reason === undefined ? {} : { reason }) })
+    const decide = () => permissions?.decide(tool, input, access) ?? 'allow'
+    const decision = decide()
+    if (decision === 'allow') return undefined
+    if (decision !== 'ask') {
+      tell('deny', decision.deny)
+      return decision.deny
+    }
+    if (ask === undefined) {
+      tell('deny', 'nobody is there to ask')
+      return 'this needs permission, and nobody is there to ask'
+    }
     const inTurn = asking.then(async () => {
-      const decision = permissions?.decide(tool, input, access) ?? 'allow'
-      if (decision === 'allow') return undefined
-      if (decision !== 'ask') {
-        tell('deny', decision.deny)
-        return decision.deny
-      }
-      if (ask === undefined) {
-        tell('deny', 'nobody is there to ask')
-        return 'this needs permission, and nobody is there to ask'
-      }
+      if (decide() === 'allow') return undefined
       const always = permissions?.always?.(tool, input, access)
       const answer = await ask({ id, name, input, access, signal, ...(always === undefined ? {} : { always }) })
       tell(answer)

@@ -40,6 +40,11 @@ const commands: Readonly<Record<string, Command>> = {
     about: 'copy the tape from an anchor on, for other work',
     run: fork,
   },
+  'tape.complete': {
+    usage: ',tape.complete',
+    about: 'tell the tape that this one was forked from that it is done, once, if the fork asked for it',
+    run: complete,
+  },
   'tape.reset': {
     usage: ',tape.reset archive=true',
     about: 'close the tape into the archive and start afresh',
@@ -94,8 +99,8 @@ async function anchors(tape: Tape, { named, words }: Arguments): Promise<Command
   return { text: lines.join('\n') || 'There are no anchors yet', data: found }
 }
 
-async function info(tape: Tape, { words }: Arguments): Promise<CommandOutput> {
-  noWords('tape.info', words)
+async function info(tape: Tape, { named, words }: Arguments): Promise<CommandOutput> {
+  noWords('tape.info', [...words, ...Object.keys(named)])
   const found = await tape.info()
   const text = [
     `tape      ${found.tape}`,
@@ -133,17 +138,25 @@ async function fork(tape: Tape, { named, words }: Arguments): Promise<CommandOut
   })
   const { name = words[0], from, ...intention } = checked(shape, named, ',fork')
   noWords('fork', named.name === undefined ? words.slice(1) : words)
-  const child = name ?? (await freeName(tape))
+  const child = name ?? (await freeFork(tape))
   const options: ForkOptions = { intention: { ...intention }, ...(from === undefined ? {} : { from }) }
   await tape.fork(child, options)
   return { text: `Forked ${tape.name} into ${child}`, data: { parent: tape.name, child, intention } }
 }
 
-async function freeName(tape: Tape): Promise<string> {
+/** A name for a fork that nobody named. */
+export async function freeFork(tape: Tape): Promise<string> {
   for (let n = 1; ; n++) {
     const name = `${tape.name}-fork-${n}`
     if ((await tape.store.info(name)) === undefined) return name
   }
+}
+
+async function complete(tape: Tape, { named, words }: Arguments): Promise<CommandOutput> {
+  noWords('tape.complete', [...words, ...Object.keys(named)])
+  const told = await tape.complete()
+  const text = told ? `The parent of ${tape.name} was told` : 'Nobody waits for this, or they were told already'
+  return { text, data: { told } }
 }
 
 async function reset(tape: Tape, { named, words }: Arguments): Promise<CommandOutput> {

@@ -22,6 +22,7 @@ import type { Session } from './session.ts'
 import { takeTurn } from './take-turn.ts'
 import type { ChildRequest, ChildResult } from './tool.ts'
 import { Toolbox } from './toolbox.ts'
+import { openTurn } from './turn.ts'
 
 /** Children of children, and no further. */
 const deepest = 2
@@ -104,7 +105,8 @@ class OwnAgent implements Agent {
 
   async start(): Promise<void> {
     await this.#recover()
-    await this.#session.queue.restore(this.tape)
+    // What waits for a turn that runs elsewhere is heard there.
+    if ((await openTurn(this.tape)) === undefined) await this.#session.queue.restore(this.tape)
   }
 
   async submit(text: string): Promise<TurnResult> {
@@ -225,6 +227,7 @@ class OwnAgent implements Agent {
     signal.addEventListener('abort', stop)
     if (onText !== undefined) agent.subscribe((event) => event.type === 'text' && onText(event.delta))
     try {
+      signal.throwIfAborted()
       const result = await agent.say(prompt)
       if (result.kind !== 'turn') throw new InvalidError('The child is busy')
       const { status, text, error } = result

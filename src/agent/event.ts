@@ -60,7 +60,7 @@ export interface Usage {
   readonly percent?: number
 }
 
-export type HandoffTrigger = 'automatic' | 'tool' | 'command' | 'overflow'
+export type HandoffTrigger = 'automatic' | 'command' | 'overflow'
 
 type HandoffPhase =
   | { readonly phase: 'start'; readonly trigger: HandoffTrigger }

@@ -1,13 +1,14 @@
 // The loop: route what was typed, build the context, run the model, record what it did. Each step is on the tape before
 // the next begins, and the model never sees anything but a context built from the tape.
 
+import { LockedError } from '../errors.ts'
 import type { TurnResult } from './agent.ts'
 import { runCalls } from './calls.ts'
 import { failureText, findCommand } from './commands.ts'
 import { route } from './router.ts'
 import type { Session } from './session.ts'
 import { buildContext, callSetting, hearQueued, recordBroken, recordStep, type Run, runModel } from './steps.ts'
-import type { Outcome } from './turn.ts'
+import { demandRest, type Outcome } from './turn.ts'
 
 /** Only what a person typed comes here; it goes to a command, to the door, or to the model. */
 export async function handleInput(
@@ -26,11 +27,13 @@ export async function handleInput(
       case 'model':
         return await takeTurn(to.text)
       case 'command': {
+        const { tape, holder, now } = session
         const command = findCommand(to.name)
-        if (command.cuts !== true || !isBusy) {
-          return { kind: 'command', ok: true, ...(await command.run(session.tape, to.args)) }
+        if (command.cuts === true) {
+          if (isBusy) throw new LockedError(`Wait for the response or cancel it, then ,${to.name}`)
+          await demandRest(tape, holder, now())
         }
-        return { kind: 'command', ok: false, text: `Wait for the response or cancel it, then ,${to.name}`, data: null }
+        return { kind: 'command', ok: true, ...(await command.run(tape, to.args)) }
       }
     }
   } catch (error) {

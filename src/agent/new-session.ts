@@ -4,8 +4,9 @@ import { CancelledError } from '../errors.ts'
 import { handoffSession, type SessionHandoff } from '../handoff/index.ts'
 import { Tape } from '../tape/index.ts'
 import type { AgentHandoffOptions } from './agent.ts'
+import { failureText } from './commands.ts'
 import type { Session } from './session.ts'
-import { isHeld, openTurn } from './turn.ts'
+import { demandRest } from './turn.ts'
 
 /** `carried`: how many waiting messages are on the new tape now, unanswered. */
 export async function moveToNewSession(
@@ -15,8 +16,11 @@ export async function moveToNewSession(
   signal: AbortSignal,
 ): Promise<{ result: SessionHandoff; carried: number }> {
   const { tape: old, queue, cwd, model, window, emit, holder, now } = session
-  const open = await openTurn(old)
-  if (open !== undefined && (await isHeld(old, open, holder, now()))) return { result: await refused(old), carried: 0 }
+  try {
+    await demandRest(old, holder, now())
+  } catch (error) {
+    return { result: { status: 'failed', message: `Handoff failed: ${failureText(error)}`, error }, carried: 0 }
+  }
   const { edit, into, onProgress } = options
   const either = options.signal === undefined ? signal : AbortSignal.any([signal, options.signal])
   const trigger = 'command'

@@ -1,8 +1,10 @@
 // A turn from its first entry to its last. Whatever goes wrong in between, it ends on the tape and with an outcome.
 
 import { randomUUID } from 'node:crypto'
-import { BatonError, InvalidError } from '../errors.ts'
+import { BatonError, InvalidError, LockedError } from '../errors.ts'
+import { resumeHandoff } from '../handoff/index.ts'
 import type { Draft } from '../store/index.ts'
+import type { Tape } from '../tape/index.ts'
 import { failureText } from './commands.ts'
 import { runTurn } from './loop.ts'
 import type { Session } from './session.ts'
@@ -64,6 +66,7 @@ async function begin(
   const { tape, queue, holder } = session
   for (;;) {
     await recover()
+    await demandActive(tape)
     const waiting = queue.drafts(runId)
     const now = messages.map((draft) => ({ ...draft, meta: { ...draft.meta, run_id: runId } }))
     try {
@@ -75,6 +78,13 @@ async function begin(
       if (!BatonError.is(error) || error.code !== 'conflict') throw error
     }
   }
+}
+
+/** Another process may have handed the session over since it was opened here: nobody would look for more on this tape. */
+async function demandActive(tape: Tape): Promise<void> {
+  const active = await resumeHandoff(tape.store, tape.name)
+  if (active === tape.name) return
+  throw new LockedError(`${tape.name} was handed over to ${active}`, { hint: `Go on there: open ${active}.` })
 }
 
 function noModel(): InvalidError {

@@ -55,6 +55,12 @@ export async function isHeld(tape: Tape, open: OpenTurn, me: Holder, now: Date):
   return isAlive(open.holder, me, (now.getTime() - Date.parse(date ?? '')) / 1000)
 }
 
+/** `LockedError` while somebody else's turn runs. */
+export async function demandRest(tape: Tape, me: Holder, now: Date): Promise<void> {
+  const open = await openTurn(tape)
+  if (open !== undefined && (await isHeld(tape, open, me, now))) throw refuse(tape, open)
+}
+
 function refuse(tape: Tape, { holder }: OpenTurn): LockedError {
   return new LockedError(`A turn is running on ${tape.name}, in process ${holder.pid} on ${holder.host}`, {
     hint: 'Wait until it ends, or work on another tape.',
@@ -68,6 +74,7 @@ export class Turn {
   readonly #holder: Holder
   readonly #pulse: NodeJS.Timeout
   #mark: number
+  #last: Promise<unknown> = Promise.resolve()
 
   private constructor(tape: Tape, runId: string, holder: Holder, mark: number, onLost: () => void) {
     this.#tape = tape
@@ -104,6 +111,14 @@ export class Turn {
   }
 
   async #append(name: string, more: Partial<Mark>): Promise<void> {
+    const appended = this.#appendBehind(this.#last, name, more)
+    this.#last = appended.catch(() => {})
+    return appended
+  }
+
+  /** One after the other: each expects the one before it. */
+  async #appendBehind(last: Promise<unknown>, name: string, more: Partial<Mark>): Promise<void> {
+    await last
     const draft = markDraft(name, { tape: this.#tape.name, run_id: this.runId, ...more })
     const [entry] = await this.#tape.append([draft], { expect: { key: turnKey, id: this.#mark } })
     this.#mark = entry!.id

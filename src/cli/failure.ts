@@ -1,6 +1,6 @@
 // How a command ends when it fails: a sentence, what to do, and an exit code that scripts can rely on.
 
-import { BatonError, type ErrorCode } from '../errors.ts'
+import { BatonError, type ErrorCode, StorageError } from '../errors.ts'
 import type { Globals } from './output.ts'
 
 const exitCodes: Record<ErrorCode, number> = {
@@ -18,7 +18,8 @@ const exitCodes: Record<ErrorCode, number> = {
 }
 
 /** Prints the failure and returns the exit code. */
-export function report(error: unknown, globals: Globals): number {
+export function report(thrown: unknown, globals: Globals): number {
+  const error = isFolderGone(thrown) ? folderGone : thrown
   if (!BatonError.is(error)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
     process.stderr.write(`baton: unexpected failure, please report it\n${text}\n`)
@@ -33,4 +34,11 @@ export function report(error: unknown, globals: Globals): number {
       : `baton: ${message}${hint === undefined ? '' : `\n  ${hint}`}`
   process.stderr.write(`${line}\n`)
   return exitCodes[code]
+}
+
+const folderGone = new StorageError('The current folder is not there any more', { hint: 'Change to one that is.' })
+
+/** What `process.cwd()` throws. */
+function isFolderGone(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd'
 }

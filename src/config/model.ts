@@ -45,7 +45,10 @@ export async function loadModel(choice: ModelChoice): Promise<ChosenModel> {
   if (provider === 'anthropic') {
     const { createAnthropic } = await import('@ai-sdk/anthropic')
     const apiKey = demandKey(env, 'ANTHROPIC_API_KEY', provider)
-    return { name, model: createAnthropic({ apiKey, ...(baseURL === undefined ? {} : { baseURL }) })(id) }
+    return {
+      name,
+      model: createAnthropic({ apiKey, ...(baseURL === undefined ? {} : { baseURL: checkedUrl(baseURL) }) })(id),
+    }
   }
   if (provider === 'openai' && baseURL === undefined) {
     const { createOpenAI } = await import('@ai-sdk/openai')
@@ -77,7 +80,14 @@ function demandKey(env: NodeJS.ProcessEnv, variable: string, provider: string): 
 }
 
 function checkedUrl(address: string): string {
-  if (URL.canParse(address) && /^https?:/.test(address)) return address
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  // The request would be refused later, in a sentence that shows them.
+  if (url !== undefined && url.username + url.password !== '') {
+    throw new InvalidError('The address of the server holds a name or a password', {
+      hint: 'Give a key in OPENAI_API_KEY instead.',
+    })
+  }
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return address
   throw new InvalidError(`"${address}" is not the address of a server`, {
     hint: 'For example: --base-url http://127.0.0.1:11434/v1',
   })

@@ -39,6 +39,7 @@ const texts = {
   cancelled: 'Handoff cancelled',
   empty: 'Nothing to hand off (no messages yet)',
   streaming: 'a response is still being written; wait for it or cancel it, then hand off',
+  wentOn: 'somebody went on with the session while its document was written; hand off again',
 } as const
 
 /** The key under which an old tape says which new one it is handing over to, and later that it has. */
@@ -56,11 +57,12 @@ export async function handoffSession(tape: Tape, options: SessionHandoffOptions 
   try {
     if (options.isStreaming?.() === true) throw new ConflictError(texts.streaming, { actual: 0 })
     if (!(await hasMessages(tape))) return { status: 'empty', message: texts.empty }
+    const seen = (await tape.store.info(tape.name))?.lastId ?? 0
     const written = await writeDocument(tape, options)
     const markdown = (await options.edit?.(written.markdown)) ?? written.markdown
     if (options.signal?.aborted === true) throw new CancelledError(texts.cancelled)
     // From here on nothing waits for a model or a person: the handoff runs to its end.
-    const { child, document } = await moveOn(tape, markdown, written, options)
+    const { child, document } = await moveOn(tape, markdown, written, seen, options)
     return { status: 'done', message: texts.done, tape: child, document, markdown }
   } catch (error) {
     if (options.signal?.aborted === true || (BatonError.is(error) && error.code === 'cancelled')) {
@@ -80,8 +82,15 @@ async function hasMessages(tape: Tape): Promise<boolean> {
   return messages >= 2
 }
 
-async function moveOn(tape: Tape, markdown: string, written: Written, options: SessionHandoffOptions) {
+async function moveOn(
+  tape: Tape,
+  markdown: string,
+  written: Written,
+  seen: number,
+  options: SessionHandoffOptions,
+): Promise<{ child: string; document: SavedDocument }> {
   const { store, name } = tape
+  await demandRest(store, name, seen)
   const document = await saveDocument(store, name, markdown, written.note)
   const child = options.into ?? (await freeName(store, name))
   const before = await continuedIn(store, name)
@@ -89,6 +98,7 @@ async function moveOn(tape: Tape, markdown: string, written: Written, options: S
   await declare(store, name, { ...intent, state: 'started' })
   try {
     await store.create(child, [newSession(tape, markdown, document, written, options.queued ?? [])])
+    await demandRest(store, name, seen)
   } catch (error) {
     await declare(store, name, { ...intent, state: 'dropped' })
     throw error
@@ -186,6 +196,10 @@ async function isHeir(store: Store, tape: string, intent: Intent): Promise<boole
   const [start] = await store.anchors(intent.child, { name: sessionStart, limit: 1 })
   const { handoff } = (start?.state ?? {}) as { handoff?: unknown }
   return handoff === formatUri({ workspace: store.workspace, tape, place: { type: 'entry', id: intent.document } })
+}
+
+async function demandRest(store: Store, tape: string, after: number): Promise<void> {
+  if (await wentOn(store, tape, after)) throw new ConflictError(texts.wentOn, { actual: after })
 }
 
 /** Whether somebody worked on the old tape after all: their words are not in the document. */

@@ -143,6 +143,31 @@ test('what was typed while a handoff failed is answered on the old tape [H9]', a
   expect(server.requests.at(-1)!.messages.at(-1)!.text).toBe('never mind')
 })
 
+test('a turn of another agent while the document is written keeps the session; none after it goes astray [H7, H9]', async () => {
+  const gate = closedGate()
+  let hold: Partial<Reply> = { hold: gate.opened }
+  const { agent, server } = await scene(answering(() => say(document, hold)))
+  await agent.submit('Build the importer.')
+  const { store } = agent.tape
+  const other = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
+  const handoff = agent.handoff()
+  await server.next(isDocument)
+  expect(await other.submit('Use tabs.')).toMatchObject({ status: 'done' })
+  gate.open()
+  expect(await handoff).toMatchObject({
+    status: 'failed',
+    message: /^Handoff failed: somebody went on with the session/,
+  })
+  expect(agent.tape.name).toBe('main')
+  hold = {}
+  expect(await agent.handoff()).toMatchObject({ status: 'done', tape: 'main-2' })
+  expect(JSON.stringify((await agent.tape.context()).messages)).toContain('Use tabs.')
+  expect(await other.submit('And now?')).toMatchObject({
+    status: 'failed',
+    error: 'main was handed over to main-2\nGo on there: open main-2.',
+  })
+})
+
 test('while a response streams, a handoff is refused and the response goes on [H2]', async () => {
   const gate = closedGate()
   const { agent, until } = await scene([say('a long answer', { hold: gate.opened, holdAfter: 1 })])

@@ -288,6 +288,27 @@ test('a tool that fails, is not known, gets a wrong input or returns what cannot
   expect(of('tool-end').map(({ isError }) => isError)).toEqual([true, true, true, true])
 })
 
+test('what needs no question does not wait for the answer to one [T21]', async () => {
+  const tool = echo()
+  const answer = closedGate()
+  const toolCalls = ['asked', 'free'].map((text) => ({ name: 'test_echo', arguments: { text } }))
+  const { agent, until } = await scene([{ toolCalls }, say('ok')], {
+    tools: [tool],
+    permissions: { decide: (_tool, input) => ((input as { text: string }).text === 'asked' ? 'ask' : 'allow') },
+    ask: async () => {
+      await answer.opened
+      return 'allow'
+    },
+  })
+  const ran = until(({ type }) => type === 'tool-end')
+  const turn = agent.submit('go')
+  expect(await ran).toMatchObject({ output: 'echo free' })
+  expect(tool.runs).toEqual(['free'])
+  answer.open()
+  expect(await turn).toMatchObject({ status: 'done' })
+  expect(tool.runs).toEqual(['free', 'asked'])
+})
+
 test('what the policy forbids does not run, what it asks is put to the person one at a time [T21]', async () => {
   const tool = echo()
   const asked: string[] = []

@@ -212,7 +212,10 @@ test('a tape has one turn at a time: the second process is refused, and goes on 
       new RegExp(`A turn is running on main, in process ${child.pid} on .*\\nWait until it ends`),
     ) as string,
   })
-  expect(await agent.handoff()).toMatchObject({ status: 'failed', message: /still being written/ })
+  const running = new RegExp(`A turn is running on main, in process ${child.pid}`)
+  expect(await agent.handoff()).toMatchObject({ status: 'failed', message: running })
+  for (const command of [',handoff name=x', ',tape.reset'])
+    expect(await agent.submit(command)).toMatchObject({ ok: false, text: running })
   expect(await agent.submit(',tape.info')).toMatchObject({ ok: true })
   // What is typed into the first meanwhile is on the tape, and not lost with it.
   child.stdin.write('and this\n')
@@ -228,6 +231,21 @@ test('a tape has one turn at a time: the second process is refused, and goes on 
   ).toEqual(['and this', 'now?'])
   await agent.close()
   gate.open()
+})
+
+test('what waits for a turn elsewhere is heard once, there [T23, H9]', async () => {
+  const gate = closedGate()
+  const { agent, server } = await scene([say('slow', { hold: gate.opened }), say('heard'), say('mine')])
+  const turn = agent.submit('work')
+  await server.next()
+  await agent.submit('and this')
+  const model = modelOf['chat-completions'](server)
+  const other = await createAgent({ store: agent.tape.store, tape: 'main', model })
+  gate.open()
+  await turn
+  expect(await other.submit('me')).toMatchObject({ status: 'done', text: 'mine' })
+  const typed = server.requests.at(-1)!.messages.filter(({ role }) => role === 'user')
+  expect(typed.map(({ text }) => text)).toEqual(['work', 'and this', 'me'])
 })
 
 test('of prompts at the same moment on one tape, one has the turn and the others are told [T23]', async () => {

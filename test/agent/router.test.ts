@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { createAgent } from '../../src/agent/index.ts'
 import { route } from '../../src/agent/router.ts'
 import { collect } from '../support/workspace.ts'
 import { scene } from './harness.ts'
@@ -135,11 +136,31 @@ test('the commands do what they say, without a model and without reaching one [T
   expect(await say(',tape.search nowhere-to-be-found')).toMatchObject({ text: 'Nothing found', data: [] })
   expect(await say(',fork from=phase-1 next_steps="look into it"')).toMatchObject({ data: { child: 'main-fork-1' } })
   expect((await agent.tape.lineage()).descendants).toEqual(['main-fork-1'])
+  expect(await say(',tape.complete')).toMatchObject({ ok: true, data: { told: false } })
+  expect(await say(',tape.info now=1')).toMatchObject({ ok: false, text: /does not know what "now" is/ })
   expect(await say(',tape.reset archive=false')).toMatchObject({ ok: false, text: /always archives/ })
   expect(await say(',tape.reset archive=true')).toMatchObject({ ok: true, text: /^Archived entries 1 to \d+/ })
   expect((await say(',help')).text).toContain(',handoff name=phase-1')
   expect((await say(',help fork')).text).not.toContain(',anchors')
   expect(server.requests).toEqual([])
+})
+
+test('a fork that asked for it tells its parent when it is complete, once [T14, T19]', async () => {
+  const { agent } = await scene([])
+  await agent.submit(',fork name=child trigger_on_complete=notify')
+  const child = await createAgent({ store: agent.tape.store, tape: 'child' })
+  await child.submit(',handoff name=found summary="It was the cache"')
+  expect(await child.submit(',tape.complete')).toMatchObject({ ok: true, data: { told: true } })
+  expect(await child.submit(',tape.complete')).toMatchObject({ ok: true, data: { told: false } })
+  const events = await collect(agent.tape.entries({ kinds: ['event'] }))
+  expect(events.filter(({ meta }) => meta.key === 'completed:child')).toMatchObject([
+    {
+      payload: {
+        name: 'child_completed',
+        data: { child: 'child', anchor: 'found', state: { summary: 'It was the cache' }, trigger: 'notify' },
+      },
+    },
+  ])
 })
 
 test('a command that is not known suggests the nearest, and a wrong one says what is wrong [T19]', async () => {
@@ -162,7 +183,6 @@ test('a command that is not known suggests the nearest, and a wrong one says wha
 test('commands work with no model set, and a prompt then says how to set one [T19]', async () => {
   const { agent } = await scene([])
   const store = agent.tape.store
-  const { createAgent } = await import('../../src/agent/index.ts')
   const bare = await createAgent({ store, tape: 'other' })
   expect(await bare.submit(',tape.info')).toMatchObject({ kind: 'command', ok: true })
   expect(await bare.submit('hello')).toMatchObject({

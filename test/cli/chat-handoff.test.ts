@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { descendants, readEdges } from '../../src/tape/index.ts'
 import { call, closedGate, fail, inOrder, type ModelRequest, type Reply, say } from '../support/model-server/index.ts'
-import { chatRooms, type Room } from './chat-room.ts'
+import { atRest, chatRooms, type Room } from './chat-room.ts'
 
 const room = chatRooms()
 
@@ -192,10 +192,10 @@ describe.concurrent('automatic handoffs', () => {
     const handoffs = () => pane.text.match(/✓ Handed off at about \d+ tokens/g)?.length ?? 0
     for (let n = 2; handoffs() < 3; n++) {
       if (n > 20) throw new Error(`no three handoffs in 20 turns:\n${pane.text}`)
-      await pane.until(() => !pane.text.includes('Esc cancels'), 'the turn at rest')
+      await atRest(pane)
       await pane.enter(`question ${n}`)
       await pane.shows(`Answer ${n}`)
-      await pane.until(() => !pane.lines.join('\n').includes('Esc cancels'), 'the turn at rest')
+      await atRest(pane)
     }
     await pane.enter('May I deploy today, and which file had the port?')
     await pane.shows(`Answer ${turns + 1}`)

@@ -131,6 +131,30 @@ describe.concurrent('baton chat -p', () => {
     expect(wrong.code).toBe(2)
     expect(wrong.err).toContain('agent.handoff.at')
     expect(wrong.err).toContain('such as "80%"')
+    fs.rmSync(path.join(here.folder, 'baton.config.json'))
+    const address = await ask(here, ['-p', 'Hi', '--base-url', 'http://me:hush@127.0.0.1:1/v1'])
+    expect(address.code).toBe(2)
+    expect(address.err).toContain('OPENAI_API_KEY')
+    expect(address.err).not.toContain('hush')
+    // What never began left nothing behind.
+    expect(await here.store((store) => store.info('print'))).toBeUndefined()
+  })
+
+  test('in a folder that was deleted it says so', async () => {
+    const here = await room()
+    const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    const pane = here.run(['sh', '-c', script, 'sh', process.execPath, program, 'chat', '-p', 'Hi'])
+    expect(await pane.exit()).toBe(1)
+    expect(pane.text).toContain('baton: The current folder is not there any more')
+    expect(pane.text).not.toContain('unexpected')
+  })
+
+  test('a command is about the last session of the folder', async () => {
+    const here = await room({ script: [say('Hello.')] })
+    const pane = await here.chat()
+    await pane.enter('hi')
+    await pane.shows('Hello.')
+    expect((await ask(here, ['-p', ',tape.info'])).out).toContain('tape      chat\n')
   })
 
   test('stdout is only for the answer on a terminal too; tools are told on stderr', async () => {

@@ -75,3 +75,8 @@ export function chatRooms(): (options?: RoomOptions) => Promise<Room> {
     }
   }
 }
+
+/** Resolves when nothing runs any more. */
+export async function atRest(pane: Pane): Promise<void> {
+  await pane.until(() => !pane.lines.some((line) => line.includes('Esc cancels')), 'the chat at rest')
+}

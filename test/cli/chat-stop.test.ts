@@ -5,7 +5,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, closedGate, inOrder, type ModelRequest, type Reply, say } from '../support/model-server/index.ts'
 import type { Pane } from '../support/terminal.ts'
-import { chatRooms, type Room } from './chat-room.ts'
+import { atRest, chatRooms, type Room } from './chat-room.ts'
 
 const room = chatRooms()
 const forever = new Promise<never>(() => {})
@@ -76,7 +76,7 @@ async function begin({ chat }: Room, stage: Stage): Promise<Pane> {
   const pane = await chat()
   await pane.enter('hi')
   await pane.shows('Hello.')
-  await pane.until(() => !pane.lines.join('\n').includes('Esc cancels'), 'the turn at rest')
+  await atRest(pane)
   await pane.enter('do it')
   await stage.reach(pane)
   return pane
@@ -88,7 +88,7 @@ describe.concurrent.each(stages)('$name', (stage) => {
     const pane = await begin(here, stage)
     await pane.press('Escape')
     await pane.shows(stage.cancelled)
-    await pane.until(() => !pane.lines.join('\n').includes('Esc cancels'), 'the turn at rest')
+    await atRest(pane)
     await pane.enter('go on')
     await pane.shows(/Going on\.[\s\S]*(?:go on|And on)|go on[\s\S]*Going on\./)
     expect(pane.text).not.toContain('New session started')

@@ -105,7 +105,7 @@ export class Conversation {
   async ask(question: Question): Promise<Answer> {
     const { status } = this.#screen
     status.hide()
-    const answer = await this.#questions.put(question, this.#session?.alwaysAllows(question) ?? [])
+    const answer = await this.#questions.put(question)
     if (!this.#questions.isOpen) status.show(runningText(question))
     return answer
   }

@@ -4,10 +4,10 @@ import type { Agent } from '../../agent/agent.ts'
 import { createAgent } from '../../agent/create-agent.ts'
 import type { AgentEvent } from '../../agent/event.ts'
 import { permissionPolicy } from '../../agent/permission.ts'
-import type { AgentTool, Answer, Question } from '../../agent/tool.ts'
+import type { Answer, Question } from '../../agent/tool.ts'
 import { codingTools } from '../../agent/tools/index.ts'
 import { configuredModels } from '../../config/configured-models.ts'
-import { loadModel, type ModelChoice } from '../../config/model.ts'
+import { type ChosenModel, loadModel, type ModelChoice } from '../../config/model.ts'
 import { windowOf } from '../../config/models.ts'
 import type { Store } from '../../store/index.ts'
 import type { ChatOptions } from './options.ts'
@@ -18,34 +18,22 @@ export interface Hooks {
   onEvent: (event: AgentEvent) => void
 }
 
-export interface Making {
-  agentOn(tape: string): Promise<Agent>
-  /** What "always" would allow. */
-  alwaysAllows(question: Question): readonly string[]
-}
+/** An agent on that tape. */
+export type Making = (tape: string) => Promise<Agent>
 
 /** Fails where the settings of the project cannot be read. */
 export function makingOf(options: ChatOptions, store: Store, folder: string, hooks: Hooks): Making {
   const { handoff, permissions } = chatSettings(folder)
-  const tools: readonly AgentTool[] = codingTools()
+  const tools = codingTools()
   const policy = permissionPolicy({ ...permissions, cwd: folder, tools, yes: options.yes === true })
-  return {
-    agentOn: (tape) => createAgent({ store, tape, tools, cwd: folder, permissions: policy, handoff, ...hooks }),
-    alwaysAllows: ({ name, input, access }) => {
-      const tool = tools.find((each) => each.name === name)
-      return tool === undefined ? [] : policy.always(tool, input, access)
-    },
-  }
+  return (tape) => createAgent({ store, tape, tools, cwd: folder, permissions: policy, handoff, ...hooks })
 }
 
-/** Loads the model and gives it to the agent, with its window: as the project says, else as it is known. */
-export async function giveModel(agent: Agent, choice: ModelChoice): Promise<void> {
+/** The model and its window: as the project says, else as it is known. */
+export async function findModel(choice: ModelChoice): Promise<{ model: ChosenModel; window: number | undefined }> {
   const [model, models] = await Promise.all([loadModel(choice), configuredModels()])
   const names = [model.name, model.name.slice(model.name.indexOf('/') + 1)]
   const own = names.map((name) => models[name]?.window)
   const known = names.map((name) => windowOf(name, {}, 0))
-  agent.setModel(
-    model,
-    [...own, ...known].find((window) => window !== undefined),
-  )
+  return { model, window: [...own, ...known].find((window) => window !== undefined) }
 }

@@ -7,13 +7,14 @@ import type { TurnResult } from '../../agent/agent.ts'
 import { route } from '../../agent/router.ts'
 import { chosenName } from '../../config/model.ts'
 import { CancelledError, InvalidError, StorageError } from '../../errors.ts'
+import type { Store } from '../../store/index.ts'
 import { withStore } from '../workspace.ts'
 import { noModel } from './advice.ts'
 import { namedTape } from './choice.ts'
-import { giveModel, makingOf } from './making.ts'
+import { findModel, makingOf } from './making.ts'
 import { neutral } from './neutral.ts'
 import type { ChatOptions } from './options.ts'
-import { newTape } from './place.ts'
+import { lastTape, newTape } from './place.ts'
 import { gist } from './tool-block.ts'
 
 export async function print(options: ChatOptions): Promise<void> {
@@ -31,23 +32,29 @@ export async function print(options: ChatOptions): Promise<void> {
   const isCommand = to.to === 'command'
   if (!isCommand && chosenName(options) === undefined) throw new InvalidError(noModel)
   await withStore(options, async (store) => {
-    // Apart from the chat's own session: scripts run at once, and do not mean to talk about each other.
-    const tape = options.tape === undefined ? await newTape(store, 'print') : await namedTape(store, options.tape)
+    // What can fail comes first: a run that never began leaves no tape behind.
     const making = makingOf(options, store, process.cwd(), { onEvent: reporter(options) })
-    const agent = await making.agentOn(tape)
-    const stop = new AbortController()
-    stop.signal.addEventListener('abort', () => agent.abort())
-    const cancel = () => stop.abort()
+    const found = isCommand ? undefined : await findModel(options)
+    const agent = await making(await tapeFor(store, isCommand, options))
+    if (found !== undefined) agent.setModel(found.model, found.window)
+    const cancel = () => agent.abort()
     process.on('SIGINT', cancel).on('SIGTERM', cancel)
     try {
-      if (!isCommand) await giveModel(agent, options)
-      if (stop.signal.aborted) throw new CancelledError('Cancelled')
       give(await (isCommand ? agent.submit(given) : agent.say(prompt)), agent.tape.name, options)
     } finally {
       process.off('SIGINT', cancel).off('SIGTERM', cancel)
       await agent.close()
     }
   })
+}
+
+/**
+ * Apart from the chat's own session: scripts run at once, and do not mean to talk about each other. A command is about what is
+ * there already.
+ */
+async function tapeFor(store: Store, isCommand: boolean, { tape }: ChatOptions): Promise<string> {
+  if (tape !== undefined) return namedTape(store, tape)
+  return (isCommand ? await lastTape(store, process.cwd()) : undefined) ?? newTape(store, 'print')
 }
 
 function give(result: TurnResult, tape: string, options: ChatOptions): void {

@@ -10,21 +10,18 @@ const shownLines = 12
 
 export class QuestionBlock implements Component {
   readonly #question: Question
-  /** What "always" would allow from now on. */
-  readonly #always: readonly string[]
   readonly #folding: Folding
   readonly #theme: Theme
 
-  constructor(question: Question, always: readonly string[], folding: Folding, theme: Theme) {
+  constructor(question: Question, folding: Folding, theme: Theme) {
     this.#question = question
-    this.#always = always
     this.#folding = folding
     this.#theme = theme
   }
 
   render(width: number): string[] {
     const { bold, dim, warn, good, bad } = this.#theme
-    const { name, access, input } = this.#question
+    const { name, access, input, always: rules = [] } = this.#question
     const head = warn(truncateToWidth(`? ${visible(name)} wants to ${verb(access)}`, width, '…'))
     const lines = [
       ...subject(access, input).flatMap((each) => hanging(visible(each), '  ', width, bold)),
@@ -33,7 +30,7 @@ export class QuestionBlock implements Component {
     ]
     const more = this.#folding.folded ? lines.length - shownLines : 0
     const shown = more > 0 ? [...lines.slice(0, shownLines), warn(`  … ${more} more lines (ctrl+o shows them)`)] : lines
-    const always = this.#always.length === 0 ? '' : `: ${visible(this.#always.join(', '))}`
+    const always = rules.length === 0 ? '' : `: ${visible(rules.join(', '))}`
     const keys = [`y allow once`, `n deny (Escape)`, `a always${always}`]
     return fitted([head, ...shown, ...keys.map((key) => dim(truncateToWidth(`  ${key}`, width, '…')))], width)
   }

@@ -22,7 +22,7 @@ export class Questions {
   }
 
   /** Resolves with the answer; a question that is taken back counts as denied. */
-  put(question: Question, always: readonly string[]): Promise<Answer> {
+  put(question: Question): Promise<Answer> {
     const { theme, transcript } = this.#screen
     return new Promise((resolve) => {
       const answer = (given: Answer) => {
@@ -32,7 +32,7 @@ export class Questions {
         resolve(given)
       }
       const withdrawn = () => answer('deny')
-      const asked: Asked = { block: new QuestionBlock(question, always, transcript.folding, theme), answer }
+      const asked: Asked = { block: new QuestionBlock(question, transcript.folding, theme), answer }
       this.#asked.push(asked)
       question.signal.addEventListener('abort', withdrawn)
       this.#show()

@@ -1,17 +1,17 @@
 // The session that a chat is in: its tape and the agent on it, and the ways to another tape.
 
 import type { Agent } from '../../agent/agent.ts'
-import type { Question } from '../../agent/tool.ts'
+import { freeFork } from '../../agent/commands.ts'
 import { chosenName, type ModelChoice } from '../../config/model.ts'
 import { InvalidError } from '../../errors.ts'
 import type { Progress, SessionHandoff } from '../../handoff/index.ts'
-import { resumeHandoff } from '../../handoff/session.ts'
 import type { Store } from '../../store/index.ts'
 import { isReserved } from '../../tape/tape.ts'
 import { age, count } from '../output.ts'
 import { demand } from '../workspace.ts'
+import { namedTape } from './choice.ts'
 import type { Standing } from './footer.ts'
-import { giveModel, type Making } from './making.ts'
+import { findModel, type Making } from './making.ts'
 import { leaveTape, rememberTape, takeTape } from './place.ts'
 
 export interface SessionOptions {
@@ -39,7 +39,7 @@ export class ChatSession {
 
   /** On a tape that was taken for it. */
   static async open(options: SessionOptions, tape: string): Promise<ChatSession> {
-    const session = new ChatSession(options, await options.making.agentOn(tape))
+    const session = new ChatSession(options, await options.making(tape))
     await rememberTape(options.store, options.folder, session.agent.tape.name)
     return session
   }
@@ -51,7 +51,7 @@ export class ChatSession {
   /** Whether there is a model to answer; loads the one that was chosen. Fails where it cannot be had. */
   async hasModel(): Promise<boolean> {
     if (chosenName(this.#choice) === undefined) return false
-    this.#loading ??= giveModel(this.#agent, this.#choice)
+    this.#loading ??= this.#load(this.#choice)
     try {
       await this.#loading
     } catch (error) {
@@ -63,7 +63,7 @@ export class ChatSession {
 
   async useModel(name: string): Promise<void> {
     const choice = { ...this.#options.choice, model: name }
-    await giveModel(this.#agent, choice)
+    await this.#load(choice)
     this.#choice = choice
     this.#loading = Promise.resolve()
   }
@@ -77,7 +77,7 @@ export class ChatSession {
   async fork(name: string | undefined): Promise<void> {
     this.#demandRest()
     const { tape } = this.#agent
-    const child = name ?? (await freeFork(this.#options.store, tape.name))
+    const child = name ?? (await freeFork(tape))
     await tape.fork(child)
     await this.#reopen(child)
   }
@@ -86,8 +86,7 @@ export class ChatSession {
     this.#demandRest()
     const { store } = this.#options
     await demand(store, name)
-    if (isReserved(name)) throw new InvalidError(`${name} is one of Baton's own tapes; nobody talks on it`)
-    const active = await resumeHandoff(store, name)
+    const active = await namedTape(store, name)
     if (active !== this.#agent.tape.name) await this.#reopen(active)
   }
 
@@ -117,10 +116,6 @@ export class ChatSession {
     }
   }
 
-  alwaysAllows(question: Question): readonly string[] {
-    return this.#options.making.alwaysAllows(question)
-  }
-
   /** Notes where the session is now, after a handoff or a change of tape. */
   async settle(): Promise<void> {
     const { store, folder } = this.#options
@@ -138,10 +133,16 @@ export class ChatSession {
     await leaveTape(this.#options.store, this.#taken)
   }
 
+  async #load(choice: ModelChoice): Promise<void> {
+    const agent = this.#agent
+    const { model, window } = await findModel(choice)
+    agent.setModel(model, window)
+  }
+
   async #reopen(tape: string): Promise<void> {
     const { store, making } = this.#options
     await takeTape(store, tape)
-    const next = await making.agentOn(tape)
+    const next = await making(tape)
     await this.#agent.close()
     this.#agent = next
     this.#loading = undefined
@@ -152,12 +153,5 @@ export class ChatSession {
   #demandRest(): void {
     if (!this.#agent.busy) return
     throw new InvalidError('A response is still being written', { hint: 'Wait for it, or cancel it with Escape.' })
-  }
-}
-
-async function freeFork(store: Store, name: string): Promise<string> {
-  for (let n = 1; ; n++) {
-    const candidate = `${name}-fork-${n}`
-    if ((await store.info(candidate)) === undefined) return candidate
   }
 }
