@@ -1,6 +1,6 @@
 // What goes wrong, and when: in which cycle and at which of its steps.
 
-export type Step = 'asked' | 'documented' | 'clearing' | 'resuming' | 'verifying' | 'working'
+type Step = 'asked' | 'documented' | 'clearing' | 'resuming' | 'verifying' | 'working'
 
 export type Harm =
   | 'supervisor killed'
