@@ -7,6 +7,7 @@ import { loadConfig } from '../config/config.ts'
 import { ConflictError, InvalidError, NotFoundError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { adapterNamed, type Bounds, capability, type Run, supervisorSection } from '../supervisor/index.ts'
+import { listSessions, type SessionFile } from '../transcripts/index.ts'
 import { detach } from './detach.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from './output.ts'
@@ -27,8 +28,9 @@ export interface RunOptions extends Globals {
 }
 
 export async function run(options: RunOptions, agent: string, args: readonly string[]): Promise<void> {
-  if (options.cwd !== undefined) enter(options.cwd)
+  // The task is named from where the command was typed.
   const prompt = options.task === undefined ? undefined : await taskText(options.task)
+  if (options.cwd !== undefined) enter(options.cwd)
   const driver = options.driver ?? defaultDriver()
   const { agents } = loadConfig().section('supervisor', supervisorSection)
   // A mistake is told before anything is kept.
@@ -59,7 +61,7 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
       return
     }
     const file = await pickSession(ref)
-    const cwd = process.cwd()
+    const cwd = folderOf(file)
     const name = await nameFor(store, options.name, `${file.agent}-${path.basename(cwd)}`)
     const driver = options.driver ?? defaultDriver()
     await begin(store, out, { name, agent: file.agent, cwd, driver, args: [], session: file.id }, options)
@@ -68,13 +70,22 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
 
 async function begin(store: Store, out: Output, run: Run, options: RunOptions): Promise<void> {
   if (options.detach === true) return detach(store, out, run.name, run, options)
-  out.note(`${run.name}: ${run.agent} ${whereOf(run)}. Ctrl-C lets go of it and leaves it running.`)
+  out.note(`${run.name}: ${run.agent} ${whereOf(run, options.cwd)}. Ctrl-C lets go of it and leaves it running.`)
   await superviseHere(store, out, { globals: options, name: run.name, run })
 }
 
-function whereOf({ name, driver }: Run): string {
+function whereOf({ name, driver }: Run, folder: string | undefined): string {
   if (driver === 'headless') return 'without a screen'
-  return process.env.TMUX ? `in the window "${name}" of this tmux` : `on a screen of its own (baton attach ${name})`
+  if (process.env.TMUX) return `in the window "${name}" of this tmux`
+  return `on a screen of its own (${folder === undefined ? '' : `in ${folder}: `}baton attach ${name})`
+}
+
+/** Where the session worked: agents reopen one only there. */
+function folderOf(file: SessionFile): string {
+  const found = listSessions({ agent: file.agent, subagents: true }).find(
+    ({ id, path }) => id === file.id && path === file.path,
+  )
+  return found?.cwd !== undefined && fs.existsSync(found.cwd) ? found.cwd : process.cwd()
 }
 
 function boundsOf({ until, maxUsd, maxHours, maxCycles }: RunOptions): Bounds {

@@ -116,9 +116,9 @@ export class Course {
     const incident: Incident = { agent, cycle, step, harm, seconds: 0, lost: [] }
     this.incidents.push(incident)
     say(`${agent}: cycle ${cycle}, ${step}: ${harm}`)
-    const before = this.#progress()
     const start = performance.now()
     await (own?.[harm] ?? (() => this.#usual(harm)))()
+    const before = this.#progress()
     while (!this.#stop.signal.aborted && this.#progress() === before) await sleep(50)
     incident.seconds = (performance.now() - start) / 1000
   }

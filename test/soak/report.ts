@@ -23,7 +23,7 @@ export function report(
   )
   return `# Soak
 
-\`npm run soak\`, ${new Date().toISOString().slice(0, 10)}, ${os.cpus().length} cores: ${done.length} cycles in ${minutes.toFixed(1)} minutes while things went wrong, most of
+\`npm run soak\`, ${new Date().toISOString().slice(0, 10)}, ${os.cpus().length} cores with a load of ${os.loadavg()[1]!.toFixed(0)}: ${done.length} cycles in ${minutes.toFixed(1)} minutes while things went wrong, most of
 them with the scripted agent, the rest with a real Claude Code in front of a scripted model. The job can be finished only
 with facts that were told before the first cycle or seen on the way; its tests know them by their hashes.
 

@@ -64,12 +64,12 @@ const courses = [
         if (!/Do you want/.test(pane())) say('claude: somebody answered the dialog!')
         second.door.tmux('send-keys', 'Enter')
       },
-      'quota stop': () => {
+      'quota stop': async () => {
         const minute = new Date(Math.ceil((Date.now() + 20_000) / 60_000) * 60_000)
         const hour = minute.getUTCHours()
         const clock = `${hour % 12 === 0 ? 12 : hour % 12}:${String(minute.getUTCMinutes()).padStart(2, '0')}${hour < 12 ? 'am' : 'pm'}`
         instead = fail.status(429, `You've hit your limit · resets ${clock} (UTC)`)
-        return Promise.resolve()
+        while (instead !== undefined) await sleep(20)
       },
     },
   }),

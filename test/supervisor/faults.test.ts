@@ -90,16 +90,15 @@ test('an agent that cannot write may reply with the document [C3]', async () => 
 
 test('a late document is picked up: the resumed agent is told of it, once [C4]', async () => {
   const theatre = await atWork()
-  theatre.script({ late: 4_000 })
+  theatre.script({ document: null })
   theatre.fill(90)
-  const cycled = await theatre.cycled()
-  expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
-  await theatre.until(
-    () => theatre.prompts('A handoff document from your previous').length > 0,
-    'word of the late document',
-  )
-  expect(theatre.prompts('A handoff document')).toHaveLength(1)
-  expect(theatre.prompts('A handoff document')[0]).not.toContain(cycled.document!.path)
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
+  const late = /Write it to (.+?) in Markdown/.exec(theatre.prompts('Create handoff')[0]!)![1]!
+  fs.writeFileSync(late, goodDocument.replace('{project}', 'shop'))
+  await theatre.until(() => theatre.prompts('A handoff document').length > 0, 'word of the late document')
+  theatre.say('Go on.')
+  await theatre.until(() => theatre.prompts('Go on.').length > 0, 'another turn')
+  expect(theatre.prompts('A handoff document')).toEqual([expect.stringContaining(`read ${late} too`)])
 })
 
 test('a frozen agent is interrupted once, asked again, and handed over [C4][C5]', async () => {

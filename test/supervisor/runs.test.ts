@@ -130,7 +130,9 @@ test('by policy another agent goes on when a limit is reached, with the ledgerâ€
   const program = `${theatre.programs}/puppet.mjs`
   const first = theatre.hands
   const second = puppetHands({ home, program })
-  theatre.supervise({ hands: (run, start) => (run.agent === 'second' ? second : first)(run, start) })
+  const { ended } = theatre.supervise({
+    hands: (run, start) => (run.agent === 'second' ? second : first)(run, start),
+  })
   await theatre.until(() => rows(theatre).at(-1)?.state === 'waiting', 'the first turn')
   fs.writeFileSync(stringsOf(theatre.home).limit, new Date(Date.now() + 3_600_000).toISOString())
   theatre.say('Go on.')
@@ -139,6 +141,7 @@ test('by policy another agent goes on when a limit is reached, with the ledgerâ€
   expect(rows(theatre).at(-1)).toMatchObject({ agent: 'second' })
   expect(fs.readFileSync(stringsOf(home).heard, 'utf8')).toContain('Read handoff from')
   await control(theatre.store, 'shop', 'stop')
+  await ended
 })
 
 test('a run ends when its command succeeds; until then the agent is told what fails [C19]', async () => {
@@ -267,7 +270,7 @@ test('many sessions: staggered, at most so many at a time, and a broken one dela
     prompt: 'Build it.',
   })
   const broken = supervisor.start({ ...run('one'), name: 'broken' })
-  for (const name of homes.keys()) supervisor.start(run(name))
+  const sessions = [...homes.keys()].map((name) => supervisor.start(run(name)))
   await expect(broken.ended).rejects.toThrow('cannot be started')
   await theatre.until(async () => {
     const all = await collect(supervisor.list())
@@ -294,6 +297,7 @@ test('many sessions: staggered, at most so many at a time, and a broken one dela
     { status: 'ok' },
   ])
   for (const name of homes.keys()) await supervisor.stop(name)
+  for (const { ended } of sessions) expect(await ended).toEqual({ why: 'stopped' })
   await supervisor.close()
 })
 

@@ -85,7 +85,7 @@ async function takes(text: string): Promise<void> {
   }
   if (signal.aborted) says('Operation aborted', 'aborted')
   else {
-    if (text.startsWith('Create handoff')) await hands(text)
+    if (text.startsWith('Create handoff')) hands(text)
     else if (text.startsWith('Read handoff')) reads(text)
     else works(text)
     tokens += growth
@@ -108,18 +108,14 @@ function works(text: string): void {
   uses('bash', { command: 'true' }, () => '')
 }
 
-async function hands(text: string): Promise<void> {
-  const { document, documents = [], late } = script()
+function hands(text: string): void {
+  const { document, documents = [] } = script()
   const file = /Write it to (.+?) in Markdown/.exec(text)![1]!
   const project = /"Project: (.+?)"/.exec(text)![1]!
   const asked =
     (fs.existsSync(strings.heard) ? fs.readFileSync(strings.heard, 'utf8') : '').split('Create handoff').length - 2
   const content = (asked in documents ? documents[asked] : document)?.replaceAll('{project}', project)
   if (content === undefined) return
-  if (late !== undefined) {
-    setTimeout(() => fs.writeFileSync(file, content), late)
-    return
-  }
   uses('write', { path: file, content }, () => {
     const half = Math.ceil(content.length / 2)
     fs.mkdirSync(path.dirname(file), { recursive: true })

@@ -19,8 +19,6 @@ export interface Script {
   readonly documents?: readonly (string | null)[]
   /** What it replies then. */
   readonly reply?: string
-  /** Milliseconds after which it writes it, long after the turn is over. */
-  readonly late?: number
   /** How old the file pretends to be. */
   readonly age?: number
   /** Does not read what it is told to. */
