@@ -149,6 +149,15 @@ describe.concurrent('baton chat -p', () => {
     expect(pane.text).not.toContain('unexpected')
   })
 
+  test('after a crash the next run on the tape tells where the work stands, and goes on [T23]', async () => {
+    const here = await room({ script: [say('never', { hold: new Promise(() => {}) }), say('Here again.')] })
+    await ask(here, ['-p', 'Hi'], { signal: 'SIGKILL' })
+    const { code, out, err } = await ask(here, ['-p', 'Go on', '--tape', 'print'])
+    expect({ code, out }).toEqual({ code: 0, out: 'Here again.\n' })
+    expect(err).toContain('The last run ended in the middle of a turn')
+    expect(err).toContain('Last anchor: session/start {"owner":"human"}')
+  })
+
   test('a command is about the last session of the folder', async () => {
     const here = await room({ script: [say('Hello.')] })
     const pane = await here.chat()

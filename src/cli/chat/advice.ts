@@ -1,5 +1,6 @@
 // What the chat says in more than a line.
 
+import type { Recovered } from '../../agent/recovery.ts'
 import { slashCommands } from './slash.ts'
 
 export const noModel = `No model is set, so nobody answers yet. Set one in one of these ways:
@@ -28,4 +29,9 @@ export function help(): string {
   ]
   const table = [...rows, [',help', 'commands on the tape: ,handoff ,anchors ,tape.search …'], ...keys]
   return table.map(([what, about]) => `${what!.trim().padEnd(22)} ${about}`).join('\n')
+}
+
+export function recoveryText({ anchor, state, closed }: Recovered): string {
+  const calls = closed.length === 0 ? '' : ` ${closed.join(', ')} did not finish and will not be run again by itself.`
+  return `The last run ended in the middle of a turn; nothing that was on the tape is lost.${calls}\nLast anchor: ${anchor} ${JSON.stringify(state)}`
 }

@@ -2,12 +2,11 @@
 
 import { isKeyRelease, Key, matchesKey } from '@earendil-works/pi-tui'
 import type { AgentEvent } from '../../agent/event.ts'
-import type { Recovered } from '../../agent/recovery.ts'
 import { route } from '../../agent/router.ts'
 import type { Answer, Question } from '../../agent/tool.ts'
 import { BatonError } from '../../errors.ts'
 import type { Progress } from '../../handoff/index.ts'
-import { help, noModel } from './advice.ts'
+import { help, noModel, recoveryText } from './advice.ts'
 import { Questions } from './questions.ts'
 import { recall, typedOn } from './recall.ts'
 import type { Screen } from './screen.ts'
@@ -325,11 +324,6 @@ function runningText({ name, input }: { name: string; input: unknown }): string 
 function progressText({ step, part, parts, tokens }: Progress): string {
   const of = part === undefined ? '' : ` part ${part} of ${parts}`
   return `Handing off: ${step}${of}${tokens > 0 ? `, ${tokens} tokens` : ''}`
-}
-
-function recoveryText({ anchor, state, closed }: Recovered): string {
-  const calls = closed.length === 0 ? '' : ` ${closed.join(', ')} did not finish and will not be run again by itself.`
-  return `The last run ended in the middle of a turn; nothing that was on the tape is lost.${calls}\nLast anchor: ${anchor} ${JSON.stringify(state)}`
 }
 
 function isControl(key: string): boolean {

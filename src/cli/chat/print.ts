@@ -9,7 +9,7 @@ import { chosenName } from '../../config/model.ts'
 import { CancelledError, InvalidError, StorageError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
 import { withStore } from '../workspace.ts'
-import { noModel } from './advice.ts'
+import { noModel, recoveryText } from './advice.ts'
 import { namedTape } from './choice.ts'
 import { findModel, makingOf } from './making.ts'
 import { neutral } from './neutral.ts'
@@ -80,6 +80,7 @@ function reporter(options: ChatOptions): (event: AgentEvent) => void {
         `baton: denied ${event.name} ${gist(event.input)}: ${/[.]$/.test(reason) ? reason : `${reason}; --yes allows it`}`,
       )
     } else if (event.type === 'warning') tell(`baton: ${event.message}`)
+    else if (event.type === 'recovered') tell(`baton: ${recoveryText(event)}`)
     else if (!watched) return
     else if (event.type === 'tool-start') tell(`${event.name} ${gist(event.input)}`)
     else if (event.type === 'tool-end' && event.isError) tell(`${event.name} failed`)
