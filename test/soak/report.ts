@@ -37,7 +37,9 @@ Baton's own part of a cycle in which nothing went wrong: ${quantile(own, 0.5)} s
 that module too: about ${quantile(
     done.map(({ totalMs }) => totalMs / 60_000).sort((a, b) => a - b),
     0.5,
-  )} minutes for a cycle and the turn behind it. A fact is lost when the next document lacks it.
+  )} minutes for a cycle and the turn behind it. A fact is lost when the next document lacks it;
+what was printed by a command that was running when its agent was killed is in no transcript, and would be marked so. A
+supervisor killed while it types costs the twenty seconds (\`submitSeconds\`) in which its prompt may still arrive.
 
 | event | agent | cycle | at | minutes lost | facts lost |
 | --- | --- | --- | --- | --- | --- |

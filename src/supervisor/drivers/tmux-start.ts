@@ -104,12 +104,24 @@ export async function takePane(
   return new TmuxDriver(adapter, { driver: 'tmux', socket, pane: id, pid: agent.pid, started, adopted: true })
 }
 
-/** By the name of its program: the first words of its command line. */
+const interpreter = /^(node|bun|deno|python[\d.]*|ruby|sh|bash)$/
+
+/** By the name of its program, or of what an interpreter runs: the first words of its command line. */
 export function isAgent({ args }: Process, adapter: Adapter): boolean {
-  const program = adapter.launch?.().program ?? adapter.name
-  const own = program.slice(program.lastIndexOf('/') + 1)
-  const first = args.slice(0, 2).map((arg) => arg.slice(arg.lastIndexOf('/') + 1).replace(/\.(c|m)?js$/, ''))
-  return first[0] === own || first[0] === adapter.name || (/^(node|bun|deno)$/.test(first[0] ?? '') && first[1] === own)
+  const { program, args: given } = adapter.launch?.() ?? { program: adapter.name, args: [] }
+  const [first, second] = args.map(plainName)
+  if (interpreter.test(plainName(program))) {
+    // What follows the interpreter tells: the program, and its command.
+    const until = given.findIndex((arg) => arg.startsWith('-'))
+    const words = [program, ...given.slice(0, until < 0 ? 2 : until)].map(plainName)
+    return words.length > 1 && words.every((word, i) => word === plainName(args[i] ?? ''))
+  }
+  const own = plainName(program)
+  return first === own || first === adapter.name || (interpreter.test(first ?? '') && second === own)
+}
+
+function plainName(word: string): string {
+  return word.slice(word.lastIndexOf('/') + 1).replace(/\.(c|m)?js$/, '')
 }
 
 function sizeOf([columns, rows]: readonly [number, number]): string[] {
