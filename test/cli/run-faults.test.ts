@@ -33,6 +33,9 @@ const isHealth = (check: string, status: string) => (event: Event) =>
   (event.check as { check_type: string }).check_type === check &&
   (event.check as { status: string }).status === status
 
+/** Its first reply is written, and it thinks about the next: no command runs whose output would be lost with it. */
+const hasBegun = ({ type, row }: Event) => type === 'row' && Number((row as { tokens?: number }).tokens) > 10_000
+
 function pidOf(door: Door): number {
   return Number(door.tmux('list-panes', '-a', '-F', '#{pane_pid}').trim())
 }
@@ -89,9 +92,9 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 300 })
+    const door = open(onTestFinished, { pace: 1_000 })
     const run = door.start(...door.job('scripted'))
-    await run.event(({ type, row }) => type === 'row' && Number((row as { tokens?: number }).tokens) > 20_000)
+    await run.event(hasBegun)
     const before = prompts(door).length
     process.kill(pidOf(door), 'SIGKILL')
     await run.event(isState('restarting'))
@@ -118,10 +121,10 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 300 })
+    const door = open(onTestFinished, { pace: 1_000 })
     const run = door.start(...door.job('scripted'))
     await run.event(isState('working'))
-    await run.event(({ type, row }) => type === 'row' && Number((row as { tokens?: number }).tokens) > 20_000)
+    await run.event(hasBegun)
     door.killTmux()
     await run.event(isState('restarting'))
     expect(await finish(door, run)).toEqual({ code: 0, twice: false })
@@ -131,9 +134,9 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 300 })
+    const door = open(onTestFinished, { pace: 1_000 })
     const first = door.start(...door.job('scripted'))
-    await first.event(({ type, row }) => type === 'row' && Number((row as { tokens?: number }).tokens) > 20_000)
+    await first.event(hasBegun)
     first.child.kill('SIGKILL')
     door.killTmux()
     await first.ended
