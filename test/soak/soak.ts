@@ -69,8 +69,8 @@ const courses = [
         const hour = minute.getUTCHours()
         const clock = `${hour % 12 === 0 ? 12 : hour % 12}:${String(minute.getUTCMinutes()).padStart(2, '0')}${hour < 12 ? 'am' : 'pm'}`
         instead = fail.status(429, `You've hit your limit · resets ${clock} (UTC)`)
-        const isGiven = () => instead === undefined
-        while (!isGiven()) await sleep(20)
+        const isComing = () => instead !== undefined
+        while (isComing()) await sleep(20)
       },
     },
   }),
