@@ -110,6 +110,8 @@ const interpreter = /^(node|bun|deno|python[\d.]*|ruby|sh|bash)$/
 export function isAgent({ args }: Process, adapter: Adapter): boolean {
   const { program, args: given } = adapter.launch?.() ?? { program: adapter.name, args: [] }
   const [first, second] = args.map(plainName)
+  // Some call themselves so, whatever they were started with.
+  if (first === adapter.name) return true
   if (interpreter.test(plainName(program))) {
     // What follows the interpreter tells: the program, and its command.
     const until = given.findIndex((arg) => arg.startsWith('-'))
@@ -117,7 +119,7 @@ export function isAgent({ args }: Process, adapter: Adapter): boolean {
     return words.length > 1 && words.every((word, i) => word === plainName(args[i] ?? ''))
   }
   const own = plainName(program)
-  return first === own || first === adapter.name || (interpreter.test(first ?? '') && second === own)
+  return first === own || (interpreter.test(first ?? '') && second === own)
 }
 
 function plainName(word: string): string {

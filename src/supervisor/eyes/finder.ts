@@ -34,6 +34,8 @@ const owners = new Map<string, Finder>()
 
 /** Clocks and the times in names are only so exact. */
 const slack = 2_000
+/** How long the files of several that were sent the same words may take to appear, one after the other. */
+const company = 5_000
 
 /** What is there by now, as far as it might be taken for that of an agent that starts in a moment. */
 export function presentIn(adapter: Adapter, env: NodeJS.ProcessEnv, cwd: string, now: number): ReadonlySet<string> {
@@ -82,7 +84,7 @@ export class Finder {
         held.reduce((a, b) => (begunAt(b) > begunAt(a) ? b : a)),
         true,
       )
-    const sent = this.#sentTo(others, current)
+    const sent = await this.#sentTo(others, current, pids)
     if (sent !== undefined) return this.#take(sent, false)
     if (!resting) return undefined
     const shown = await this.#shownOf(others, current)
@@ -140,25 +142,25 @@ export class Finder {
     this.#judged = others
       .map((view) => `${keyOf(view.file)} ${view.prompts.length} ${view.session.tally.turn?.to}`)
       .join('\n')
-      .concat(`\n${sent}`)
+      .concat(`\n${sent} ${sent !== undefined && Date.now() - sent > company}`)
     return judged === this.#judged
   }
 
   /** One that holds words which were sent to this agent, and which the current one does not hold. */
-  #sentTo(others: readonly View[], current: View | undefined): View | undefined {
+  async #sentTo(others: readonly View[], current: View | undefined, own: readonly number[]): Promise<View | undefined> {
     for (const { text, at } of this.#hunt.driver.sent.toReversed()) {
       const words = plain(text)
       if (words === '' || (current !== undefined && holds(current, words, at))) return undefined
       const fit = others.filter((view) => holds(view, words, at) && this.#isFree(view))
-      if (fit.length > 0) return fit.length === 1 ? fit[0] : this.#nearest(fit, words, at)
+      if (fit.length === 0) continue
+      if (fit.length === 1 && this.#isAlone(own)) return fit[0]
+      // Others may have been sent the same words: the screen tells, or that no other file holds them after a while.
+      const screen = plain(await this.#hunt.driver.screen().catch(() => ''))
+      const shown = fit.filter((view) => view.reply !== '' && isShown(view, screen))
+      if (shown.length === 1) return shown[0]
+      return fit.length === 1 && Date.now() - at > company ? fit[0] : undefined
     }
     return undefined
-  }
-
-  /** The same words were sent to several at the same time: the one whose words came first behind ours. */
-  #nearest(views: readonly View[], words: string, at: number): View | undefined {
-    const ranked = views.map((view) => ({ view, late: lateness(view, words, at) })).sort((a, b) => a.late - b.late)
-    return ranked[0]!.late < ranked[1]!.late ? ranked[0]!.view : undefined
   }
 
   /** One whose last words stand on the screen, and no other's do. */
