@@ -38,8 +38,9 @@ that module too: about ${quantile(
     done.map(({ totalMs }) => totalMs / 60_000).sort((a, b) => a - b),
     0.5,
   )} minutes for a cycle and the turn behind it. A fact is lost when the next document lacks it;
-what was printed by a command that was running when its agent was killed is in no transcript, and would be marked so. A
-supervisor killed while it types costs the twenty seconds (\`submitSeconds\`) in which its prompt may still arrive.
+what was printed by a command that was running when its agent was killed is in no transcript. Earlier runs lost facts, which is
+why agents are killed while they think here, not in the middle of a command: zero loss is shown for kills between commands,
+not for kills at any moment. A supervisor killed while it types costs the twenty seconds (\`submitSeconds\`) in which its prompt may still arrive.
 
 | event | agent | cycle | at | minutes lost | facts lost |
 | --- | --- | --- | --- | --- | --- |
