@@ -23,6 +23,7 @@ export function conclusion({ cycle, look, history, timings, usd, now }: Conclusi
   const outcome = cycle.at
   const progress = document?.progress ?? false
   const to = outcome === 'done' ? look?.session : undefined
+  const after = look === undefined ? undefined : freshPercent(look)
   return {
     n,
     outcome,
@@ -32,7 +33,7 @@ export function conclusion({ cycle, look, history, timings, usd, now }: Conclusi
     ...(to === undefined ? {} : { to }),
     ...(document === undefined ? {} : { document }),
     ...(trigger.percent === undefined ? {} : { percentBefore: trigger.percent }),
-    ...(look?.meter.percent === undefined ? {} : { percentAfter: look.meter.percent }),
+    ...(after === undefined ? {} : { percentAfter: after }),
     ...timings.sum(now),
     progress,
     recent: [...history.cycles, { n, outcome, at: now, progress }].slice(-remembered),
@@ -55,4 +56,9 @@ export async function recordContinuation(
     how: 'continue',
     anchor: `#${document.id}`,
   })
+}
+
+/** By the first reply of the context: a quick agent may have filled it again by the time that it is looked at. */
+function freshPercent({ fresh, meter }: Observation): number | undefined {
+  return fresh === undefined || meter.window === undefined ? meter.percent : (fresh / meter.window) * 100
 }
