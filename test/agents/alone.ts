@@ -1,31 +1,18 @@
 // Runs a script of ours in a process that has a network of its own with only loopback in it, where the kernel allows
 // that: what the agents try to fetch from elsewhere then fails at once, and nothing leaves the machine.
 
-import * as esbuild from 'esbuild'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import { alone, bundle } from '../../scripts/bundle.mjs'
 
-const wrapper = ['unshare', '-rn', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
-
-export const canBeAlone = spawnSync(wrapper[0]!, [...wrapper.slice(1), 'true']).status === 0
+export const canBeAlone = alone.length > 0
 
 /** What the script printed. Rejects if it fails or takes longer than `seconds`. */
 export async function runAlone(script: string, args: readonly string[], seconds: number): Promise<string> {
-  // Beside its source, so that import.meta.dirname means the same in both.
-  const bundle = path.join(path.dirname(script), `.run-${process.pid}-${Math.random().toString(36).slice(2)}.mjs`)
-  await esbuild.build({
-    entryPoints: [script],
-    outfile: bundle,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    packages: 'external',
-    logLevel: 'warning',
-  })
+  const file = await bundle(script)
   try {
-    const [program, ...rest] = [...(canBeAlone ? wrapper : []), process.execPath, bundle, ...args]
+    const [program, ...rest] = [...alone, process.execPath, file, ...args]
     const child = spawn(program!, rest, {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: seconds * 1000,
@@ -39,6 +26,6 @@ export async function runAlone(script: string, args: readonly string[], seconds:
     if (code !== 0) throw new Error(`${path.basename(script)} ${args.join(' ')} ended with ${code}\n${out}${err}`)
     return out
   } finally {
-    fs.rmSync(bundle, { force: true })
+    fs.rmSync(file, { force: true })
   }
 }
