@@ -25,7 +25,7 @@ export async function takeTurn(
   messages: readonly Draft[],
 ): Promise<Outcome & { readonly runId: string }> {
   const { session, signal } = setting
-  const { tape, emit, model } = session
+  const { emit, model } = session
   const runId = `run_${randomUUID()}`
   const said: Draft[] = []
   let turn: Turn
@@ -43,8 +43,7 @@ export async function takeTurn(
   } catch (error) {
     const message = failureText(error)
     outcome = { status: signal.aborted ? 'aborted' : 'failed', text: '', error: message }
-    // It may be the tape that is broken; the outcome says so anyway.
-    if (!signal.aborted) await tape.append([errorDraft('agent', message, runId)]).catch(() => {})
+    if (!signal.aborted) await recordError(errorDraft('agent', message, runId), session)
   }
   try {
     await turn.end(outcome.status)
@@ -54,6 +53,15 @@ export async function takeTurn(
   const { status, error } = outcome
   emit({ type: 'turn-end', runId, status, ...(error === undefined ? {} : { error }) })
   return { runId, ...outcome }
+}
+
+/** It may be the tape itself that is broken: then the person is told at least. */
+async function recordError(draft: Draft, { tape, emit }: Session): Promise<void> {
+  try {
+    await tape.append([draft])
+  } catch (error) {
+    emit({ type: 'warning', message: `The error is not on the tape: ${failureText(error)}` })
+  }
 }
 
 /** What waits comes first. Two that begin at the same moment are told apart by the tape; the slower one looks again. */

@@ -258,7 +258,8 @@ test('a stranger in the same folder is never taken for the agent, however alone 
   expect(now.session).toBe('aaaa')
   pane.text += '\nmy task\nThe tests pass.'
   other.asked('and again')
-  await new Promise((resolve) => setTimeout(resolve, 300))
+  own.asked('go on')
+  expect((await until(eyes, (seen) => seen.turns === 2)).session).toBe('aaaa')
   expect((await eyes.look()).session).toBe('aaaa')
 })
 

@@ -23,6 +23,10 @@ export async function inTurn<T>(real: string, work: () => Promise<T>): Promise<T
   }
 }
 
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
+
 /** Called right before the new content takes the file's name; throws to keep what is there. */
 type Check = () => Promise<void>
 
@@ -33,7 +37,7 @@ export async function writeReal(real: string, content: string | Buffer, check?: 
   const folder = await openFolder(parent)
   try {
     const target = below(folder, parent, path.basename(real))
-    const existing = await lstat(target).catch(() => undefined)
+    const existing = await lstat(target).catch(absent)
     const problem = existing === undefined ? undefined : notAFile(existing)
     if (existing?.isSymbolicLink() === true || problem !== undefined)
       throw new InvalidError(`${real} ${existing?.isSymbolicLink() === true ? 'has become a link' : problem}`)

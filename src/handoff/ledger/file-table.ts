@@ -324,3 +324,12 @@ function globPattern(glob: string): RegExp {
     return /^\b$/
   }
 }
+
+export function countFiles(files: readonly FileFact[]): { filesRead: number; filesChanged: number } {
+  return {
+    filesRead: files.filter(({ reads }) => reads > 0).length,
+    filesChanged: files.filter(
+      ({ state, folder, uncertain }) => state === 'changed' && folder !== true && uncertain !== true,
+    ).length,
+  }
+}

@@ -57,8 +57,7 @@ async function ask(
   const place = await git(cwd, ['rev-parse', '--show-toplevel', '--show-prefix', '--git-path', 'index'], signal)
   const [root = '', prefix = '', own = ''] = place.split('\n')
   if (root === '') return undefined
-  // A repository without a commit may have no index yet; git then starts from an empty one.
-  await copyIndex(resolve(cwd, own), index).catch(() => undefined)
+  await copyIndex(resolve(cwd, own), index)
   const run: Run = (args, input) => git(root, args, signal, { index, ...(input !== undefined && { input }) })
   const head = (await run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => '')).trim()
   const branch = (await run(['symbolic-ref', '--quiet', '--short', 'HEAD']).catch(() => '')).trim()
@@ -93,7 +92,14 @@ async function ask(
 
 /** As old as the original: git takes a file that was changed in the same moment for unchanged by an index that is younger. */
 async function copyIndex(from: string, to: string): Promise<void> {
-  await copyFile(from, to)
+  try {
+    await copyFile(from, to)
+  } catch (error) {
+    // A repository without a commit may have no index yet; git then starts from an empty one. Anything else would make
+    // every file look changed.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
   const at = Math.floor((await lstat(from)).mtimeMs) / 1000
   await utimes(to, at, at)
 }

@@ -4,9 +4,9 @@
 import type { Entry } from '../../store/index.ts'
 import { withCutOff } from './cut-off.ts'
 import { answered, decisionsOfState, decisionsSaid, planTitle, readAnswers } from './decisions.ts'
-import type { Decision, FileFact, Inherited, Ledger, Quote } from './facts.ts'
+import type { Decision, Inherited, Ledger, Quote } from './facts.ts'
 import { FailureBook } from './failure-book.ts'
-import { FileTable } from './file-table.ts'
+import { countFiles, FileTable } from './file-table.ts'
 import { InstructionBook } from './instructions.ts'
 import { readOutput, type Output } from './output.ts'
 import { Place } from './place.ts'
@@ -385,15 +385,6 @@ export class LedgerBuilder {
     const latest = open.findLast(({ call }) => call.kind === 'todos')
     if (latest?.call.kind !== 'todos') return this.todos.facts()
     return latest.call.todos.map((todo) => ({ ...todo, id: latest.id }))
-  }
-}
-
-export function countFiles(files: readonly FileFact[]): { filesRead: number; filesChanged: number } {
-  return {
-    filesRead: files.filter(({ reads }) => reads > 0).length,
-    filesChanged: files.filter(
-      ({ state, folder, uncertain }) => state === 'changed' && folder !== true && uncertain !== true,
-    ).length,
   }
 }
 

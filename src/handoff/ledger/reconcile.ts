@@ -1,7 +1,7 @@
 // The ledger's files in the light of git: pure, so that the same answers of git give the same ledger.
 
 import type { DirtyFile, FileAction, FileFact, Ledger } from './facts.ts'
-import { countFiles } from './ledger.ts'
+import { countFiles } from './file-table.ts'
 
 export interface GitState {
   readonly cwd: string
