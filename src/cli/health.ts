@@ -3,7 +3,7 @@
 import { healthChecks, type HealthCheck } from '../supervisor/index.ts'
 import { percent, stateWord } from './narration.ts'
 import { age, brief, type Globals, type Output } from './output.ts'
-import { allSupervised, isHeld, supervised } from './supervised.ts'
+import { allSupervised, supervised } from './supervised.ts'
 import { withStore } from './workspace.ts'
 
 interface HealthOptions extends Globals {
@@ -35,7 +35,7 @@ export async function health(options: HealthOptions, ref: string | undefined): P
         row.context_usage === undefined ? 'unknown' : percent(row.context_usage),
         `${row.cycles}${row.lastCycle === undefined ? '' : `, ${age(row.lastCycle)}`}`,
         age(row.last_check),
-        row.state === 'ended' ? '' : isHeld(row) ? `pid ${row.supervisor!.pid}` : 'none: baton watch',
+        row.state === 'ended' ? '' : row.supervisor ? `pid ${row.supervisor.pid}` : 'none: baton watch',
       ]),
     ])
     out.line()

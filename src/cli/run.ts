@@ -12,7 +12,7 @@ import { detach } from './detach.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from './output.ts'
 import { pickSession } from './pick-session.ts'
-import { allSupervised, freeName, isHeld } from './supervised.ts'
+import { allSupervised, freeName } from './supervised.ts'
 import { withStore } from './workspace.ts'
 
 export interface RunOptions extends Globals {
@@ -54,7 +54,7 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
   await withStore(options, async (store, out) => {
     const known = (await allSupervised(store)).find(({ name }) => name === ref)
     if (known !== undefined) {
-      if (known.state !== 'ended' && isHeld(known)) throw held(known.name, known.supervisor!.pid)
+      if (known.state !== 'ended' && known.supervisor !== undefined) throw held(known.name, known.supervisor.pid)
       await (options.detach === true
         ? detach(store, out, known.name, undefined, options)
         : superviseHere(store, out, { globals: options, name: known.name }))
@@ -124,7 +124,7 @@ function readTask(file: string): string {
 async function nameFor(store: Store, wanted: string | undefined, usual: string): Promise<string> {
   const rows = await allSupervised(store)
   const taken = rows.find(({ name, state }) => name === wanted && state !== 'ended')
-  if (taken !== undefined && isHeld(taken)) throw held(taken.name, taken.supervisor!.pid)
+  if (taken?.supervisor !== undefined) throw held(taken.name, taken.supervisor.pid)
   if (taken !== undefined) {
     throw new ConflictError(`There is a session ${taken.name} that has not ended`, {
       actual: 0,

@@ -1,6 +1,5 @@
 // Supervised sessions, by the names that people give them.
 
-import os from 'node:os'
 import { NotFoundError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { nearest } from '../tape/nearest.ts'
@@ -30,18 +29,6 @@ function hintFor(names: readonly string[]): string {
 
 function onlyOne<T>(found: readonly T[]): T | undefined {
   return found.length === 1 ? found[0] : undefined
-}
-
-/** Whether a supervisor holds it now, as far as this machine can tell. */
-export function isHeld({ supervisor }: SessionRow): boolean {
-  if (supervisor === undefined) return false
-  if (supervisor.host !== os.hostname()) return true
-  try {
-    process.kill(supervisor.pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
 }
 
 /** The first of `name`, `name-2`, `name-3`… that is not taken. */

@@ -6,7 +6,7 @@ import { openSupervisor, type RunningAgent } from '../supervisor/index.ts'
 import { equipment } from './equipment.ts'
 import { Narrator } from './narration.ts'
 import type { Globals, Output } from './output.ts'
-import { allSupervised, freeName, isHeld } from './supervised.ts'
+import { allSupervised, freeName } from './supervised.ts'
 import { withStore } from './workspace.ts'
 
 interface WatchOptions extends Globals {
@@ -19,7 +19,7 @@ export async function watch(options: WatchOptions): Promise<void> {
     const tools = equipment(options, process.cwd(), out)
     const rows = await allSupervised(store)
     const open = rows.filter(({ state }) => state !== 'ended')
-    const left = open.filter((row) => !isHeld(row))
+    const left = open.filter(({ supervisor }) => supervisor === undefined)
     const known = new Set(open.flatMap(({ place }) => paneOf(place) ?? []))
     const found = (await tools.running()).filter(({ place }) => !known.has(paneOf(place)!))
     if (options.dryRun === true || left.length + found.length === 0) return tellFound(out, left, found)

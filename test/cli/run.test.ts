@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Door, type Event, scriptedDoor } from '../support/door.ts'
+import { isAlive } from '../support/processes.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { baton } from './cli.ts'
 
@@ -29,15 +30,6 @@ function rowOf(door: Door): Record<string, unknown> {
 
 function pidOf(door: Door): number {
   return (rowOf(door).place as { pid: number }).pid
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }
 
 describe.concurrent('baton run', { timeout: 120_000 }, () => {
@@ -130,7 +122,10 @@ describe.concurrent('baton run', { timeout: 120_000 }, () => {
     await run.event(isStep('done'))
     door.say('cycle', 'job')
     await run.event(isStep('done', 2))
+    const pid = pidOf(door)
     door.say('stop', 'job')
+    expect(isAlive(pid)).toBe(false)
+    expect(rowOf(door)).toMatchObject({ state: 'ended' })
     expect(await run.ended).toBe(130)
   })
 

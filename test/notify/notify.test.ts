@@ -4,6 +4,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { checked } from '../../src/config/checked.ts'
 import { type Notification, type NotifierOptions, notifySection, openNotifier } from '../../src/notify/index.ts'
+import { isAlive } from '../support/processes.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { listen, status } from './listener.ts'
 
@@ -297,14 +298,4 @@ async function nobodyListens(): Promise<string> {
   const { port } = server.address() as net.AddressInfo
   await new Promise((resolve) => server.close(resolve))
   return `http://127.0.0.1:${port}`
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    // Ended, but not yet reaped by its parent.
-    return !(fs.existsSync(`/proc/${pid}/stat`) && /\) Z /.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8')))
-  } catch {
-    return false
-  }
 }

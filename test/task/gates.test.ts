@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { openFileStore } from '../../src/store/index.ts'
 import { GateError } from '../../src/task/index.ts'
+import { isAlive } from '../support/processes.ts'
 import { handoff, login, project } from './project.ts'
 
 async function refusal(work: Promise<unknown>): Promise<GateError> {
@@ -150,16 +151,6 @@ test('a forced handoff goes through, with its reason on record [S7]', async () =
   expect((await tasks.history('TASK-001'))[1]).toMatchObject({ forced: 'flaky on CI' })
 })
 
-const exists = (pid: number) => {
-  try {
-    process.kill(pid, 0)
-    // A process that ended but that nobody has collected yet counts as gone.
-    return !/^State:\s+Z/m.test(fs.existsSync('/proc') ? fs.readFileSync(`/proc/${pid}/status`, 'utf8') : '')
-  } catch {
-    return false
-  }
-}
-
 test('a command that hangs is stopped in time, with everything that it started [S7]', async () => {
   const { tasks, folder } = await project({
     gates: [
@@ -175,7 +166,7 @@ test('a command that hangs is stopped in time, with everything that it started [
   expect(error.message).toContain('was stopped after 0.5 s')
   const pids = fs.readFileSync(path.join(folder, 'pids'), 'utf8').trim().split('\n').map(Number)
   expect(pids).toHaveLength(2)
-  await expect.poll(() => pids.filter(exists)).toEqual([])
+  await expect.poll(() => pids.filter(isAlive)).toEqual([])
 })
 
 test('what a command leaves behind is stopped too, and a cancelled handoff stops its command [S7]', async () => {
@@ -185,7 +176,7 @@ test('what a command leaves behind is stopped too, and a cancelled handoff stops
   const pid = () => Number(fs.readFileSync(path.join(folder, 'pid'), 'utf8'))
   await tasks.create(login)
   await tasks.handoff(handoff())
-  await expect.poll(() => exists(pid())).toBe(false)
+  await expect.poll(() => isAlive(pid())).toBe(false)
   fs.rmSync(path.join(folder, 'pid'))
   process.env['BATON_WAIT'] = '1'
   const stop = new AbortController()
@@ -194,6 +185,6 @@ test('what a command leaves behind is stopped too, and a cancelled handoff stops
   stop.abort()
   await expect(cancelled).rejects.toMatchObject({ code: 'cancelled' })
   delete process.env['BATON_WAIT']
-  await expect.poll(() => exists(pid())).toBe(false)
+  await expect.poll(() => isAlive(pid())).toBe(false)
   expect((await tasks.get('TASK-001')).version).toBe(2)
 })

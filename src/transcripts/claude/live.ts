@@ -2,6 +2,7 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
+import { isThere } from '../../system/processes.ts'
 import { fields, json, number, text } from '../fields.ts'
 import type { Live } from '../state.ts'
 
@@ -20,7 +21,7 @@ export function liveSessions(projects: string): Map<string, Live> | undefined {
     const about = fields(json(readOr(path.join(folder, name))))
     const session = text(about.sessionId)
     const pid = number(about.pid)
-    if (session === undefined || pid === undefined || !isRunning(pid)) continue
+    if (session === undefined || pid === undefined || !isThere(pid)) continue
     // Without a status it runs without a screen: there is nobody to wait for.
     live.set(session, about.status === 'idle' || about.status === 'waiting' ? 'idle' : 'busy')
   }
@@ -32,14 +33,5 @@ function readOr(file: string): string {
     return fs.readFileSync(file, 'utf8')
   } catch {
     return '{}' // it ended between our two looks
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -6,7 +6,7 @@ import { withoutModelKeys } from '../../../src/agent/process.ts'
 import { bash, blobRead } from '../../../src/agent/tools/index.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
 import { bench } from './calling.ts'
-import { isAlive, numberIn } from './processes.ts'
+import { isAlive, numberIn } from '../../support/processes.ts'
 
 const onLinux = process.platform === 'linux'
 

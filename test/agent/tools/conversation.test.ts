@@ -7,7 +7,7 @@ import { codingTools, permissionPolicy, type Question } from '../../../src/agent
 import { type Api, type ModelRequest, type Reply, say } from '../../support/model-server/index.ts'
 import { collect, temporaryFolder } from '../../support/workspace.ts'
 import { scene } from '../harness.ts'
-import { isAlive, numberIn } from './processes.ts'
+import { isAlive, numberIn } from '../../support/processes.ts'
 
 /** Several calls in one step. */
 function calls(...made: [name: string, input: Record<string, unknown>][]): Reply {
