@@ -55,6 +55,8 @@ export interface Rewound {
   readonly to: string | undefined
   /** The first line that is gone, where the agent names that one. */
   readonly before?: string
+  /** Tokens that are left, where they are known. */
+  readonly tokens?: number
   readonly date?: string
 }
 

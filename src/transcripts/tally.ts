@@ -85,7 +85,7 @@ export function count(tally: Tally, fact: Fact): void {
       tally.cleared = true
       return emptied(tally, undefined, fact.date)
     case 'rewound':
-      return emptied(tally, undefined, fact.date)
+      return emptied(tally, fact.tokens, fact.date, 'reply')
     case 'quotas':
       tally.quotas = { quotas: fact.quotas, ...(fact.date === undefined ? {} : { date: fact.date }) }
       return
@@ -142,11 +142,16 @@ function spend(tally: Tally, model: string, tokens: Tokens, cost: number | undef
 }
 
 /** What was known of the context no longer holds. */
-function emptied(tally: Tally, tokens: number | undefined, date: string | undefined): void {
+function emptied(
+  tally: Tally,
+  tokens: number | undefined,
+  date: string | undefined,
+  source: 'reply' | 'compaction' = 'compaction',
+): void {
   tally.ends = []
   tally.trailing = 0
   if (tokens === undefined) delete tally.context
-  else tally.context = { tokens, source: 'compaction', ...(date === undefined ? {} : { date }) }
+  else tally.context = { tokens, source, ...(date === undefined ? {} : { date }) }
 }
 
 /** As pi does it: a token for four characters, message by message. */

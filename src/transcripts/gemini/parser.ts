@@ -1,32 +1,16 @@
 // Gemini CLI's dialect. A message is written again whenever it grows, and the last writing counts: what is new in it is
-// told each time. `$set` with messages puts a new history in the place of the old one, `$rewindTo` cuts it.
+// told each time. Calls of tools are written only when they are done, so that a reply which will call one looks like the
+// end of a turn until then. `$set` with messages tells the whole history anew (see history.ts), `$rewindTo` cuts it.
 
-import type { Draft } from '../../store/index.ts'
 import type { Part, ToolCall, ToolResult } from '../../tape/index.ts'
 import type { Fact } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
 import type { Parser } from '../parser.ts'
-
-interface Shown {
-  id: string
-  words: boolean
-  thoughts: number
-  calls: number
-  results: number
-  used: boolean
-}
-
-interface Memory {
-  /** The last messages, as far as they were told. */
-  shown: Shown[]
-  titled?: boolean
-}
-
-/** A message grows while its turn lasts; those before the last few are done. */
-const remembered = 64
+import { contentOf, thoughtsOf, wordsOf } from './content.ts'
+import { type Memory, remembered, remindOf, renewed, rewoundTo, type Shown } from './history.ts'
 
 export function geminiParser(stored?: Fields): Parser {
-  const memory: Memory = { shown: [], ...(stored as Partial<Memory> | undefined) }
+  const memory: Memory = { shown: [], answered: [], prompts: [], ...(stored as Partial<Memory> | undefined) }
   return {
     facts: (line) => factsIn(line, memory),
     get memory() {
@@ -36,14 +20,21 @@ export function geminiParser(stored?: Fields): Parser {
 }
 
 function factsIn(line: Fields, memory: Memory): Fact[] {
-  if (typeof line.$rewindTo === 'string') {
-    memory.shown = []
-    return [{ type: 'rewound', to: undefined, before: line.$rewindTo }]
+  if (typeof line.$rewindTo === 'string') return [rewoundTo(line.$rewindTo, memory)]
+  if (isFields(line.$set)) {
+    const { messages, ...update } = line.$set
+    if (!Array.isArray(messages)) return isTime(update) ? [] : [...about(update), noted('set', update)]
+    return renewed(messages.map(fields), memory, message)
   }
-  if (isFields(line.$set)) return set(line.$set, memory)
   if (text(line.id) !== undefined && text(line.type) !== undefined) return message(line, memory)
-  if (text(line.sessionId) !== undefined) return [...about(line), noted('session', line)]
-  return [noted('unknown', line)]
+  if (text(line.sessionId) === undefined) return [noted('unknown', line)]
+  memory.begins = true
+  return [...about(line), noted('session', line)]
+}
+
+/** Follows every message, and says nothing. */
+function isTime(update: Fields): boolean {
+  return Object.keys(update).join() === 'lastUpdated'
 }
 
 function about(line: Fields): Fact[] {
@@ -58,61 +49,77 @@ function about(line: Fields): Fact[] {
   ]
 }
 
-function set(update: Fields, memory: Memory): Fact[] {
-  if (!Array.isArray(update.messages)) return [...about(update), noted('set', update)]
-  const scratch: Memory = { shown: [], titled: true }
-  const kept: Draft[] = []
-  let summary = ''
-  for (const each of update.messages) {
-    const line = fields(each)
-    const words = wordsOf(line.content)
-    if (summary === '' && line.type === 'user' && words.includes('<state_snapshot>')) {
-      summary = words
-      continue
-    }
-    for (const fact of message(line, scratch))
-      if (fact.type === 'said' && fact.draft.kind !== 'event') kept.push(fact.draft)
-  }
-  memory.shown = scratch.shown
-  return [{ type: 'compacted', summary, kept }]
-}
-
 function message(line: Fields, memory: Memory): Fact[] {
   const id = text(line.id)!
   const at = date(line.timestamp)
+  // The history is told once more, message by message, before `$set` sums it up.
+  if (isReplayed(line, memory)) return []
   if (line.type === 'user') return user(line, memory, id, at)
   if (line.type === 'gemini') return gemini(line, memory, id, at)
+  const words = wordsOf(line.content)
+  const idle: Fact = { type: 'turn', to: 'idle', ...given({ date: at }) }
+  if (line.type === 'error') {
+    const facts: Fact[] = [said('error', { kind: 'error', message: words }, id, at), idle]
+    return isLimit(words) ? [...facts, { type: 'limited', message: words, ...given({ date: at }) }] : facts
+  }
   const facts: Fact[] = [noted(text(line.type) ?? 'unknown', line, at)]
-  if (line.type === 'error') facts.push(said('error', { kind: 'error', message: wordsOf(line.content) }, id, at))
-  if (wordsOf(line.content).startsWith('Request cancelled'))
-    facts.push({ type: 'turn', to: 'idle', ...given({ date: at }) })
-  return facts
+  return words.startsWith('Request cancelled') ? [...facts, idle] : facts
+}
+
+/** A history always begins with what Gemini CLI says of the folder; a reply of the model names the model. */
+function isReplayed({ type, content, model }: Fields, memory: Memory): boolean {
+  if (type === 'user' && wordsOf(content).startsWith(opening)) memory.replays = true
+  else if (text(model) !== undefined || (type !== 'user' && type !== 'gemini')) delete memory.replays
+  return memory.replays === true
+}
+
+const opening = '<session_context>'
+
+/** A day's quota; those of a minute are waited for without a word. */
+function isLimit(words: string): boolean {
+  return /exhausted your (daily )?(quota|capacity)|quota limit|usage limit reached/i.test(words)
 }
 
 function user(line: Fields, memory: Memory, id: string, at: string | undefined): Fact[] {
+  const parts = list(line.content).map(fields)
+  const responses = parts.flatMap(({ functionResponse }) => (isFields(functionResponse) ? [functionResponse] : []))
+  if (responses.length > 0) return answers(responses, memory, id, at)
   const shown = shownOf(memory, id)
   if (shown.words) return []
   shown.words = true
-  const content = contentOf(line.content)
-  const facts: Fact[] = [
-    said('message', { role: 'user', content }, id, at),
-    { type: 'turn', to: 'asked', ...given({ date: at }) },
-  ]
+  remindOf(line, memory)
+  const facts: Fact[] = [said('message', { role: 'user', content: contentOf(line.content) }, id, at)]
+  const words = wordsOf(line.content)
+  // A command that the person ran there is told to the model with the next prompt.
+  if (words.startsWith('I ran the following shell command:')) return facts
+  facts.push({ type: 'turn', to: 'asked', ...given({ date: at }) })
   if (memory.titled !== true) {
     memory.titled = true
-    facts.push({ type: 'about', title: wordsOf(line.content).slice(0, 200), titleRank: 0 })
+    facts.push({ type: 'about', title: words.slice(0, 200), titleRank: 0 })
   }
   return facts
+}
+
+/** What the model was told of its calls: known already, unless the calls were told by their parts. */
+function answers(responses: readonly Fields[], memory: Memory, id: string, at: string | undefined): Fact[] {
+  const news = responses.filter((each) => !memory.answered.includes(text(each.id) ?? ''))
+  const working: Fact = { type: 'turn', to: 'working', ...given({ date: at }) }
+  if (news.length === 0) return [working]
+  const results = news.map((each) => resultOf({ id: each.id, name: each.name, result: [{ functionResponse: each }] }))
+  return [said('tool_result', { results: answered(results, memory) }, id, at), working]
+}
+
+function answered(results: ToolResult[], memory: Memory): ToolResult[] {
+  memory.answered.push(...results.map(({ call_id }) => call_id))
+  memory.answered.splice(0, memory.answered.length - remembered)
+  return results
 }
 
 function gemini(line: Fields, memory: Memory, id: string, at: string | undefined): Fact[] {
   const shown = shownOf(memory, id)
   const facts: Fact[] = []
-  const thoughts = list(line.thoughts).map(fields)
-  const parts: Part[] = thoughts.slice(shown.thoughts).map((thought) => ({
-    type: 'reasoning',
-    text: [text(thought.subject), text(thought.description)].filter((words) => words !== undefined).join(': '),
-  }))
+  const thoughts = thoughtsOf(line)
+  const parts: Part[] = thoughts.slice(shown.thoughts).map((words) => ({ type: 'reasoning', text: words }))
   shown.thoughts = Math.max(shown.thoughts, thoughts.length)
   const words = wordsOf(line.content)
   if (words !== '' && !shown.words) {
@@ -120,7 +127,7 @@ function gemini(line: Fields, memory: Memory, id: string, at: string | undefined
     parts.push({ type: 'text', text: words })
   }
   if (parts.length > 0) facts.push(said('message', { role: 'assistant', content: parts }, id, at))
-  const made = list(line.toolCalls).map(fields)
+  const made = callsOf(line)
   const calls: ToolCall[] = made.slice(shown.calls).map((call) => ({
     id: text(call.id) ?? 'unknown',
     name: text(call.name) ?? 'unknown',
@@ -128,23 +135,34 @@ function gemini(line: Fields, memory: Memory, id: string, at: string | undefined
   }))
   if (calls.length > 0) facts.push(said('tool_call', { calls }, id, at))
   shown.calls = Math.max(shown.calls, made.length)
-  const answered = made.filter((call) => Array.isArray(call.result) || text(call.result) !== undefined)
-  const results = answered.slice(shown.results).map(resultOf)
-  if (results.length > 0) facts.push(said('tool_result', { results }, id, at))
-  shown.results = Math.max(shown.results, answered.length)
+  const done = made.filter((call) => Array.isArray(call.result) || text(call.result) !== undefined)
+  const results = done.slice(shown.results).map(resultOf)
+  if (results.length > 0) facts.push(said('tool_result', { results: answered(results, memory) }, id, at))
+  shown.results = Math.max(shown.results, done.length)
   const model = text(line.model)
   if (isFields(line.tokens) && !shown.used) {
     shown.used = true
-    facts.push(used(line.tokens, model, id, at))
+    const fact = used(line.tokens, model, id, at)
+    memory.tokens = fact.tokens
+    facts.push(fact)
   }
   if (model !== undefined) facts.push({ type: 'about', model })
-  // Empty words: the answer of a person to a permission question may still be awaited.
+  // Without a word it is in the midst of a call. With one it may be, too: only its screen tells.
   const over = words !== '' && made.length === 0
   facts.push({ type: 'turn', to: over ? 'idle' : 'working', ...given({ date: at }) })
   return facts
 }
 
-function used(tokens: Fields, model: string | undefined, reply: string, at: string | undefined): Fact {
+/** As they were done; in a history that was told anew, as the model wrote them. */
+function callsOf(line: Fields): Fields[] {
+  if (Array.isArray(line.toolCalls)) return line.toolCalls.map(fields)
+  return list(line.content).flatMap((part) => {
+    const { functionCall } = fields(part)
+    return isFields(functionCall) ? [functionCall] : []
+  })
+}
+
+function used(tokens: Fields, model: string | undefined, reply: string, at: string | undefined) {
   const prompt = number(tokens.input) ?? 0
   const cacheRead = Math.min(prompt, number(tokens.cached) ?? 0)
   return {
@@ -156,7 +174,7 @@ function used(tokens: Fields, model: string | undefined, reply: string, at: stri
     cacheRead,
     cacheWrite: 0,
     ...given({ model, date: at }),
-  }
+  } satisfies Fact
 }
 
 function resultOf(call: Fields): ToolResult {
@@ -181,36 +199,11 @@ function shownOf(memory: Memory, id: string): Shown {
   return fresh
 }
 
-function contentOf(content: unknown): string | Part[] {
-  if (typeof content === 'string') return content
-  const parts = list(Array.isArray(content) ? content : [content]).map(partOf)
-  return parts.every((part) => part.type === 'text') ? wordsOf(content) : parts
-}
-
-function partOf(value: unknown): Part {
-  if (typeof value === 'string') return { type: 'text', text: value }
-  const part = fields(value)
-  if (typeof part.text === 'string') return { type: 'text', text: part.text }
-  const inline = fields(part.inlineData)
-  if (typeof inline.data === 'string') {
-    const mediaType = text(inline.mimeType) ?? 'application/octet-stream'
-    return { type: mediaType.startsWith('image/') ? 'image' : 'file', mediaType, data: inline.data }
-  }
-  return { ...part, type: 'unknown' }
-}
-
-function wordsOf(content: unknown): string {
-  if (typeof content === 'string') return content
-  return (Array.isArray(content) ? content : [content])
-    .map((part) => (typeof part === 'string' ? part : (text(fields(part).text) ?? '')))
-    .join('')
-}
-
 function noted(name: string, data: unknown, at?: string): Fact {
   return said('event', { name: `gemini/${name}`, data }, undefined, at)
 }
 
 function said(kind: string, payload: unknown, source: string | undefined, at: string | undefined): Fact {
-  const draft: Draft = { kind, payload, ...(at === undefined ? {} : { date: at }) }
+  const draft = { kind, payload, ...(at === undefined ? {} : { date: at }) }
   return source === undefined ? { type: 'said', draft } : { type: 'said', draft, source }
 }

@@ -1,13 +1,15 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { Failure } from './reply.ts'
-import type { Api, Prompt } from './request.ts'
+import type { Failure, Reply } from './reply.ts'
+import type { AnyApi, Prompt } from './request.ts'
 import type { Turn } from './turn.ts'
 
 /** One provider's way of saying things: pure translation, no sockets and no timing. */
 export interface Protocol {
-  api: Api
+  api: AnyApi
   /** Throws when the body is not one this protocol allows. */
-  read(body: unknown): Prompt
+  read(body: unknown, path: string): Prompt
+  /** The answer to a question that the agent asks for itself, which no script is to see. */
+  aside?(body: unknown): Reply | undefined
   /** The whole reply as the body of a plain answer to `body`. */
   whole(turn: Turn, body: unknown): unknown
   /** The whole reply as the events of a stream, from opening to end. */

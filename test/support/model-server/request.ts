@@ -1,10 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
+/** Those that our own agent speaks too. */
 export type Api = 'chat-completions' | 'responses' | 'messages'
+
+export type AnyApi = Api | 'generate-content'
 
 /** A model call as it arrived: what the protocols have in common, and the parsed body for the rest. */
 export interface ModelRequest extends Prompt {
-  api: Api
+  api: AnyApi
   /** Pathname only: Claude Code adds `?beta=true`. */
   path: string
   headers: IncomingHttpHeaders

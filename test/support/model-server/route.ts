@@ -1,6 +1,6 @@
-import type { Api } from './request.ts'
+import type { AnyApi } from './request.ts'
 
-type Route = { to: 'model'; api: Api } | { to: 'count-tokens' | 'models' | 'hello' | 'nowhere' }
+type Route = { to: 'model'; api: AnyApi } | { to: 'count-tokens' | 'models' | 'hello' | 'nowhere' }
 
 /** Goes by the end of the path: clients differ in whether `/v1` belongs to the base URL or to the endpoint. */
 export function routeOf(method: string, path: string): Route {
@@ -8,7 +8,8 @@ export function routeOf(method: string, path: string): Route {
     if (path.endsWith('/chat/completions')) return { to: 'model', api: 'chat-completions' }
     if (path.endsWith('/responses')) return { to: 'model', api: 'responses' }
     if (path.endsWith('/messages')) return { to: 'model', api: 'messages' }
-    if (path.endsWith('/messages/count_tokens')) return { to: 'count-tokens' }
+    if (/\/models\/[^/:]+:(streamG|g)enerateContent$/.test(path)) return { to: 'model', api: 'generate-content' }
+    if (/(\/messages\/count_tokens|:countTokens)$/.test(path)) return { to: 'count-tokens' }
   } else if (method === 'GET' || method === 'HEAD') {
     if (path.endsWith('/models')) return { to: 'models' }
     // Claude Code asks HEAD / before it starts.

@@ -5,10 +5,11 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { chatCompletions } from './chat-completions.ts'
 import { Delivery } from './delivery.ts'
+import { generateContent } from './generate-content.ts'
 import { Ledger } from './ledger.ts'
 import { messages } from './messages.ts'
 import { afterPieces, type HttpFailure, type Protocol } from './protocol.ts'
-import type { Api, ModelRequest } from './request.ts'
+import type { AnyApi, ModelRequest } from './request.ts'
 import { responses } from './responses.ts'
 import { modelList, routeOf } from './route.ts'
 import { asFunction, type Script } from './script.ts'
@@ -42,7 +43,12 @@ export interface ModelServer extends AsyncDisposable {
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
   const { models = ['scripted'], clock = Date.now, id = () => randomUUID().replaceAll('-', '') } = options
   const decide = asFunction(options.script)
-  const protocols: Record<Api, Protocol> = { 'chat-completions': chatCompletions, responses: responses(), messages }
+  const protocols: Record<AnyApi, Protocol> = {
+    'chat-completions': chatCompletions,
+    responses: responses(),
+    messages,
+    'generate-content': generateContent,
+  }
   const ledger = new Ledger()
   const probes: string[] = []
   const problems: string[] = []
@@ -56,7 +62,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     if (route.to === 'model') return answerModel(protocols[route.api], { incoming, response, delivery, path, bytes })
     probes.push(`${method} ${path} ${route.to === 'nowhere' ? 404 : 200}`)
     if (route.to === 'models') delivery.json(200, modelList(models, clock()))
-    else if (route.to === 'count-tokens') delivery.json(200, { input_tokens: tokens(bytes.length) })
+    else if (route.to === 'count-tokens') delivery.json(200, countOf(tokens(bytes.length), path))
     else if (route.to === 'hello') delivery.json(200, {})
     else
       delivery.json(404, {
@@ -69,7 +75,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
     try {
       const raw: unknown = JSON.parse(bytes.toString('utf8'))
       const request: ModelRequest = {
-        ...protocol.read(raw),
+        ...protocol.read(raw, exchange.path),
         api: protocol.api,
         path: exchange.path,
         headers: exchange.incoming.headers,
@@ -77,8 +83,10 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
         when: clock(),
         ended: delivery.ended,
       }
-      ledger.add(request)
-      const reply = await decide(request)
+      const own = protocol.aside?.(raw)
+      if (own === undefined) ledger.add(request)
+      else probes.push(`POST ${exchange.path} 200`)
+      const reply = own ?? (await decide(request))
       const turn = turnOf(reply, { model: request.model, requestBytes: bytes.length, id, clock })
       const { error } = reply
       if (error && (error.after === undefined || !request.stream))
@@ -145,6 +153,10 @@ function scriptFailure(protocol: Protocol, problem: string, id: string): HttpFai
   const message = `scripted model: ${problem}`
   const failure = protocol.failure({ kind: 'status', status: 500, message }, { id, model: 'scripted' })
   return { ...failure, headers: { ...failure.headers, 'x-should-retry': 'false' } }
+}
+
+function countOf(count: number, path: string): object {
+  return path.endsWith(':countTokens') ? { totalTokens: count } : { input_tokens: count }
 }
 
 async function readAll(incoming: IncomingMessage): Promise<Buffer> {
