@@ -119,6 +119,8 @@ export class Conductor {
     }
     await this.#apply(stepped, sight)
     this.#held = hold !== undefined
+    // Before it is needed, and not while something is typed: it takes a moment.
+    if (this.#cycle.at === 'watching' && this.#o.judge.isNear(sight.look, now)) void warmUp()
     const free = this.#cycle.at === 'watching' && this.#cycle.say === undefined
     const late = free ? this.#desk.arrived(now) : undefined
     if (late === undefined) return
@@ -128,6 +130,7 @@ export class Conductor {
 
   async take({ seen, deed, evidence }: Outcome, now: number): Promise<void> {
     if (seen.seen !== 'refused') this.#timings.did(deed, evidence, now)
+    if (deed === 'ask') void warmUp()
     await this.#apply(this.#o.judge.next(this.#cycle, seen, now), undefined)
   }
 
@@ -157,7 +160,6 @@ export class Conductor {
       this.#desk.forget()
       // Having had to wait for its turn is no part of a cycle.
       this.#timings.begin((this.#held ? undefined : evidenceOf(sight)) ?? Date.now())
-      void warmUp()
     }
     if (before.at === 'documented' && cycle.at === 'clearing' && cycle.document.by === 'ledger') {
       this.#desk.promise(before.path, cycle.trigger.at)

@@ -82,7 +82,12 @@ export class Runner {
     const standing = new Standing(run, past, Date.now())
     this.#tape = tape
     this.#standing = standing
-    this.#rows = new RowWriter((row) => journal.write('row', row), options.onRow)
+    const writeRow = (row: SessionRow) =>
+      journal
+        .write('row', row)
+        .catch(tolerateDisk)
+        .catch((error: unknown) => this.break(error))
+    this.#rows = new RowWriter(writeRow, options.onRow)
     this.#life = new Life({ ...options, since: past.since, tape, signal }, past.whereabouts?.agent ?? run.agent)
     const hands = () => this.#hands
     this.#judge = new Judge({ ...options, standing, hands, agent: () => this.#life.agent })
@@ -122,7 +127,7 @@ export class Runner {
 
   async run(): Promise<Ended> {
     try {
-      await this.#show('starting')
+      this.#show('starting')
       this.#hold(await this.#life.open(this.#o.past.whereabouts))
       await this.#look()
       await this.#conductor.takeUp()
@@ -139,6 +144,7 @@ export class Runner {
       this.#over.abort()
       this.#conductor.close()
       this.#mailbox.close()
+      await this.#rows.flush()
       await this.#judge.release()
       await this.#hands?.eyes.close()
       await this.#hands?.driver.close()
@@ -234,7 +240,7 @@ export class Runner {
       await this.#report('bounds', 'warning', 'What it costs is unknown: the bound on dollars cannot hold', 'logs')
     }
     if (!look.alive && !(await hands.driver.alive())) return this.#lost(hands)
-    if (this.#paused) return this.#show('paused')
+    if (this.#paused) return void this.#show('paused')
     if (look.state.state === 'limited' && (await this.#limited(hands, look))) return
     const { cycle } = this.#conductor
     if (cycle.at === 'watching') this.#vigil.watch(look, bounds, cycle.say !== undefined, now)
@@ -244,7 +250,7 @@ export class Runner {
     const sight = await sightOf({ hands, look, cycle, cwd, tape: this.#tape, screen, submitMs, now })
     await this.#ask(sight)
     await this.#conductor.see(sight, now)
-    await this.#show()
+    this.#show()
     this.#wakeUp(look, bounds, now)
   }
 
@@ -302,7 +308,7 @@ export class Runner {
     await this.#report('agent', 'warning', `${rescue.how}; it is started again`, 'logs')
     this.#restarts = [...this.#restarts, now].slice(-20)
     await journal.write('restarts', { at: this.#restarts })
-    await this.#show('restarting')
+    this.#show('restarting')
     this.#watching?.abort()
     await pause(rescue.afterMs, signal)
     if (signal.aborted) return
@@ -355,7 +361,7 @@ export class Runner {
     })
   }
 
-  async #show(state?: SessionRow['state'], ended?: string): Promise<void> {
+  #show(state?: SessionRow['state'], ended?: string): void {
     const now = Date.now()
     const { cycle, waits } = this.#conductor
     const row = this.#standing.row({
@@ -368,7 +374,7 @@ export class Runner {
       ...(ended === undefined ? {} : { ended }),
       now,
     })
-    await this.#rows.show(row).catch(tolerateDisk)
+    this.#rows.show(row)
   }
 
   /** What ended the run ends the agent too; one that ended itself is left in peace. */
@@ -376,7 +382,7 @@ export class Runner {
     if (ended.why === 'bound') await this.#report('bounds', 'warning', `The run is over: ${ended.details}`, 'restart')
     if (ended.why !== 'exited' && ended.why !== 'crashed') await this.#hands?.driver.stop()
     await this.#o.journal.write('ended', ended)
-    await this.#show('ended', 'details' in ended ? `${ended.why}: ${ended.details}` : ended.why)
+    this.#show('ended', 'details' in ended ? `${ended.why}: ${ended.details}` : ended.why)
   }
 }
 

@@ -7,7 +7,7 @@ import { NotFoundError } from '../../errors.ts'
 import type { Adapter, Command } from '../adapter.ts'
 import { type Process, processAt } from '../../system/processes.ts'
 import { agentIn, TmuxDriver } from './tmux.ts'
-import { needTmux, socketPath, TmuxServer, unformatted } from './tmux-server.ts'
+import { needTmux, ownServer, socketPath, TmuxServer, unformatted } from './tmux-server.ts'
 
 export interface TmuxStart {
   readonly adapter: Adapter
@@ -35,6 +35,7 @@ const ownSettings = [
   ['set-option', '-g', 'default-terminal', 'screen-256color'],
   ['set-option', '-s', 'escape-time', '20'],
   ['set-option', '-g', 'mouse', 'on'],
+  ['set-option', '-s', ownServer, '1'],
 ]
 const alsoNotPassed = new Set(['OLDPWD', 'SHLVL', '_', 'COLUMNS', 'LINES', 'STY', 'WINDOW', 'WINDOWID'])
 
