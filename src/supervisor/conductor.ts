@@ -7,7 +7,7 @@ import { restAfter } from './cycle.ts'
 import type { Cycle, Effect, Seen, Sight, Stepped, Waits } from './cycle-state.ts'
 import { type Deed, Deeds } from './deeds.ts'
 import { Desk } from './desk.ts'
-import { restoreFile, warmUp } from './document-store.ts'
+import { restoreFile } from './document-store.ts'
 import type { Check } from './health.ts'
 import type { Journal } from './journal.ts'
 import type { Judge } from './judge.ts'
@@ -119,8 +119,6 @@ export class Conductor {
     }
     await this.#apply(stepped, sight)
     this.#held = hold !== undefined
-    // Before it is needed, and not while something is typed: it takes a moment.
-    if (this.#cycle.at === 'watching' && this.#o.judge.isNear(sight.look, now)) void warmUp()
     const free = this.#cycle.at === 'watching' && this.#cycle.say === undefined
     const late = free ? this.#desk.arrived(now) : undefined
     if (late === undefined) return
@@ -130,7 +128,8 @@ export class Conductor {
 
   async take({ seen, deed, evidence }: Outcome, now: number): Promise<void> {
     if (seen.seen !== 'refused') this.#timings.did(deed, evidence, now)
-    if (deed === 'ask') void warmUp()
+    const { look } = this.#o.standing
+    if (deed === 'ask' && look !== undefined) this.#o.tape.keepUp(look)
     await this.#apply(this.#o.judge.next(this.#cycle, seen, now), undefined)
   }
 

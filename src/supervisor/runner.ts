@@ -5,6 +5,7 @@ import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { actionFor, adviceFor } from './advice.ts'
 import { boundReached, nextBound } from './bounds.ts'
+import { warmUp } from './document-store.ts'
 import { Conductor, type Outcome, type Report, tolerateDisk } from './conductor.ts'
 import type { Control } from './control.ts'
 import type { Cycle, Sight } from './cycle-state.ts'
@@ -129,6 +130,8 @@ export class Runner {
     try {
       this.#show('starting')
       this.#hold(await this.#life.open(this.#o.past.whereabouts))
+      // The agent itself takes longer to start than this.
+      void warmUp()
       await this.#look()
       await this.#conductor.takeUp()
       this.wake()
@@ -218,12 +221,10 @@ export class Runner {
   async #see(look: Observation): Promise<void> {
     const before = this.#standing.look
     this.#standing.see(look)
-    const { session, turn, file } = look
+    const { session, turn } = look
     if (this.#hands !== undefined && session !== undefined) await this.#life.keepPlace(this.#hands, session)
-    // Kept up to date while nobody waits for it.
-    if (turn === 'idle' && before?.turn !== 'idle' && file !== undefined) {
-      void this.#tape.update(file).catch(() => undefined)
-    }
+    // Kept up to date while nobody waits for it; where a cycle is near, while the agent thinks about it.
+    if (turn === 'idle' && before?.turn !== 'idle' && !this.#judge.isNear(look, look.at)) this.#tape.keepUp(look)
   }
 
   /** Looks at all there is, and lets the next step be taken. */

@@ -40,7 +40,6 @@ const memory = z.object({
 type Memory = Readonly<z.output<typeof memory>>
 
 const twoHours = 7_200_000
-const lingering = 300
 
 export class HeadlessDriver implements Driver {
   readonly #options: HeadlessOptions
@@ -150,8 +149,8 @@ export class HeadlessDriver implements Driver {
       if (signal.aborted) throw new CancelledError('Cancelled before the turn was started')
       await pause(50)
     }
-    // Some linger behind their last word; two at a time would write one transcript.
-    await this.#turn?.end(lingering)
+    // Some linger for seconds behind their last word, with nothing left to write; two at a time would write one transcript.
+    await this.#turn?.end()
     this.#learn()
     if (signal.aborted) throw new CancelledError('Cancelled before the turn was started')
     const { adapter, cwd, folder, args } = this.#options
