@@ -29,6 +29,14 @@ export interface Whereabouts {
   readonly agent: string
 }
 
+/** Where an agent is about to be started: proven by what is found there, and by the whereabouts that follow. */
+export interface Launching {
+  readonly place: Place
+  /** The id that its session is to have. */
+  readonly session?: string
+  readonly agent: string
+}
+
 /** A cycle that is over. */
 export interface Cycled {
   readonly n: number
@@ -60,6 +68,8 @@ export interface Past {
   /** Cycles and dollars before this run. */
   readonly before: { readonly cycles: number; readonly usd: number }
   readonly whereabouts: Whereabouts | undefined
+  /** A start of which nobody wrote down whether it took place. */
+  readonly launching: Launching | undefined
   readonly cycle: Cycle
   readonly cycled: (Cycled & { readonly date: string }) | undefined
   readonly restarts: readonly number[]
@@ -74,6 +84,7 @@ export interface Past {
 interface Kept {
   readonly run: Opening
   readonly whereabouts: Whereabouts
+  readonly launching: Launching
   readonly cycle: { readonly cycle: Cycle }
   readonly cycled: Cycled
   readonly restarts: { readonly at: readonly number[] }
@@ -83,6 +94,7 @@ interface Kept {
 type Name =
   | 'run'
   | 'whereabouts'
+  | 'launching'
   | 'cycle'
   | 'cycled'
   | 'restarts'
@@ -106,9 +118,10 @@ export class Journal {
   }
 
   async load(): Promise<Past> {
-    const [run, whereabouts, cycle, cycled, restarts, ended, stop, pause, wish] = await Promise.all([
+    const [run, whereabouts, launching, cycle, cycled, restarts, ended, stop, pause, wish] = await Promise.all([
       this.#latest('run'),
       this.#latest('whereabouts'),
+      this.#latest('launching'),
       this.#latest('cycle'),
       this.#latest('cycled'),
       this.#latest('restarts'),
@@ -126,6 +139,7 @@ export class Journal {
       run: run?.data.run,
       started: run?.date,
       whereabouts: since(whereabouts)?.data,
+      launching: (launching?.id ?? 0) > (whereabouts?.id ?? 0) ? since(launching)?.data : undefined,
       cycle: since(cycle)?.data.cycle ?? atRest,
       since: work,
       before: { cycles: run?.data.cycles ?? 0, usd: run?.data.usd ?? 0 },

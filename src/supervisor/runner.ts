@@ -129,7 +129,9 @@ export class Runner {
   async run(): Promise<Ended> {
     try {
       this.#show('starting')
-      this.#hold(await this.#life.open(this.#o.past.whereabouts))
+      const { hands, cycle } = await this.#life.open(this.#o.past)
+      this.#conductor.replace(cycle)
+      this.#hold(hands)
       // The agent itself takes longer to start than this.
       void warmUp()
       await this.#look()

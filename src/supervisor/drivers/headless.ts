@@ -113,6 +113,10 @@ export class HeadlessDriver implements Driver {
     return this.look()
   }
 
+  get nextTurn(): number {
+    return lastTurn(this.#options.folder) + 1
+  }
+
   /** Waits for the turns before it, starts this one, and resolves when it runs. */
   submit(text: string, signal: AbortSignal): Promise<void> {
     const mine = this.#queue.then(() => this.#run(text, signal))

@@ -124,6 +124,13 @@ export class Turn {
   }
 }
 
+/** Whether a turn was started; its first sign may still be on its way. */
+export async function hasBegun(folder: string, turn: number): Promise<boolean> {
+  const deadline = performance.now() + 1_000
+  while (lastTurn(folder) < turn && performance.now() < deadline) await pause(50)
+  return lastTurn(folder) >= turn
+}
+
 /** The number of the last turn in a folder; 0 if there was none. */
 export function lastTurn(folder: string): number {
   let names: string[]
