@@ -37,6 +37,15 @@ export interface Launching {
   readonly agent: string
 }
 
+/** A document that was not waited for any longer: it may still come, until the next one is asked for. */
+export interface Promised {
+  readonly path: string
+  /** When it was asked for, in milliseconds. */
+  readonly since: number
+  /** In which cycle. */
+  readonly n: number
+}
+
 /** A cycle that is over. */
 export interface Cycled {
   readonly n: number
@@ -70,6 +79,7 @@ export interface Past {
   readonly whereabouts: Whereabouts | undefined
   /** A start of which nobody wrote down whether it took place. */
   readonly launching: Launching | undefined
+  readonly promised: Promised | undefined
   readonly cycle: Cycle
   readonly cycled: (Cycled & { readonly date: string }) | undefined
   readonly restarts: readonly number[]
@@ -85,6 +95,8 @@ interface Kept {
   readonly run: Opening
   readonly whereabouts: Whereabouts
   readonly launching: Launching
+  readonly promised: Promised
+  readonly late: { readonly path: string }
   readonly cycle: { readonly cycle: Cycle }
   readonly cycled: Cycled
   readonly restarts: { readonly at: readonly number[] }
@@ -100,9 +112,16 @@ type Name =
   | 'restarts'
   | 'ended'
   | 'row'
+  | 'promised'
   | 'late'
   | 'overruled'
   | 'snapshot'
+
+/** What is written down together with what is meant, or not at all. */
+export interface Note {
+  readonly name: 'promised' | 'late'
+  readonly data: Kept['promised'] | Kept['late']
+}
 
 export class Journal {
   readonly tape: string
@@ -118,10 +137,12 @@ export class Journal {
   }
 
   async load(): Promise<Past> {
-    const [run, whereabouts, launching, cycle, cycled, restarts, ended, stop, pause, wish] = await Promise.all([
+    const [run, whereabouts, launching, promised, late, cycle, cycled, restarts, ended, stop, pause, wish] = await Promise.all([
       this.#latest('run'),
       this.#latest('whereabouts'),
       this.#latest('launching'),
+      this.#latest('promised'),
+      this.#latest('late'),
       this.#latest('cycle'),
       this.#latest('cycled'),
       this.#latest('restarts'),
@@ -134,13 +155,16 @@ export class Journal {
     // What was written before the session was started anew is no longer so.
     const since = <T extends { id: number }>(entry: T | undefined) =>
       entry !== undefined && entry.id > (run?.id ?? 0) ? entry : undefined
+    const { cycle: state = atRest } = since(cycle)?.data ?? {}
+    const n = 'n' in state ? state.n : (cycled?.data.n ?? 0)
     const work = run?.data.since ?? run?.id ?? 0
     return {
       run: run?.data.run,
       started: run?.date,
       whereabouts: since(whereabouts)?.data,
       launching: (launching?.id ?? 0) > (whereabouts?.id ?? 0) ? since(launching)?.data : undefined,
-      cycle: since(cycle)?.data.cycle ?? atRest,
+      promised: (promised?.id ?? 0) > (late?.id ?? 0) && promised?.data.n === n ? since(promised)?.data : undefined,
+      cycle: state,
       since: work,
       before: { cycles: run?.data.cycles ?? 0, usd: run?.data.usd ?? 0 },
       cycled: cycled !== undefined && cycled.id > work ? { ...cycled.data, date: cycled.date } : undefined,
@@ -159,10 +183,11 @@ export class Journal {
   }
 
   /** What is meant, before it is done. A `ConflictError` says that somebody else does it. */
-  async mean(cycle: Cycle, effects: readonly string[]): Promise<void> {
+  async mean(cycle: Cycle, effects: readonly string[], also: readonly Note[] = []): Promise<void> {
     const expect = { key: 'cycle', id: this.#cycleId }
-    const [entry] = await this.#store.append(this.tape, [draft('cycle', { cycle, effects })], { expect })
-    this.#cycleId = entry!.id
+    const drafts = [...also.map(({ name, data }) => draft(name, data)), draft('cycle', { cycle, effects })]
+    const entries = await this.#store.append(this.tape, drafts, { expect })
+    this.#cycleId = entries.at(-1)!.id
   }
 
   async lastId(): Promise<number> {

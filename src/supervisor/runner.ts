@@ -109,7 +109,7 @@ export class Runner {
       onSeen: (outcome: Outcome) => this.#mailbox.post({ type: 'outcome', outcome }),
       onFile: () => this.wake(),
     }
-    this.#conductor = new Conductor(conductor, past.cycle)
+    this.#conductor = new Conductor(conductor, past)
   }
 
   control(control: Control): void {
