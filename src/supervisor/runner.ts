@@ -23,7 +23,7 @@ import type { Bounds, SupervisorSettings } from './settings.ts'
 import type { Slots } from './slots.ts'
 import { Standing } from './standing.ts'
 import { TranscriptTape } from './transcript-tape.ts'
-import { Vigil } from './vigil.ts'
+import { type Trouble, Vigil } from './vigil.ts'
 
 export interface RunnerOptions {
   readonly store: Store
@@ -47,6 +47,7 @@ type Mail =
   | { readonly type: 'file' }
   | { readonly type: 'say'; readonly text: string }
   | { readonly type: 'end'; readonly ended: Ended }
+  | { readonly type: 'trouble'; readonly trouble: Trouble | undefined }
   | { readonly type: 'broken'; readonly error: unknown }
 
 /** Before what a full disk refused is tried again. */
@@ -96,6 +97,7 @@ export class Runner {
     this.#vigil = new Vigil(run, signal, {
       say: (text) => this.#mailbox.post({ type: 'say', text }),
       end: (ended) => this.#mailbox.post({ type: 'end', ended }),
+      trouble: (trouble) => this.#mailbox.post({ type: 'trouble', trouble }),
     })
     const conductor = {
       ...options,
@@ -198,6 +200,7 @@ export class Runner {
     else if (mail.type === 'control') this.#obey(mail.control)
     else if (mail.type === 'look') await this.#see(mail.look)
     else if (mail.type === 'say') await this.#conductor.say(mail.text, now)
+    else if (mail.type === 'trouble') await this.#tell(mail.trouble)
     else if (mail.type === 'outcome') {
       await this.#conductor.take(mail.outcome, now)
       await this.#look()
@@ -246,7 +249,8 @@ export class Runner {
     if (this.#paused) return void this.#show('paused')
     if (look.state.state === 'limited' && (await this.#limited(hands, look))) return
     const { cycle } = this.#conductor
-    if (cycle.at === 'watching') this.#vigil.watch(look, bounds, cycle.say !== undefined, now)
+    const errorMs = settings.errorSeconds * 1000
+    if (cycle.at === 'watching') this.#vigil.watch(look, { ...bounds, errorMs }, cycle.say !== undefined, now)
     const { cwd } = this.#o.run
     const submitMs = settings.submitSeconds * 1000
     const screen = this.#wantsScreen(look, cycle, now)
@@ -280,6 +284,14 @@ export class Runner {
     this.#question = question
     if (question === undefined) await this.#report('dialog', 'ok', 'No question is open', '')
     else await this.#report('dialog', 'warning', `It asks: ${question.slice(0, 200)}`, 'answer')
+  }
+
+  /** What the agent itself has tried again in vain; once or twice is a bad moment, more often is for a person. */
+  async #tell(trouble: Trouble | undefined): Promise<void> {
+    if (trouble === undefined) return this.#report('model', 'ok', 'Its turns end well again', '')
+    const { error, times, goesOn } = trouble
+    const what = `An error has cut off its turn: ${error.replaceAll(/\s+/g, ' ').slice(0, 200)}`
+    await this.#report('model', times < 3 ? 'warning' : 'critical', what, goesOn ? 'error' : 'attach')
   }
 
   #plight(hands: Hands, now: number): Plight {

@@ -11,15 +11,23 @@ export interface VigilCalls {
   /** The agent is to be told something. */
   readonly say: (text: string) => void
   readonly end: (ended: Ended) => void
+  /** A turn was cut off by an error, for so many times in a row; undefined: the next one went well. */
+  readonly trouble: (trouble: Trouble | undefined) => void
+}
+
+export interface Trouble {
+  readonly error: string
+  readonly times: number
+  /** Whether it is told to go on by itself. */
+  readonly goesOn: boolean
 }
 
 /** So often the same failure of the check, and nothing progresses. */
 const sameFailures = 3
 /** A limit that says no end is tried again after so long. */
 const unknownLimitMs = 900_000
-/** After an error the agent is told to go on: soon at first, then ever later, and not for ever. */
-const errorMs = 30_000
-const errorsAtMost = 6
+/** After an error the agent is told to go on: soon at first, then ever later. */
+const longestErrorMs = 1_800_000
 
 export class Vigil {
   readonly #run: Run
@@ -40,12 +48,13 @@ export class Vigil {
   }
 
   /** `saying`: it is being told something already. */
-  watch(look: Observation, { until }: Bounds, saying: boolean, now: number): void {
+  watch(look: Observation, { until, errorMs }: Bounds & { errorMs: number }, saying: boolean, now: number): void {
     if (look.state.state === 'limited') this.#limit(look.state.until, look)
     if (saying || look.turn !== 'idle' || look.dialog !== undefined) return
     if (this.#limited !== undefined) return this.#lifted(look, now)
     const turn = `${look.session} ${look.turns} ${look.turnSince}`
-    if (look.error !== undefined) return this.#failed(turn, look.error, now)
+    if (look.error !== undefined) return this.#failed(turn, look.error, errorMs, now)
+    if (this.#errors > 0) this.#calls.trouble(undefined)
     this.#error = undefined
     this.#errors = 0
     if (until === undefined || turn === this.#checked || this.#checking) return
@@ -79,12 +88,14 @@ export class Vigil {
   }
 
   /** A turn that an error has cut off goes on by itself only in a run that nobody watches. */
-  #failed(turn: string, error: string, now: number): void {
-    if (this.#run.prompt === undefined || this.#errors >= errorsAtMost) return
-    if (this.#error?.turn !== turn) this.#error = { turn, at: now + errorMs * 2 ** this.#errors }
+  #failed(turn: string, error: string, errorMs: number, now: number): void {
+    const goesOn = this.#run.prompt !== undefined
+    if (this.#error?.turn !== turn) {
+      this.#error = { turn, at: goesOn ? now + Math.min(errorMs * 2 ** this.#errors, longestErrorMs) : Infinity }
+      this.#calls.trouble({ error, times: ++this.#errors, goesOn })
+    }
     if (now < this.#error.at) return
-    this.#errors++
-    this.#error = { turn, at: Number.POSITIVE_INFINITY }
+    this.#error = { turn, at: Infinity }
     this.#calls.say(errorText(error))
   }
 
