@@ -68,7 +68,9 @@ function heldUp(cycle: Cycle, { look, screen }: Sight, now: number): Stepped | u
     // Only the screen tells when it is answered.
     return wait(unhurried, 'an answer to its question', now + 2 * again)
   }
-  if (look.state.state !== 'limited') return undefined
+  // What is said then is a try whether the limit still holds.
+  const tries = cycle.at === 'watching' && cycle.say !== undefined
+  if (look.state.state !== 'limited' || tries) return undefined
   const { until } = look.state
   if (until === undefined) return wait(unhurried, 'the end of a limit', now + 60 * again)
   return wait(unhurried, `the end of a limit at ${until}`, Math.max(Date.parse(until), now + again))

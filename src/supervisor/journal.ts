@@ -137,20 +137,21 @@ export class Journal {
   }
 
   async load(): Promise<Past> {
-    const [run, whereabouts, launching, promised, late, cycle, cycled, restarts, ended, stop, pause, wish] = await Promise.all([
-      this.#latest('run'),
-      this.#latest('whereabouts'),
-      this.#latest('launching'),
-      this.#latest('promised'),
-      this.#latest('late'),
-      this.#latest('cycle'),
-      this.#latest('cycled'),
-      this.#latest('restarts'),
-      this.#latest('ended'),
-      lastControl(this.#store, this.#name, 'stop'),
-      lastControl(this.#store, this.#name, 'pause'),
-      lastControl(this.#store, this.#name, 'cycle'),
-    ])
+    const [run, whereabouts, launching, promised, late, cycle, cycled, restarts, ended, stop, pause, wish] =
+      await Promise.all([
+        this.#latest('run'),
+        this.#latest('whereabouts'),
+        this.#latest('launching'),
+        this.#latest('promised'),
+        this.#latest('late'),
+        this.#latest('cycle'),
+        this.#latest('cycled'),
+        this.#latest('restarts'),
+        this.#latest('ended'),
+        lastControl(this.#store, this.#name, 'stop'),
+        lastControl(this.#store, this.#name, 'pause'),
+        lastControl(this.#store, this.#name, 'cycle'),
+      ])
     this.#cycleId = cycle?.id ?? 0
     // What was written before the session was started anew is no longer so.
     const since = <T extends { id: number }>(entry: T | undefined) =>

@@ -290,7 +290,9 @@ export class Runner {
   async #tell(trouble: Trouble | undefined): Promise<void> {
     if (trouble === undefined) return this.#report('model', 'ok', 'Its turns end well again', '')
     const { error, times, goesOn } = trouble
-    const what = `An error has cut off its turn: ${error.replaceAll(/\s+/g, ' ').slice(0, 200)}`
+    // The same error has another number each time: a person is told of it once.
+    const plain = error.replaceAll(/\s+/g, ' ').replaceAll(/(request id: |\b)(?:req_\w+|[0-9a-f-]{16,})/g, '…')
+    const what = `An error has cut off its turn: ${plain.slice(0, 200)}`
     await this.#report('model', times < 3 ? 'warning' : 'critical', what, goesOn ? 'error' : 'attach')
   }
 

@@ -24,8 +24,8 @@ export interface Trouble {
 
 /** So often the same failure of the check, and nothing progresses. */
 const sameFailures = 3
-/** A limit that says no end is tried again after so long. */
-const unknownLimitMs = 900_000
+/** A limit that says no end is tried again after twice the wait for an error, then ever later, and so late at most. */
+const longestLimitMs = 900_000
 /** After an error the agent is told to go on: soon at first, then ever later. */
 const longestErrorMs = 1_800_000
 
@@ -37,7 +37,9 @@ export class Vigil {
   #checked: string | undefined
   #checking = false
   #failures: string[] = []
-  #limited: { since: number; until: number | undefined; session: string | undefined } | undefined
+  #limited: { until: number; session: string | undefined } | undefined
+  /** Limits in a row that said no end. */
+  #limits = 0
   #error: { turn: string; at: number } | undefined
   #errors = 0
 
@@ -49,7 +51,7 @@ export class Vigil {
 
   /** `saying`: it is being told something already. */
   watch(look: Observation, { until, errorMs }: Bounds & { errorMs: number }, saying: boolean, now: number): void {
-    if (look.state.state === 'limited') this.#limit(look.state.until, look)
+    if (look.state.state === 'limited') this.#limit(look.state.until, look, errorMs)
     if (saying || look.turn !== 'idle' || look.dialog !== undefined) return
     if (this.#limited !== undefined) return this.#lifted(look, now)
     const turn = `${look.session} ${look.turns} ${look.turnSince}`
@@ -57,6 +59,7 @@ export class Vigil {
     if (this.#errors > 0) this.#calls.trouble(undefined)
     this.#error = undefined
     this.#errors = 0
+    this.#limits = 0
     if (until === undefined || turn === this.#checked || this.#checking) return
     this.#checked = turn
     void this.#check(until)
@@ -71,17 +74,19 @@ export class Vigil {
 
   /** When it has something to say of its own accord. */
   get next(): number | undefined {
-    if (this.#limited === undefined) return this.#error?.at
-    return this.#limited.until ?? this.#limited.since + unknownLimitMs
+    return this.#limited?.until ?? this.#error?.at
   }
 
-  #limit(until: string | undefined, { at, session }: Observation): void {
-    this.#limited ??= { since: at, until: until === undefined ? undefined : Date.parse(until), session }
+  #limit(until: string | undefined, { at, session }: Observation, errorMs: number): void {
+    if (this.#limited !== undefined) return
+    const waitMs = Math.min(errorMs * 2 ** (this.#limits + 1), longestLimitMs)
+    if (until === undefined) this.#limits++
+    this.#limited = { until: until === undefined ? at + waitMs : Date.parse(until), session }
   }
 
   #lifted(look: Observation, now: number): void {
-    if (look.state.state === 'limited' && now < this.next!) return
-    const { session } = this.#limited!
+    const { session, until } = this.#limited!
+    if (look.state.state === 'limited' && now < until) return
     this.#limited = undefined
     // In a fresh context there is nothing to go on with.
     if (session === look.session) this.#calls.say(limitText())

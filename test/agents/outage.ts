@@ -42,7 +42,15 @@ try {
   ).length
   const health = started.events.filter(({ type }) => type === 'health').map(({ check }) => check)
   process.stdout.write(
-    JSON.stringify({ code, err: started.err(), tests, person, nudges, health, failed: Number(count) - Math.max(left, 0) }),
+    JSON.stringify({
+      code,
+      err: started.err(),
+      tests,
+      person,
+      nudges,
+      health,
+      failed: Number(count) - Math.max(left, 0),
+    }),
   )
 } finally {
   clearTimeout(limit)
