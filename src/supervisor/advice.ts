@@ -20,6 +20,8 @@ export function adviceFor(word: string, name: string, cycle: Cycle): string {
       return `Answer it: ${attach}`
     case 'limit':
       return `Nothing needs to be done. To go on at once in another agent: baton continue --in AGENT`
+    case 'error':
+      return `Nothing needs to be done if it passes. See for yourself: ${attach}`
     case 'disk':
       return 'Make room on the disk; Baton goes on by itself.'
     case 'cycle':
@@ -38,6 +40,7 @@ export function actionFor(word: string): string {
     attach: 'A person is asked',
     clear: 'A person is asked',
     resume: 'A person is asked',
+    error: 'It is told to go on after a while',
     limit: 'It is waited for, and goes on by itself',
     disk: 'The session is left as it is, and tried again',
     cycle: 'It is not cycled',

@@ -7,9 +7,9 @@ import { restAfter } from './cycle.ts'
 import type { Cycle, Effect, Seen, Sight, Stepped, Waits } from './cycle-state.ts'
 import { type Deed, Deeds } from './deeds.ts'
 import { Desk } from './desk.ts'
-import { restoreFile, warmUp } from './document-store.ts'
+import { restoreFile } from './document-store.ts'
 import type { Check } from './health.ts'
-import type { Journal } from './journal.ts'
+import type { Journal, Note, Past, Promised } from './journal.ts'
 import type { Judge } from './judge.ts'
 import { isRaised } from './policy.ts'
 import { lateText } from './prompts.ts'
@@ -68,11 +68,12 @@ export class Conductor {
   /** It could have begun before, but others came first. */
   #held = false
 
-  constructor(options: ConductorOptions, cycle: Cycle) {
+  constructor(options: ConductorOptions, { cycle, promised }: Pick<Past, 'cycle' | 'promised'>) {
     this.#o = options
     this.#cycle = cycle
     this.#deeds = new Deeds(options)
     this.#desk = new Desk(options.run.cwd, options.onFile)
+    if (promised !== undefined) this.#desk.promise(promised)
   }
 
   get cycle(): Cycle {
@@ -122,12 +123,15 @@ export class Conductor {
     const free = this.#cycle.at === 'watching' && this.#cycle.say === undefined
     const late = free ? this.#desk.arrived(now) : undefined
     if (late === undefined) return
-    await this.#o.journal.write('late', { path: late })
-    await this.say(lateText(late), now)
+    const told = this.#o.judge.next(this.#cycle, { seen: 'say', text: lateText(late) }, now)
+    await this.#apply(told, undefined, [{ name: 'late', data: { path: late } }])
+    this.#desk.forget()
   }
 
   async take({ seen, deed, evidence }: Outcome, now: number): Promise<void> {
     if (seen.seen !== 'refused') this.#timings.did(deed, evidence, now)
+    const { look } = this.#o.standing
+    if (deed === 'ask' && look !== undefined) this.#o.tape.keepUp(look)
     await this.#apply(this.#o.judge.next(this.#cycle, seen, now), undefined)
   }
 
@@ -141,12 +145,18 @@ export class Conductor {
   }
 
   /** Writes down what is meant, then lets it be done. */
-  async #apply({ cycle, effects, waits }: Stepped, sight: Sight | undefined): Promise<void> {
+  async #apply(
+    { cycle, effects, waits }: Stepped,
+    sight: Sight | undefined,
+    notes: readonly Note[] = [],
+  ): Promise<void> {
     const { journal, judge } = this.#o
     const before = this.#cycle
+    const promised = promisedBy(before, cycle)
+    const also = promised === undefined ? notes : [...notes, { name: 'promised' as const, data: promised }]
     const deeds = effects.filter((effect): effect is Deed => effect.do !== 'health')
     const names = deeds.map((deed) => deed.do)
-    if (deeds.length > 0) await journal.mean(cycle, names)
+    if (deeds.length > 0) await journal.mean(cycle, names, also)
     // Nothing is done on the strength of the others: after a crash they are seen again.
     else if (isNews(before, cycle)) await journal.mean(cycle, []).catch(tolerateDisk)
     this.#cycle = cycle
@@ -157,11 +167,8 @@ export class Conductor {
       this.#desk.forget()
       // Having had to wait for its turn is no part of a cycle.
       this.#timings.begin((this.#held ? undefined : evidenceOf(sight)) ?? Date.now())
-      void warmUp()
     }
-    if (before.at === 'documented' && cycle.at === 'clearing' && cycle.document.by === 'ledger') {
-      this.#desk.promise(before.path, cycle.trigger.at)
-    }
+    if (promised !== undefined) this.#desk.promise(promised)
     this.#desk.attend('path' in cycle ? cycle.path : undefined)
     if (cycle.at !== 'watching' && before.at !== cycle.at) this.#o.onStep(cycle.n, cycle.at, detailsOf(cycle, deeds))
     for (const effect of effects) {
@@ -207,6 +214,12 @@ export class Conductor {
   #report(check: Check['check_type'], status: Check['status'], what: string, advice: string): Promise<void> {
     return this.#o.report(check, status, what, advice, this.#cycle)
   }
+}
+
+/** A session is cleared without the document that its agent was asked for. */
+function promisedBy(before: Cycle, after: Cycle): Promised | undefined {
+  if (before.at !== 'documented' || after.at !== 'clearing' || after.document.by !== 'ledger') return undefined
+  return { path: before.path, since: after.trigger.at, n: after.n }
 }
 
 /** A state that says more than the one before it. */

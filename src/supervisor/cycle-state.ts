@@ -69,6 +69,8 @@ export interface Asked extends Begun {
   readonly without?: number
   readonly ready?: number
   readonly storing?: Author
+  /** Uncommitted work has been kept meanwhile. */
+  readonly snapshot?: boolean
   /** Storing failed: not again before. */
   readonly notBefore?: number
 }

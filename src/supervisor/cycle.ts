@@ -68,7 +68,9 @@ function heldUp(cycle: Cycle, { look, screen }: Sight, now: number): Stepped | u
     // Only the screen tells when it is answered.
     return wait(unhurried, 'an answer to its question', now + 2 * again)
   }
-  if (look.state.state !== 'limited') return undefined
+  // What is said then is a try whether the limit still holds.
+  const tries = cycle.at === 'watching' && cycle.say !== undefined
+  if (look.state.state !== 'limited' || tries) return undefined
   const { until } = look.state
   if (until === undefined) return wait(unhurried, 'the end of a limit', now + 60 * again)
   return wait(unhurried, `the end of a limit at ${until}`, Math.max(Date.parse(until), now + again))
@@ -140,9 +142,13 @@ function toTurnEnd(cycle: Watching, { look }: Sight, policy: Policy, now: number
 function asked(cycle: Asked, seen: Seen, policy: Policy, now: number): Stepped {
   if (seen.seen === 'stored') {
     const { asks: _asks, prompt: _prompt, without: _w, ready: _r, storing: _s, notBefore: _n, ...rest } = cycle
-    const begun = { ...rest, at: 'documented' as const, since: now, document: seen.document, snapshot: false }
+    const { snapshot = false } = cycle
+    const begun = { ...rest, at: 'documented' as const, since: now, document: seen.document, snapshot }
+    // Begun with the storing of a document that is the last word of its turn.
+    if (cycle.storing !== 'ledger') return wait(begun, 'a chance to clear', now)
     return act(begun, { do: 'snapshot' })
   }
+  if (seen.seen === 'snapshot') return wait({ ...cycle, snapshot: true }, 'the document to be stored')
   if (seen.seen === 'refused' && seen.what === 'store') return notStored(cycle, seen.reason, now)
   if (cycle.storing !== undefined) return wait(cycle, 'the document to be stored')
   if (seen.seen === 'session') {
@@ -217,10 +223,12 @@ function silent(cycle: Asked, reason: string, policy: Policy, now: number): Step
   return { cycle: storing, effects: [told, ...effects], waits: { for: 'the document to be stored' } }
 }
 
+/** The agent has come to an end with its own document: what it left uncommitted is kept at the same time. */
 function store(cycle: Asked, by: Author): Stepped {
-  const { path, trigger } = cycle
+  const { path, trigger, snapshot } = cycle
   const effect: Effect = { do: 'store', by, path, trigger }
-  return { cycle: { ...cycle, storing: by }, effects: [effect], waits: { for: 'the document to be stored' } }
+  const also: Effect[] = by === 'ledger' || snapshot === true ? [] : [{ do: 'snapshot' }]
+  return { cycle: { ...cycle, storing: by }, effects: [effect, ...also], waits: { for: 'the document to be stored' } }
 }
 
 function notStored(cycle: Asked | Documented, reason: string, now: number): Stepped {

@@ -4,6 +4,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { examine } from './document-file.ts'
+import type { Promised } from './journal.ts'
 
 /** Events of file systems are not to be relied on, and a file must be quiet for a moment before it is taken. */
 const lookMs = 200
@@ -46,24 +47,24 @@ export class Desk {
   }
 
   /** A document was not waited for any longer: it may still come. */
-  promise(file: string, since: number): void {
+  promise({ path: file, since }: Promised): void {
     this.#late = { path: file, since }
+    this.attend(undefined)
+    // It may have come before its folder was watched.
+    this.#ring()
+  }
+
+  /** It has been told of, or another takes its place. */
+  forget(): void {
+    this.#late = undefined
     this.attend(undefined)
   }
 
-  /** Another takes its place. */
-  forget(): void {
-    this.#late = undefined
-  }
-
-  /** The late document, once. */
+  /** The late document, once it is there. */
   arrived(now: number): string | undefined {
     if (this.#late === undefined) return undefined
     const { path: file, since } = this.#late
-    if (examine({ path: file, since, cwd: this.#cwd }, now).is !== 'valid') return undefined
-    this.#late = undefined
-    this.attend(undefined)
-    return file
+    return examine({ path: file, since, cwd: this.#cwd }, now).is === 'valid' ? file : undefined
   }
 
   close(): void {

@@ -37,6 +37,8 @@ export interface Request {
   readonly since: number
   /** The session's folder. */
   readonly cwd: string
+  /** Whoever writes it has come to an end: what is there is all of it. */
+  readonly settled?: boolean
 }
 
 /** Larger is no document. */
@@ -47,14 +49,15 @@ const quietMs = 150
 const tickMs = 20
 
 /** Looks at the file. What is wrong with it is said so that the agent can mend it. */
-export function examine({ path: file, since, cwd }: Request, now: number): Found {
+export function examine({ path: file, since, cwd, settled = false }: Request, now: number): Found {
   const stat = fs.lstatSync(file, { throwIfNoEntry: false })
   if (stat === undefined) return { is: 'nothing' }
   if (!stat.isFile()) return { is: 'refused', reason: `${file} is not a plain file` }
   if (stat.size === 0) return { is: 'refused', reason: 'the file is empty' }
   if (stat.size > largest) return { is: 'refused', reason: 'the file is larger than a megabyte' }
   if (stat.mtimeMs < since - tickMs) return { is: 'refused', reason: 'the file is older than the request for it' }
-  if (now - stat.mtimeMs < quietMs) return { is: 'incomplete', problems: ['the file is still being written'] }
+  if (!settled && now - stat.mtimeMs < quietMs)
+    return { is: 'incomplete', problems: ['the file is still being written'] }
   return judge(fs.readFileSync(file, 'utf8'), cwd)
 }
 

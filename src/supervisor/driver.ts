@@ -16,6 +16,8 @@ export type Place =
       readonly started?: string
       /** The pane is not ours: it was there before, and stays when the agent is stopped. */
       readonly adopted?: boolean
+      /** An agent was meant to be started there: if it was, the pane carries this mark. */
+      readonly mark?: string
     }
   | {
       readonly driver: 'headless'
@@ -27,6 +29,8 @@ export type Place =
       readonly started?: string
       /** The session that the next turn goes on with. */
       readonly session?: string
+      /** That turn was meant to be started. */
+      readonly meant?: boolean
     }
 
 /** How the agent's program ended (headless: its last turn). */

@@ -4,15 +4,15 @@
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import path from 'node:path'
-import { InvalidError } from '../errors.ts'
+import { InvalidError, NotFoundError } from '../errors.ts'
 import { configuredModels } from '../transcripts/index.ts'
 import { type Adapter, capability, type LaunchOptions } from './adapter.ts'
 import { adapterNamed } from './adapters/index.ts'
-import type { Driver } from './driver.ts'
+import type { Driver, Place } from './driver.ts'
 import { HeadlessDriver } from './drivers/headless.ts'
-import { pause } from '../system/processes.ts'
 import { TmuxDriver } from './drivers/tmux.ts'
-import { startInTmux, takePane } from './drivers/tmux-start.ts'
+import { hasBegun } from './drivers/turn.ts'
+import { launchedIn, startInTmux, takePane } from './drivers/tmux-start.ts'
 import { presentIn } from './eyes/finder.ts'
 import { openEyes } from './eyes.ts'
 import type { OpenHands, Run, Start } from './run.ts'
@@ -69,29 +69,16 @@ async function withScreen(
   if (start.how === 'attach') {
     const { place } = start
     if (place.driver !== 'tmux') throw new InvalidError(`${name} has a screen, and was kept with a place without one`)
+    if (place.mark !== undefined) return launchedIn(adapter, place)
     return place.pid === undefined ? takePane(adapter, place) : new TmuxDriver(adapter, place)
   }
-  const where = { adapter, cwd, env, name, ...(socket === undefined ? {} : { socket }) }
+  const mean = (place: Place) => start.mean(place, id)
+  const where = { adapter, cwd, env, name, mean, ...(socket === undefined ? {} : { socket }) }
   if (start.how === 'resume')
     return startInTmux({ ...where, command: capability(adapter, 'resume')(start.session, { args }) })
-  const { prompt: first = '' } = start
-  const typed = Buffer.byteLength(first) > longest
-  const prompt = first === '' || typed ? {} : { prompt: first }
+  const prompt = start.prompt === undefined ? {} : { prompt: start.prompt }
   const options: LaunchOptions = { args, ...prompt, ...(id === undefined ? {} : { session: id }) }
-  const driver = await startInTmux({ ...where, ...prompt, command: capability(adapter, 'launch')(options) })
-  if (typed) await typeFirst(driver, first)
-  return driver
-}
-
-/** tmux takes no command of more than 16 KiB, environment included. */
-const longest = 4_096
-const patience = 120_000
-
-/** Types the first prompt once the agent is ready for it; a question before that is the person's to answer. */
-async function typeFirst(driver: Driver, prompt: string): Promise<void> {
-  const signal = AbortSignal.timeout(patience)
-  while ((await driver.ready(signal)).is === 'dialog') await pause(500)
-  await driver.submit(prompt, signal)
+  return startInTmux({ ...where, ...prompt, command: capability(adapter, 'launch')(options) })
 }
 
 async function withoutScreen(
@@ -103,10 +90,17 @@ async function withoutScreen(
 ): Promise<Driver> {
   const folder = start.how === 'attach' && start.place.driver === 'headless' ? start.place.folder : usual
   const session = start.how === 'resume' ? { session: start.session } : {}
+  if (start.how === 'attach' && start.place.driver === 'headless') {
+    const { meant, turn = 0 } = start.place
+    if (meant === true && !(await hasBegun(folder, turn)))
+      throw new NotFoundError(`Turn ${turn} of ${adapter.label} was not started`)
+  }
   const driver = new HeadlessDriver({ adapter, cwd, env, folder, args, ...session })
   if (start.how !== 'launch') return driver
   await driver.clear()
-  if (start.prompt !== undefined) await driver.submit(start.prompt, new AbortController().signal)
+  if (start.prompt === undefined) return driver
+  await start.mean({ driver: 'headless', folder, turn: driver.nextTurn, meant: true }, undefined)
+  await driver.submit(start.prompt, new AbortController().signal)
   return driver
 }
 

@@ -23,6 +23,7 @@ const checkTypes = [
   'handoff',
   'prompt',
   'agent',
+  'model',
   'quota',
   'dialog',
   'bounds',

@@ -29,6 +29,23 @@ export interface Whereabouts {
   readonly agent: string
 }
 
+/** Where an agent is about to be started: proven by what is found there, and by the whereabouts that follow. */
+export interface Launching {
+  readonly place: Place
+  /** The id that its session is to have. */
+  readonly session?: string
+  readonly agent: string
+}
+
+/** A document that was not waited for any longer: it may still come, until the next one is asked for. */
+export interface Promised {
+  readonly path: string
+  /** When it was asked for, in milliseconds. */
+  readonly since: number
+  /** In which cycle. */
+  readonly n: number
+}
+
 /** A cycle that is over. */
 export interface Cycled {
   readonly n: number
@@ -60,6 +77,9 @@ export interface Past {
   /** Cycles and dollars before this run. */
   readonly before: { readonly cycles: number; readonly usd: number }
   readonly whereabouts: Whereabouts | undefined
+  /** A start of which nobody wrote down whether it took place. */
+  readonly launching: Launching | undefined
+  readonly promised: Promised | undefined
   readonly cycle: Cycle
   readonly cycled: (Cycled & { readonly date: string }) | undefined
   readonly restarts: readonly number[]
@@ -74,6 +94,9 @@ export interface Past {
 interface Kept {
   readonly run: Opening
   readonly whereabouts: Whereabouts
+  readonly launching: Launching
+  readonly promised: Promised
+  readonly late: { readonly path: string }
   readonly cycle: { readonly cycle: Cycle }
   readonly cycled: Cycled
   readonly restarts: { readonly at: readonly number[] }
@@ -83,14 +106,22 @@ interface Kept {
 type Name =
   | 'run'
   | 'whereabouts'
+  | 'launching'
   | 'cycle'
   | 'cycled'
   | 'restarts'
   | 'ended'
   | 'row'
+  | 'promised'
   | 'late'
   | 'overruled'
   | 'snapshot'
+
+/** What is written down together with what is meant, or not at all. */
+export interface Note {
+  readonly name: 'promised' | 'late'
+  readonly data: Kept['promised'] | Kept['late']
+}
 
 export class Journal {
   readonly tape: string
@@ -106,27 +137,35 @@ export class Journal {
   }
 
   async load(): Promise<Past> {
-    const [run, whereabouts, cycle, cycled, restarts, ended, stop, pause, wish] = await Promise.all([
-      this.#latest('run'),
-      this.#latest('whereabouts'),
-      this.#latest('cycle'),
-      this.#latest('cycled'),
-      this.#latest('restarts'),
-      this.#latest('ended'),
-      lastControl(this.#store, this.#name, 'stop'),
-      lastControl(this.#store, this.#name, 'pause'),
-      lastControl(this.#store, this.#name, 'cycle'),
-    ])
+    const [run, whereabouts, launching, promised, late, cycle, cycled, restarts, ended, stop, pause, wish] =
+      await Promise.all([
+        this.#latest('run'),
+        this.#latest('whereabouts'),
+        this.#latest('launching'),
+        this.#latest('promised'),
+        this.#latest('late'),
+        this.#latest('cycle'),
+        this.#latest('cycled'),
+        this.#latest('restarts'),
+        this.#latest('ended'),
+        lastControl(this.#store, this.#name, 'stop'),
+        lastControl(this.#store, this.#name, 'pause'),
+        lastControl(this.#store, this.#name, 'cycle'),
+      ])
     this.#cycleId = cycle?.id ?? 0
     // What was written before the session was started anew is no longer so.
     const since = <T extends { id: number }>(entry: T | undefined) =>
       entry !== undefined && entry.id > (run?.id ?? 0) ? entry : undefined
+    const { cycle: state = atRest } = since(cycle)?.data ?? {}
+    const n = 'n' in state ? state.n : (cycled?.data.n ?? 0)
     const work = run?.data.since ?? run?.id ?? 0
     return {
       run: run?.data.run,
       started: run?.date,
       whereabouts: since(whereabouts)?.data,
-      cycle: since(cycle)?.data.cycle ?? atRest,
+      launching: (launching?.id ?? 0) > (whereabouts?.id ?? 0) ? since(launching)?.data : undefined,
+      promised: (promised?.id ?? 0) > (late?.id ?? 0) && promised?.data.n === n ? since(promised)?.data : undefined,
+      cycle: state,
       since: work,
       before: { cycles: run?.data.cycles ?? 0, usd: run?.data.usd ?? 0 },
       cycled: cycled !== undefined && cycled.id > work ? { ...cycled.data, date: cycled.date } : undefined,
@@ -145,10 +184,11 @@ export class Journal {
   }
 
   /** What is meant, before it is done. A `ConflictError` says that somebody else does it. */
-  async mean(cycle: Cycle, effects: readonly string[]): Promise<void> {
+  async mean(cycle: Cycle, effects: readonly string[], also: readonly Note[] = []): Promise<void> {
     const expect = { key: 'cycle', id: this.#cycleId }
-    const [entry] = await this.#store.append(this.tape, [draft('cycle', { cycle, effects })], { expect })
-    this.#cycleId = entry!.id
+    const drafts = [...also.map(({ name, data }) => draft(name, data)), draft('cycle', { cycle, effects })]
+    const entries = await this.#store.append(this.tape, drafts, { expect })
+    this.#cycleId = entries.at(-1)!.id
   }
 
   async lastId(): Promise<number> {

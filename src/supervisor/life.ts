@@ -1,14 +1,16 @@
 // The agent's life: started, taken hold of, reopened after a crash, replaced by another. What is begun is on the tape before
 // it is done.
 
+import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
-import type { Resuming, Stored, Trigger } from './cycle-state.ts'
+import type { Cycle, Resuming, Stored, Trigger } from './cycle-state.ts'
 import { keepDocument } from './document-store.ts'
 import { documentsFolder, freePath } from './document-file.ts'
 import type { Observation } from './eyes.ts'
-import type { Journal, Whereabouts } from './journal.ts'
+import type { Place } from './driver.ts'
+import type { Journal, Launching, Past, Whereabouts } from './journal.ts'
 import { resumeText } from './prompts.ts'
-import { typing } from './pursuit.ts'
+import { pending, typing } from './pursuit.ts'
 import type { Hands, OpenHands, Run, Start } from './run.ts'
 import type { SupervisorSettings } from './settings.ts'
 import type { TranscriptTape } from './transcript-tape.ts'
@@ -24,6 +26,15 @@ export interface LifeOptions {
   readonly settings: () => SupervisorSettings
   readonly signal: AbortSignal
 }
+
+/** An agent that was taken hold of, and how far its cycle is. */
+export interface Opened {
+  readonly hands: Hands
+  readonly cycle: Cycle
+}
+
+/** tmux takes no command of more than 16 KiB, environment included. */
+const longest = 4_096
 
 export class Life {
   readonly #options: LifeOptions
@@ -41,24 +52,55 @@ export class Life {
   }
 
   /** Takes hold of the agent where it was, or starts it. */
-  async open(whereabouts: Whereabouts | undefined): Promise<Hands> {
+  async open({ whereabouts, launching, cycle }: Pick<Past, 'whereabouts' | 'launching' | 'cycle'>): Promise<Opened> {
     const { run } = this.#options
-    if (whereabouts !== undefined) {
-      const { place, session } = whereabouts
-      return this.#open({ how: 'attach', place, ...(session === undefined ? {} : { session }) })
-    }
-    if (run.session !== undefined) return this.#open({ how: 'resume', session: run.session })
-    return this.#open({ how: 'launch', ...(run.prompt === undefined ? {} : { prompt: run.prompt }) })
+    const launched = launching === undefined ? undefined : await this.#launched(launching)
+    if (launched !== undefined) return { hands: launched, cycle }
+    if (whereabouts !== undefined) return { hands: await this.#attach(whereabouts), cycle }
+    if (run.session !== undefined) return { hands: await this.reopen(run.session), cycle }
+    return this.begin(run.prompt)
   }
 
   async reopen(session: string): Promise<Hands> {
-    return this.#open({ how: 'resume', session })
+    return this.#open({ how: 'resume', session, mean: this.#mean })
   }
 
-  /** Starts afresh with a document; the first prompt of the new context is to read it. */
+  /** Starts anew with the first prompt. One that is too long to be started with is typed when the agent is ready for it. */
+  async begin(prompt: string | undefined, agent?: string): Promise<Opened> {
+    const { run, journal } = this.#options
+    if (prompt === undefined || run.driver === 'headless' || Buffer.byteLength(prompt) <= longest)
+      return { hands: await this.launchWith(prompt, agent), cycle: { at: 'watching' } }
+    const cycle: Cycle = { at: 'watching', say: pending(prompt, Date.now()) }
+    await journal.mean(cycle, ['launch'])
+    return { hands: await this.launchWith(undefined, agent), cycle }
+  }
+
+  /** Starts afresh, with a prompt that is short. */
   async launchWith(prompt: string | undefined, agent = this.#agent): Promise<Hands> {
     this.#agent = agent
-    return this.#open({ how: 'launch', ...(prompt === undefined ? {} : { prompt }) })
+    return this.#open({ how: 'launch', ...(prompt === undefined ? {} : { prompt }), mean: this.#mean })
+  }
+
+  /** A start that a supervisor before this one meant, and died: undefined where it did not take place. */
+  async #launched(launching: Launching): Promise<Hands | undefined> {
+    const before = this.#agent
+    this.#agent = launching.agent
+    try {
+      return await this.#attach(launching)
+    } catch (error) {
+      if (!BatonError.is(error) || error.code !== 'not_found') throw error
+      this.#agent = before
+      return undefined
+    }
+  }
+
+  #attach({ place, session }: Pick<Whereabouts, 'place' | 'session'>): Promise<Hands> {
+    return this.#open({ how: 'attach', place, ...(session === undefined ? {} : { session }) })
+  }
+
+  readonly #mean = async (place: Place, session: string | undefined): Promise<void> => {
+    const launching: Launching = { place, agent: this.#agent, ...(session === undefined ? {} : { session }) }
+    await this.#options.journal.write('launching', launching)
   }
 
   async #open(start: Start): Promise<Hands> {

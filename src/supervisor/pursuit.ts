@@ -20,6 +20,11 @@ export function typing(text: string, now: number): Prompt {
   return { text, state: 'typing', at: now, began: now, typings: 1 }
 }
 
+/** To be typed as soon as that is possible. */
+export function pending(text: string, now: number): Prompt {
+  return { text, state: 'refused', at: now, began: now, typings: 0 }
+}
+
 export function pursue(prompt: Prompt, seen: Seen, what: Touch, policy: Policy, now: number): Pursued {
   const { at, typings } = prompt
   const typed = { for: 'its prompt to appear in the transcript', until: at + policy.submitMs }

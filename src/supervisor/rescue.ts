@@ -3,7 +3,7 @@
 
 import type { Cycle, Stored, Trigger } from './cycle-state.ts'
 import type { Observation } from './eyes.ts'
-import { type Life, startedWith } from './life.ts'
+import { type Life, type Opened, startedWith } from './life.ts'
 import { restartText, resumeText } from './prompts.ts'
 import { endingText, recover } from './recovery.ts'
 import type { Ended, Hands } from './run.ts'
@@ -28,9 +28,7 @@ export type Rescue =
   | { readonly do: 'end'; readonly ended: Ended; readonly how: string }
   | { readonly do: 'go on'; readonly afterMs: number; readonly how: string; readonly act: () => Promise<Rescued> }
 
-export interface Rescued {
-  readonly hands: Hands
-  readonly cycle: Cycle
+export interface Rescued extends Opened {
   /** To be told to the agent. */
   readonly say?: string
 }
@@ -70,7 +68,7 @@ async function afresh(
 ): Promise<Rescued> {
   // Nothing was said yet, so that there is nothing to hand over.
   if (look?.file === undefined && cycle.at === 'watching') {
-    return { hands: await life.launchWith(firstPrompt, agent), cycle: { at: 'watching' } }
+    return life.begin(firstPrompt, agent)
   }
   const stored: Stored | undefined = 'document' in cycle ? cycle.document : undefined
   // Work that went on since is in the ledger only.

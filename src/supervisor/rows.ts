@@ -71,20 +71,27 @@ export class RowWriter {
   readonly #write: (row: SessionRow) => Promise<unknown>
   readonly #onRow: (row: SessionRow) => void
   #kept: SessionRow | undefined
+  #writing: Promise<unknown> = Promise.resolve()
 
   constructor(write: (row: SessionRow) => Promise<unknown>, onRow: (row: SessionRow) => void) {
     this.#write = write
     this.#onRow = onRow
   }
 
-  async show(row: SessionRow): Promise<void> {
+  /** Nobody waits for a row: it is written after those before it. */
+  show(row: SessionRow): void {
     this.#onRow(row)
     const kept = this.#kept
     const sudden = kept === undefined || suddenly(kept) !== suddenly(row)
     const slow = Date.parse(row.last_check) - Date.parse(kept?.last_check ?? row.last_check) >= rowMs
     if (!sudden && !(slow && gradually(kept) !== gradually(row))) return
     this.#kept = row
-    await this.#write(row)
+    this.#writing = this.#writing.then(() => this.#write(row))
+  }
+
+  /** Resolves when all are written. */
+  async flush(): Promise<void> {
+    await this.#writing
   }
 }
 

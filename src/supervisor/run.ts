@@ -26,11 +26,14 @@ export interface Run {
 /** How an agent is taken hold of. */
 export type Start =
   /** Anew. */
-  | { readonly how: 'launch'; readonly prompt?: string }
+  | { readonly how: 'launch'; readonly prompt?: string; readonly mean: Mean }
   /** The agent's own way of reopening a session. */
-  | { readonly how: 'resume'; readonly session: string }
-  /** It runs already. */
+  | { readonly how: 'resume'; readonly session: string; readonly mean: Mean }
+  /** It runs already; a `NotFoundError` where it was only meant to be started there. */
   | { readonly how: 'attach'; readonly place: Place; readonly session?: string }
+
+/** Called when it is settled where the agent will run, right before it is started there; it is started when this resolves. */
+export type Mean = (place: Place, session: string | undefined) => Promise<void>
 
 export interface Hands {
   readonly adapter: Adapter

@@ -5,6 +5,7 @@ import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { actionFor, adviceFor } from './advice.ts'
 import { boundReached, nextBound } from './bounds.ts'
+import { warmUp } from './document-store.ts'
 import { Conductor, type Outcome, type Report, tolerateDisk } from './conductor.ts'
 import type { Control } from './control.ts'
 import type { Cycle, Sight } from './cycle-state.ts'
@@ -22,7 +23,7 @@ import type { Bounds, SupervisorSettings } from './settings.ts'
 import type { Slots } from './slots.ts'
 import { Standing } from './standing.ts'
 import { TranscriptTape } from './transcript-tape.ts'
-import { Vigil } from './vigil.ts'
+import { type Trouble, Vigil } from './vigil.ts'
 
 export interface RunnerOptions {
   readonly store: Store
@@ -46,6 +47,7 @@ type Mail =
   | { readonly type: 'file' }
   | { readonly type: 'say'; readonly text: string }
   | { readonly type: 'end'; readonly ended: Ended }
+  | { readonly type: 'trouble'; readonly trouble: Trouble | undefined }
   | { readonly type: 'broken'; readonly error: unknown }
 
 /** Before what a full disk refused is tried again. */
@@ -82,7 +84,12 @@ export class Runner {
     const standing = new Standing(run, past, Date.now())
     this.#tape = tape
     this.#standing = standing
-    this.#rows = new RowWriter((row) => journal.write('row', row), options.onRow)
+    const writeRow = (row: SessionRow) =>
+      journal
+        .write('row', row)
+        .catch(tolerateDisk)
+        .catch((error: unknown) => this.break(error))
+    this.#rows = new RowWriter(writeRow, options.onRow)
     this.#life = new Life({ ...options, since: past.since, tape, signal }, past.whereabouts?.agent ?? run.agent)
     const hands = () => this.#hands
     this.#judge = new Judge({ ...options, standing, hands, agent: () => this.#life.agent })
@@ -90,6 +97,7 @@ export class Runner {
     this.#vigil = new Vigil(run, signal, {
       say: (text) => this.#mailbox.post({ type: 'say', text }),
       end: (ended) => this.#mailbox.post({ type: 'end', ended }),
+      trouble: (trouble) => this.#mailbox.post({ type: 'trouble', trouble }),
     })
     const conductor = {
       ...options,
@@ -103,7 +111,7 @@ export class Runner {
       onSeen: (outcome: Outcome) => this.#mailbox.post({ type: 'outcome', outcome }),
       onFile: () => this.wake(),
     }
-    this.#conductor = new Conductor(conductor, past.cycle)
+    this.#conductor = new Conductor(conductor, past)
   }
 
   control(control: Control): void {
@@ -122,8 +130,12 @@ export class Runner {
 
   async run(): Promise<Ended> {
     try {
-      await this.#show('starting')
-      this.#hold(await this.#life.open(this.#o.past.whereabouts))
+      this.#show('starting')
+      const { hands, cycle } = await this.#life.open(this.#o.past)
+      this.#conductor.replace(cycle)
+      this.#hold(hands)
+      // The agent itself takes longer to start than this.
+      void warmUp()
       await this.#look()
       await this.#conductor.takeUp()
       this.wake()
@@ -139,6 +151,7 @@ export class Runner {
       this.#over.abort()
       this.#conductor.close()
       this.#mailbox.close()
+      await this.#rows.flush()
       await this.#judge.release()
       await this.#hands?.eyes.close()
       await this.#hands?.driver.close()
@@ -187,6 +200,7 @@ export class Runner {
     else if (mail.type === 'control') this.#obey(mail.control)
     else if (mail.type === 'look') await this.#see(mail.look)
     else if (mail.type === 'say') await this.#conductor.say(mail.text, now)
+    else if (mail.type === 'trouble') await this.#tell(mail.trouble)
     else if (mail.type === 'outcome') {
       await this.#conductor.take(mail.outcome, now)
       await this.#look()
@@ -212,12 +226,10 @@ export class Runner {
   async #see(look: Observation): Promise<void> {
     const before = this.#standing.look
     this.#standing.see(look)
-    const { session, turn, file } = look
+    const { session, turn } = look
     if (this.#hands !== undefined && session !== undefined) await this.#life.keepPlace(this.#hands, session)
-    // Kept up to date while nobody waits for it.
-    if (turn === 'idle' && before?.turn !== 'idle' && file !== undefined) {
-      void this.#tape.update(file).catch(() => undefined)
-    }
+    // Kept up to date while nobody waits for it; where a cycle is near, while the agent thinks about it.
+    if (turn === 'idle' && before?.turn !== 'idle' && !this.#judge.isNear(look, look.at)) this.#tape.keepUp(look)
   }
 
   /** Looks at all there is, and lets the next step be taken. */
@@ -234,17 +246,18 @@ export class Runner {
       await this.#report('bounds', 'warning', 'What it costs is unknown: the bound on dollars cannot hold', 'logs')
     }
     if (!look.alive && !(await hands.driver.alive())) return this.#lost(hands)
-    if (this.#paused) return this.#show('paused')
+    if (this.#paused) return void this.#show('paused')
     if (look.state.state === 'limited' && (await this.#limited(hands, look))) return
     const { cycle } = this.#conductor
-    if (cycle.at === 'watching') this.#vigil.watch(look, bounds, cycle.say !== undefined, now)
+    const errorMs = settings.errorSeconds * 1000
+    if (cycle.at === 'watching') this.#vigil.watch(look, { ...bounds, errorMs }, cycle.say !== undefined, now)
     const { cwd } = this.#o.run
     const submitMs = settings.submitSeconds * 1000
     const screen = this.#wantsScreen(look, cycle, now)
     const sight = await sightOf({ hands, look, cycle, cwd, tape: this.#tape, screen, submitMs, now })
     await this.#ask(sight)
     await this.#conductor.see(sight, now)
-    await this.#show()
+    this.#show()
     this.#wakeUp(look, bounds, now)
   }
 
@@ -271,6 +284,16 @@ export class Runner {
     this.#question = question
     if (question === undefined) await this.#report('dialog', 'ok', 'No question is open', '')
     else await this.#report('dialog', 'warning', `It asks: ${question.slice(0, 200)}`, 'answer')
+  }
+
+  /** What the agent itself has tried again in vain; once or twice is a bad moment, more often is for a person. */
+  async #tell(trouble: Trouble | undefined): Promise<void> {
+    if (trouble === undefined) return this.#report('model', 'ok', 'Its turns end well again', '')
+    const { error, times, goesOn } = trouble
+    // The same error has another number each time: a person is told of it once.
+    const plain = error.replaceAll(/\s+/g, ' ').replaceAll(/(request id: |\b)(?:req_\w+|[0-9a-f-]{16,})/g, '…')
+    const what = `An error has cut off its turn: ${plain.slice(0, 200)}`
+    await this.#report('model', times < 3 ? 'warning' : 'critical', what, goesOn ? 'error' : 'attach')
   }
 
   #plight(hands: Hands, now: number): Plight {
@@ -302,7 +325,7 @@ export class Runner {
     await this.#report('agent', 'warning', `${rescue.how}; it is started again`, 'logs')
     this.#restarts = [...this.#restarts, now].slice(-20)
     await journal.write('restarts', { at: this.#restarts })
-    await this.#show('restarting')
+    this.#show('restarting')
     this.#watching?.abort()
     await pause(rescue.afterMs, signal)
     if (signal.aborted) return
@@ -355,7 +378,7 @@ export class Runner {
     })
   }
 
-  async #show(state?: SessionRow['state'], ended?: string): Promise<void> {
+  #show(state?: SessionRow['state'], ended?: string): void {
     const now = Date.now()
     const { cycle, waits } = this.#conductor
     const row = this.#standing.row({
@@ -368,7 +391,7 @@ export class Runner {
       ...(ended === undefined ? {} : { ended }),
       now,
     })
-    await this.#rows.show(row).catch(tolerateDisk)
+    this.#rows.show(row)
   }
 
   /** What ended the run ends the agent too; one that ended itself is left in peace. */
@@ -376,7 +399,7 @@ export class Runner {
     if (ended.why === 'bound') await this.#report('bounds', 'warning', `The run is over: ${ended.details}`, 'restart')
     if (ended.why !== 'exited' && ended.why !== 'crashed') await this.#hands?.driver.stop()
     await this.#o.journal.write('ended', ended)
-    await this.#show('ended', 'details' in ended ? `${ended.why}: ${ended.details}` : ended.why)
+    this.#show('ended', 'details' in ended ? `${ended.why}: ${ended.details}` : ended.why)
   }
 }
 

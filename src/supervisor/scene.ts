@@ -85,7 +85,8 @@ function real(file: string): string {
 /** The file, or a reply that is the document: an agent that cannot write can still speak. */
 async function found({ look, cycle, cwd, tape, now }: SceneOptions): Promise<Found> {
   if (cycle.at !== 'asked' && cycle.at !== 'documented') return { is: 'nothing' }
-  const file = examine({ path: cycle.path, since: cycle.trigger.at, cwd }, now)
+  const settled = look.turn === 'idle'
+  const file = examine({ path: cycle.path, since: cycle.trigger.at, cwd, settled }, now)
   if (file.is !== 'nothing' || cycle.at !== 'asked' || look.turn !== 'idle' || cycle.prompt.state !== 'heard')
     return file
   const reply = look.file === undefined ? undefined : await tape.reply(look.file)

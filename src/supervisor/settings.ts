@@ -63,6 +63,9 @@ export const supervisorSection = z.strictObject({
     .describe('a limit is reached: wait for the reset, or continue in another agent'),
   restarts: z.int().nonnegative().default(5).describe('of an agent that crashes, within an hour'),
   restartSeconds: seconds.default(2).describe('before the first restart; doubled for each further one'),
+  errorSeconds: seconds
+    .default(30)
+    .describe('before an agent whose turn an error has cut off is told to go on; doubled for each further one'),
   bounds: boundsSchema.default({}).describe('of every run that does not set its own'),
   agents: z.record(z.string(), agentSettings).default({}).describe('agents of your own, or how a known one is started'),
 })

@@ -5,6 +5,7 @@ import path from 'node:path'
 import type { Entry, Store } from '../store/index.ts'
 import type { SessionFile } from '../transcripts/index.ts'
 import { importFile } from '../transcripts/import.ts'
+import type { Observation } from './eyes.ts'
 import { isOurs, samePrompt } from './prompts.ts'
 
 /** How far back is looked. */
@@ -24,6 +25,11 @@ export class TranscriptTape {
     const work = this.#busy.then(() => importFile(this.#store, file))
     this.#busy = work.catch(() => undefined)
     return (await work).tape
+  }
+
+  /** Brings it up to date for later; whoever needs it then is told what is wrong with it. */
+  keepUp({ file }: Observation): void {
+    if (file !== undefined) void this.update(file).catch(() => undefined)
   }
 
   /** Whether the session holds that prompt, from that time on. */

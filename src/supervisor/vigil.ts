@@ -11,15 +11,23 @@ export interface VigilCalls {
   /** The agent is to be told something. */
   readonly say: (text: string) => void
   readonly end: (ended: Ended) => void
+  /** A turn was cut off by an error, for so many times in a row; undefined: the next one went well. */
+  readonly trouble: (trouble: Trouble | undefined) => void
+}
+
+export interface Trouble {
+  readonly error: string
+  readonly times: number
+  /** Whether it is told to go on by itself. */
+  readonly goesOn: boolean
 }
 
 /** So often the same failure of the check, and nothing progresses. */
 const sameFailures = 3
-/** A limit that says no end is tried again after so long. */
-const unknownLimitMs = 900_000
-/** After an error the agent is told to go on: soon at first, then ever later, and not for ever. */
-const errorMs = 30_000
-const errorsAtMost = 6
+/** A limit that says no end is tried again after twice the wait for an error, then ever later, and so late at most. */
+const longestLimitMs = 900_000
+/** After an error the agent is told to go on: soon at first, then ever later. */
+const longestErrorMs = 1_800_000
 
 export class Vigil {
   readonly #run: Run
@@ -29,7 +37,9 @@ export class Vigil {
   #checked: string | undefined
   #checking = false
   #failures: string[] = []
-  #limited: { since: number; until: number | undefined; session: string | undefined } | undefined
+  #limited: { until: number; session: string | undefined } | undefined
+  /** Limits in a row that said no end. */
+  #limits = 0
   #error: { turn: string; at: number } | undefined
   #errors = 0
 
@@ -40,14 +50,16 @@ export class Vigil {
   }
 
   /** `saying`: it is being told something already. */
-  watch(look: Observation, { until }: Bounds, saying: boolean, now: number): void {
-    if (look.state.state === 'limited') this.#limit(look.state.until, look)
+  watch(look: Observation, { until, errorMs }: Bounds & { errorMs: number }, saying: boolean, now: number): void {
+    if (look.state.state === 'limited') this.#limit(look.state.until, look, errorMs)
     if (saying || look.turn !== 'idle' || look.dialog !== undefined) return
     if (this.#limited !== undefined) return this.#lifted(look, now)
     const turn = `${look.session} ${look.turns} ${look.turnSince}`
-    if (look.error !== undefined) return this.#failed(turn, look.error, now)
+    if (look.error !== undefined) return this.#failed(turn, look.error, errorMs, now)
+    if (this.#errors > 0) this.#calls.trouble(undefined)
     this.#error = undefined
     this.#errors = 0
+    this.#limits = 0
     if (until === undefined || turn === this.#checked || this.#checking) return
     this.#checked = turn
     void this.#check(until)
@@ -62,29 +74,33 @@ export class Vigil {
 
   /** When it has something to say of its own accord. */
   get next(): number | undefined {
-    if (this.#limited === undefined) return this.#error?.at
-    return this.#limited.until ?? this.#limited.since + unknownLimitMs
+    return this.#limited?.until ?? this.#error?.at
   }
 
-  #limit(until: string | undefined, { at, session }: Observation): void {
-    this.#limited ??= { since: at, until: until === undefined ? undefined : Date.parse(until), session }
+  #limit(until: string | undefined, { at, session }: Observation, errorMs: number): void {
+    if (this.#limited !== undefined) return
+    const waitMs = Math.min(errorMs * 2 ** (this.#limits + 1), longestLimitMs)
+    if (until === undefined) this.#limits++
+    this.#limited = { until: until === undefined ? at + waitMs : Date.parse(until), session }
   }
 
   #lifted(look: Observation, now: number): void {
-    if (look.state.state === 'limited' && now < this.next!) return
-    const { session } = this.#limited!
+    const { session, until } = this.#limited!
+    if (look.state.state === 'limited' && now < until) return
     this.#limited = undefined
     // In a fresh context there is nothing to go on with.
     if (session === look.session) this.#calls.say(limitText())
   }
 
   /** A turn that an error has cut off goes on by itself only in a run that nobody watches. */
-  #failed(turn: string, error: string, now: number): void {
-    if (this.#run.prompt === undefined || this.#errors >= errorsAtMost) return
-    if (this.#error?.turn !== turn) this.#error = { turn, at: now + errorMs * 2 ** this.#errors }
+  #failed(turn: string, error: string, errorMs: number, now: number): void {
+    const goesOn = this.#run.prompt !== undefined
+    if (this.#error?.turn !== turn) {
+      this.#error = { turn, at: goesOn ? now + Math.min(errorMs * 2 ** this.#errors, longestErrorMs) : Infinity }
+      this.#calls.trouble({ error, times: ++this.#errors, goesOn })
+    }
     if (now < this.#error.at) return
-    this.#errors++
-    this.#error = { turn, at: Number.POSITIVE_INFINITY }
+    this.#error = { turn, at: Infinity }
     this.#calls.say(errorText(error))
   }
 

@@ -101,6 +101,23 @@ test('a late document is picked up: the resumed agent is told of it, once [C4]',
   expect(theatre.prompts('A handoff document')).toEqual([expect.stringContaining(`read ${late} too`)])
 })
 
+test('a late document is picked up by a supervisor that was started since, too [C4][C7]', async () => {
+  const theatre = await atWork()
+  theatre.script({ document: null })
+  theatre.fill(90)
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
+  await theatre.letGo()
+  const late = /Write it to (.+?) in Markdown/.exec(theatre.prompts('Create handoff')[0]!)![1]!
+  fs.writeFileSync(late, goodDocument.replace('{project}', 'shop'))
+  theatre.supervise()
+  await theatre.until(() => theatre.prompts('A handoff document').length > 0, 'word of the late document')
+  await theatre.letGo()
+  theatre.supervise()
+  theatre.say('Go on.')
+  await theatre.until(() => theatre.prompts('Go on.').length > 0, 'another turn')
+  expect(theatre.prompts('A handoff document')).toEqual([expect.stringContaining(`read ${late} too`)])
+})
+
 test('a frozen agent is interrupted once, asked again, and handed over [C4][C5]', async () => {
   const theatre = await atWork({ documentSeconds: 1 })
   theatre.script({ mute: '^Create handoff' })

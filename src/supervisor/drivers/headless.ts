@@ -40,7 +40,6 @@ const memory = z.object({
 type Memory = Readonly<z.output<typeof memory>>
 
 const twoHours = 7_200_000
-const lingering = 300
 
 export class HeadlessDriver implements Driver {
   readonly #options: HeadlessOptions
@@ -114,6 +113,10 @@ export class HeadlessDriver implements Driver {
     return this.look()
   }
 
+  get nextTurn(): number {
+    return lastTurn(this.#options.folder) + 1
+  }
+
   /** Waits for the turns before it, starts this one, and resolves when it runs. */
   submit(text: string, signal: AbortSignal): Promise<void> {
     const mine = this.#queue.then(() => this.#run(text, signal))
@@ -150,8 +153,8 @@ export class HeadlessDriver implements Driver {
       if (signal.aborted) throw new CancelledError('Cancelled before the turn was started')
       await pause(50)
     }
-    // Some linger behind their last word; two at a time would write one transcript.
-    await this.#turn?.end(lingering)
+    // Some linger for seconds behind their last word, with nothing left to write; two at a time would write one transcript.
+    await this.#turn?.end()
     this.#learn()
     if (signal.aborted) throw new CancelledError('Cancelled before the turn was started')
     const { adapter, cwd, folder, args } = this.#options

@@ -8,6 +8,9 @@ import { BatonError, UnsupportedError } from '../../errors.ts'
 /** Older ones cannot set the environment of a new session. */
 const oldest = [3, 2]
 
+/** A setting that servers of our own have, and a person's have not. */
+export const ownServer = '@baton'
+
 export class TmuxServer {
   /** Path of its socket. */
   readonly socket: string

@@ -1,13 +1,14 @@
 // Where an agent gets its pane: a window of the tmux that the person is in, else a session in a server of our own; or a
 // pane that is there already.
 
+import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { NotFoundError } from '../../errors.ts'
 import type { Adapter, Command } from '../adapter.ts'
 import { type Process, processAt } from '../../system/processes.ts'
-import { agentIn, TmuxDriver } from './tmux.ts'
-import { needTmux, socketPath, TmuxServer, unformatted } from './tmux-server.ts'
+import { agentIn, TmuxDriver, type TmuxPlace } from './tmux.ts'
+import { needTmux, ownServer, socketPath, TmuxError, TmuxServer, unformatted } from './tmux-server.ts'
 
 export interface TmuxStart {
   readonly adapter: Adapter
@@ -21,6 +22,8 @@ export interface TmuxStart {
   readonly prompt?: string
   /** Of a server of its own: a name or a path. Default: the one that `env.TMUX` names, else `baton`. */
   readonly socket?: string
+  /** Called with the pane that is to be the agent's, before it is started there. */
+  readonly mean?: (place: TmuxPlace) => Promise<void>
   /** Columns and rows while nobody looks. */
   readonly size?: readonly [number, number]
 }
@@ -35,6 +38,7 @@ const ownSettings = [
   ['set-option', '-g', 'default-terminal', 'screen-256color'],
   ['set-option', '-s', 'escape-time', '20'],
   ['set-option', '-g', 'mouse', 'on'],
+  ['set-option', '-s', ownServer, '1'],
 ]
 const alsoNotPassed = new Set(['OLDPWD', 'SHLVL', '_', 'COLUMNS', 'LINES', 'STY', 'WINDOW', 'WINDOWID'])
 
@@ -73,16 +77,38 @@ export async function startInTmux(options: TmuxStart): Promise<TmuxDriver> {
         { env, flags: ownFlags },
       )
   const pane = made.trim()
+  const mark = randomUUID()
+  await options.mean?.({ driver: 'tmux', socket: server.socket, pane, mark })
+  // All in one go: where the mark is, the agent has been started.
   const told = await server.all([
     ['set-option', '-p', '-t', pane, 'remain-on-exit', 'on'],
+    ['set-option', '-p', '-t', pane, markOption, mark],
     ['respawn-pane', '-k', '-t', pane, ...folder, ...settings, '--', ...run],
     ['display-message', '-p', '-t', pane, '#{pane_pid}'],
   ])
-  const pid = told.trim()
+  return new TmuxDriver(adapter, placeOf(server.socket, pane, told.trim()), options.prompt)
+}
+
+/** Takes hold of an agent that was meant to be started in that pane. */
+export async function launchedIn(adapter: Adapter, { socket, pane, mark }: TmuxPlace): Promise<TmuxDriver> {
+  const server = new TmuxServer(socket)
+  const asked = ['display-message', '-p', '-t', pane, `#{pane_pid} #{${markOption}}`]
+  const told = await server.run(asked).catch((error: unknown) => {
+    if (error instanceof TmuxError && error.gone) return ''
+    throw error
+  })
+  const [pid = '', found] = told.trim().split(' ')
+  if (found === mark) return new TmuxDriver(adapter, placeOf(socket, pane, pid))
+  throw new NotFoundError(`${adapter.label} was not started in pane ${pane}`)
+}
+
+/** Set with the start of an agent, for the case that nobody lives to write down where it was. */
+const markOption = '@baton-mark'
+
+function placeOf(socket: string, pane: string, pid: string): TmuxPlace {
   const agent = processAt(Number(pid))
   const started = agent === undefined ? {} : { started: agent.started }
-  const place = { driver: 'tmux', socket: server.socket, pane, pid: Number(pid), ...started } as const
-  return new TmuxDriver(adapter, place, options.prompt)
+  return { driver: 'tmux', socket, pane, pid: Number(pid), ...started }
 }
 
 /** Takes hold of an agent in a pane that is there. `pid`: the agent's, where it is known. */

@@ -9,6 +9,7 @@ import { isLeftDraft } from '../draft.ts'
 import { withLock } from './pane-lock.ts'
 import { endTree, isRunning, pause, type Process, processAt, treeOf } from '../../system/processes.ts'
 import { screenOf } from './screen.ts'
+import { TmuxLine } from './tmux-line.ts'
 import { TmuxError, TmuxServer } from './tmux-server.ts'
 
 export type TmuxPlace = Extract<Place, { driver: 'tmux' }>
@@ -23,9 +24,10 @@ interface Pane {
   readonly screen: Screen
 }
 
-/** How often the screen is looked at while something is awaited there. */
+/** How often the screen is looked at while something is awaited there, where nothing tells that it was drawn. */
 const glance = 25
-const startGlance = 100
+/** Where something tells: it may have been drawn before anyone listened. */
+const atMost = 250
 /** How long a paste, and Enter, may take to show. */
 const pastePatience = 3_000
 const enterPatience = 600
@@ -39,6 +41,7 @@ const interruptPause = 3_000
 export class TmuxDriver implements Driver {
   readonly #adapter: Adapter
   readonly #server: TmuxServer
+  readonly #line: TmuxLine
   readonly #place: TmuxPlace
   readonly #sent: Sent[] = []
   #interrupted = Number.NEGATIVE_INFINITY
@@ -48,6 +51,7 @@ export class TmuxDriver implements Driver {
     this.#adapter = adapter
     this.#place = place
     this.#server = new TmuxServer(place.socket)
+    this.#line = new TmuxLine(this.#server, place.pane)
     if (prompt !== undefined) this.#sent.push({ text: prompt, at: Date.now() })
   }
 
@@ -98,7 +102,8 @@ export class TmuxDriver implements Driver {
       await this.#mustBeOurs(pane)
       const look = this.#read(pane)
       if (look.is !== 'starting' && look.is !== 'unknown') return look
-      await pause(startGlance)
+      await this.#line.open()
+      await this.#line.drawn(atMost, 4 * glance)
     }
   }
 
@@ -137,12 +142,16 @@ export class TmuxDriver implements Driver {
     if (adopted !== true) await this.#server.run(['kill-pane', '-t', pane]).catch(ifGone)
   }
 
-  async close(): Promise<void> {
-    // Nothing is held between two acts.
+  close(): Promise<void> {
+    this.#line.close()
+    return Promise.resolve()
   }
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
-    return withLock(`tmux ${this.#place.socket} ${this.#place.pane}`, work)
+    return withLock(`tmux ${this.#place.socket} ${this.#place.pane}`, async () => {
+      await this.#line.open()
+      return work()
+    })
   }
 
   async #send(text: string, signal: AbortSignal): Promise<void> {
@@ -206,7 +215,7 @@ export class TmuxDriver implements Driver {
         )
       }
       heed(signal)
-      await pause(startGlance)
+      await this.#line.drawn(atMost, 4 * glance)
     }
   }
 
@@ -222,7 +231,7 @@ export class TmuxDriver implements Driver {
         nudged = true
         await this.#nudge()
       }
-      await pause(glance)
+      await this.#line.drawn(atMost, glance)
     }
     throw new UnknownOutcomeError(`What was typed to ${this.#adapter.label} does not show on its screen`, {
       hint: `Look at it with "tmux -S ${this.#place.socket} attach"; it is not typed again.`,
@@ -234,7 +243,7 @@ export class TmuxDriver implements Driver {
     if (this.#adapter.look === undefined) return
     const deadline = performance.now() + returnPatience
     while (performance.now() < deadline) {
-      await pause(glance)
+      await this.#line.drawn(glance, glance)
       const look = this.#read(await this.#look())
       if (!('draft' in look) || look.draft === '') continue
       const { draft } = look
@@ -260,7 +269,7 @@ export class TmuxDriver implements Driver {
           hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
         })
       }
-      await pause(glance)
+      await this.#line.drawn(atMost, glance)
     }
     return false
   }
@@ -275,7 +284,7 @@ export class TmuxDriver implements Driver {
   }
 
   async #keys(key: string): Promise<void> {
-    await this.#server.run(['send-keys', '-t', this.#place.pane, key])
+    await this.#line.all([['send-keys', '-t', this.#place.pane, key]])
   }
 
   async #leaveMode(): Promise<void> {
@@ -311,7 +320,7 @@ export class TmuxDriver implements Driver {
   async #pane(): Promise<Pane> {
     const { pane: id } = this.#place
     const format = `#{pane_pid} #{pane_dead} #{pane_in_mode} #{session_attached} #{pane_dead_status},#{pane_dead_signal}`
-    const told = await this.#server.all([
+    const told = await this.#line.all([
       ['display-message', '-p', '-t', id, format],
       ['capture-pane', '-p', '-J', '-e', '-t', id],
     ])
@@ -322,7 +331,7 @@ export class TmuxDriver implements Driver {
       pid: Number(pid),
       dead: dead === '1',
       inMode: mode !== '0',
-      attached: attached !== '0',
+      attached: Number(attached) > (this.#line.isOpen ? 1 : 0),
       status,
       signal,
       screen: screenOf(told.slice(end + 1)),

@@ -81,14 +81,13 @@ export class Turn {
     return `${this.number} ${sizes.join(' ')} ${this.running}`
   }
 
-  /** Waits so long for its process to end by itself, then ends it. */
-  async end(patience: number): Promise<void> {
-    const deadline = performance.now() + patience
-    while (this.running && performance.now() < deadline) await pause(20)
+  /** Ends the process of a turn that has said its last word; the script notes how it ended. */
+  async end(): Promise<void> {
     const { pid } = this
     if (!this.running || pid === undefined) return
     for (const each of treeOf(pid)) if (each.pid !== pid) await endTree(each.pid, each.started, 1_000)
-    while (this.running && performance.now() < deadline + 3_000) await pause(10)
+    const deadline = performance.now() + 3_000
+    while (this.running && performance.now() < deadline) await pause(10)
   }
 
   /** Asks it to stop as a person would, then ends it with all that it started. */
@@ -123,6 +122,13 @@ export class Turn {
       fs.closeSync(fd)
     }
   }
+}
+
+/** Whether a turn was started; its first sign may still be on its way. */
+export async function hasBegun(folder: string, turn: number): Promise<boolean> {
+  const deadline = performance.now() + 1_000
+  while (lastTurn(folder) < turn && performance.now() < deadline) await pause(50)
+  return lastTurn(folder) >= turn
 }
 
 /** The number of the last turn in a folder; 0 if there was none. */

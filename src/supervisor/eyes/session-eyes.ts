@@ -319,7 +319,9 @@ export class SessionEyes implements Eyes {
   #turnOfProcess(told: { to: 'asked' | 'working' | 'idle'; date?: string } | undefined): Turn {
     const { pid, turn } = this.#options.driver.place as HeadlessPlace
     const since = told?.date
-    if (pid !== undefined) return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
+    // One that has ended since it was looked at has not been asked how.
+    const unasked = turn !== undefined && this.#ending === undefined
+    if (pid !== undefined || unasked) return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
     // It has said its last word, and may still be writing it down.
     const lingers = told !== undefined && told.to !== 'idle' && this.#ending?.code === undefined
     if (lingers && Date.now() - this.#endedAt < 1_000) return { turn: 'working', turnSince: since }

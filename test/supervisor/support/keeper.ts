@@ -1,24 +1,30 @@
 // A supervisor as a process of its own, to be killed: it dies by its own hand, with -9, at the place that it is told.
 
 import { openFileStore, type Store } from '../../../src/store/index.ts'
+import { openHands } from '../../../src/supervisor/hands.ts'
 import type { Hands, OpenHands } from '../../../src/supervisor/run.ts'
 import { supervisorSection } from '../../../src/supervisor/settings.ts'
 import { supervise } from '../../../src/supervisor/supervise.ts'
 import { puppetHands } from './puppet-hands.ts'
 
 const [job = '{}'] = process.argv.slice(2)
-const { workspace, home, program, run, settings, killAt } = JSON.parse(job) as {
+const { workspace, home, program, real, run, settings, killAt, times = 1 } = JSON.parse(job) as {
   workspace: string
   home: string
   program: string
+  /** The agent is none of the puppets: the socket of a tmux server, and a folder for turns. */
+  real?: { socket: string; turns: string }
   run: Parameters<OpenHands>[0]
   settings: unknown
   /** `before ask`, `after ask`, `after document`…: the moment before or after that which it names. */
   killAt?: string
+  /** It dies when that comes for the second time, or later. */
+  times?: number
 }
 
+let left = times
 function die(moment: string): void {
-  if (moment === killAt) process.kill(process.pid, 'SIGKILL')
+  if (moment === killAt && --left === 0) process.kill(process.pid, 'SIGKILL')
 }
 
 /** Dies where an intent has just become durable, or a document. */
@@ -30,9 +36,11 @@ function mortal(store: Store): Store {
       const method = (value as (...args: unknown[]) => unknown).bind(target)
       if (key !== 'append') return method
       return async (...args: Parameters<Store['append']>) => {
+        for (const { payload } of args[1]) die(`before the entry ${(payload as { name?: string }).name}`)
         const entries = await target.append(...args)
         for (const { payload } of entries) {
           const { name, data } = payload as { name?: string; data?: { effects?: string[]; cycle?: { at: string } } }
+          die(`after the entry ${name}`)
           if (name === 'handoff_document') die('after document')
           if (name === 'cycle') for (const effect of data?.effects ?? []) die(`before ${effect}`)
           if (name === 'cycle') die(`at ${data?.cycle?.at}`)
@@ -68,7 +76,9 @@ const ended = await supervise({
   store,
   name: run.name,
   run,
-  hands: mortalHands(puppetHands({ home, program })),
+  hands: mortalHands(
+    real === undefined ? puppetHands({ home, program }) : openHands({ settings: () => parsed, ...real }),
+  ),
   settings: () => parsed,
   signal: new AbortController().signal,
 })

@@ -70,6 +70,7 @@ export class Theatre {
   readonly told: Parameters<Notify['notify']>[0][] = []
   settings: SupervisorSettings
   readonly #listeners = new Set<() => void>()
+  #close: (() => Promise<unknown>) | undefined
 
   private constructor(root: string, store: Store, programs: string, settings: Partial<SupervisorSettings>) {
     this.root = root
@@ -134,8 +135,14 @@ export class Theatre {
       letGo.abort()
       return ended
     }
+    this.#close = close
     onTestFinished(async () => void (await close().catch(() => undefined)))
     return { ended, close }
+  }
+
+  /** Ends the last supervisor; the agent lives on. */
+  async letGo(): Promise<void> {
+    await this.#close?.()
   }
 
   /** Resolves when the condition holds; looked at on every event, and now and then. */
