@@ -1,6 +1,6 @@
 // The steps of a turn, as the loop names them.
 
-import type { ModelMessage, StepResult, ToolSet } from 'ai'
+import type { FinishReason, ModelMessage, StepResult, ToolSet } from 'ai'
 import { writeHandoff } from '../handoff/index.ts'
 import type { Draft } from '../store/index.ts'
 import type { Call, CallSetting } from './calls.ts'
@@ -95,8 +95,8 @@ export async function recordStep(
   const usage = { ...step.usage, cachedInputTokens: step.usage.inputTokenDetails.cacheReadTokens }
   const entries = await tape.recordStep({ content, finishReason, usage, response }, { run_id: turn.runId })
   await tellUsage(session, step)
-  if (content.length === 0) emit({ type: 'warning', message: 'The model returned no text' })
-  if (finishReason === 'length') emit({ type: 'warning', message: 'The response was cut at its length limit' })
+  const cut = cuts[finishReason]
+  if (cut !== undefined) emit({ type: 'warning', message: cut })
   const calls: Call[] = []
   for (const { toolCallId: id, toolName, input, invalid, providerExecuted, error } of step.toolCalls) {
     const tool = toolbox.find(toolName)
@@ -124,6 +124,22 @@ async function tellUsage({ tape, gauge, window, emit }: Session, { usage }: Step
   })
 }
 
+const cuts: Partial<Record<FinishReason, string>> = {
+  length: 'The response was cut at its length limit',
+  'content-filter': 'The response was cut by a filter of the provider',
+}
+
+/** Why a turn whose only reply says nothing has failed. */
+export function emptyReply({ finishReason }: StepResult<ToolSet>): string {
+  const cut = cuts[finishReason]
+  return cut === undefined ? 'The model returned no text' : `The model returned no text. ${cut}`
+}
+
+export async function recordFailure({ session, turn }: Run, error: string, text = ''): Promise<Outcome> {
+  await session.tape.append([errorDraft('model', error, turn.runId)])
+  return { status: 'failed', text, error }
+}
+
 /** What was said before it broke off stays. */
 export async function recordBroken(
   { session, turn }: Run,
@@ -141,7 +157,9 @@ export async function recordBroken(
   if (reply.status === 'failed') drafts.push(errorDraft('model', reply.failure.message, meta.run_id))
   if (drafts.length > 0) await session.tape.append(drafts)
   const { status, text } = reply
-  return status === 'aborted' ? { status, text } : { status, text, error: reply.failure.message }
+  if (status === 'aborted') return { status, text }
+  const { message, hint } = reply.failure
+  return { status, text, error: hint === undefined ? message : `${message}\n${hint}` }
 }
 
 export function errorDraft(kind: string, message: string, runId: string): Draft {
