@@ -28,7 +28,7 @@ export function failureOf(error: unknown): Failure {
   const after = call?.responseHeaders === undefined ? undefined : retryAfter(call.responseHeaders)
   const hint = hintFor(cause, call)
   return {
-    message: status === undefined ? text : `${text} (HTTP ${status})`,
+    message: status === undefined || status === 200 ? text : `${text} (HTTP ${status})`,
     ...(hint === undefined ? {} : { hint }),
     retry: !tooLong && mayRetry(cause, call, body),
     tooLong,
@@ -68,7 +68,8 @@ function isNoStream(cause: unknown): boolean {
 }
 
 /** What the server said, also where it says so in a shape that its API does not know. */
-function wordsOf({ message, responseBody = '' }: APICallError): string {
+function wordsOf({ message, responseBody = '', statusCode, cause }: APICallError): string {
+  if (statusCode === 200) return `The answer broke off: ${innermost(cause ?? message)}`
   if (responseBody.includes(message)) return message
   try {
     const body: unknown = JSON.parse(responseBody)
@@ -76,6 +77,10 @@ function wordsOf({ message, responseBody = '' }: APICallError): string {
   } catch {
     return message // a page of a proxy, say
   }
+}
+
+function innermost(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : textOf(error)
 }
 
 function textOf(error: unknown): string {
