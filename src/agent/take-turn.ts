@@ -79,6 +79,11 @@ async function begin(
     const now = messages.map((draft) => ({ ...draft, meta: { ...draft.meta, run_id: runId } }))
     try {
       const turn = await Turn.begin(tape, holder, runId, [...waiting, ...now], onLost)
+      // Once more: a handoff that was just being closed has either seen these messages or is closed by now.
+      await demandActive(tape).catch(async (error: unknown) => {
+        await turn.end('failed')
+        throw error
+      })
       queue.delivered(waiting.length)
       said.push(...waiting, ...now)
       return turn
