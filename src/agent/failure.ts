@@ -53,7 +53,7 @@ function hintFor(cause: unknown, call: APICallError | undefined): string | undef
   if (call === undefined) return isNoStream(cause) ? `What came was no answer of a model. ${address}` : undefined
   const { statusCode: status } = call
   if (status === 401 || status === 403)
-    return `Is ${/\/messages$/.test(placeOf(call)) ? 'ANTHROPIC_API_KEY' : 'OPENAI_API_KEY'} the key for ${placeOf(call)}?`
+    return `Is ${placeOf(call).endsWith('/messages') ? 'ANTHROPIC_API_KEY' : 'OPENAI_API_KEY'} the key for ${placeOf(call)}?`
   if (status === 404) return `Asked at ${placeOf(call)}. Is that the name of a model there? ${address}`
   return status === undefined ? `Asked at ${placeOf(call)}. Is the server running? ${address}` : undefined
 }

@@ -4,8 +4,10 @@ import type { FinishReason, ModelMessage, StepResult, ToolSet } from 'ai'
 import { writeHandoff } from '../handoff/index.ts'
 import type { Draft } from '../store/index.ts'
 import type { Call, CallSetting } from './calls.ts'
+import type { AgentEvent } from './event.ts'
 import { callModel, type Reply } from './model.ts'
 import type { Session } from './session.ts'
+import { Speech } from './speech.ts'
 import type { Outcome, Turn } from './turn.ts'
 
 /** A turn while it runs. */
@@ -53,15 +55,27 @@ export async function buildContext(run: Run): Promise<ModelMessage[]> {
 
 /** A context that the provider finds too long is handed off, and the call is made once more. */
 export async function runModel(run: Run, messages: ModelMessage[]): Promise<Reply> {
-  const { session, model, signal } = run
-  const { system, toolbox, emit } = session
-  const { retry = {} } = session.options
-  const request = { model: model.model, system, tools: toolbox.offered, signal, retry, emit }
-  const reply = await callModel({ ...request, messages })
+  const { session } = run
+  const reply = await speak(run, messages)
   if (reply.status !== 'failed' || !reply.failure.tooLong || run.madeRoom) return reply
   if (reply.failure.window !== undefined) session.learnWindow(reply.failure.window)
   await makeRoom(run)
-  return callModel({ ...request, messages: await buildContext(run) })
+  return speak(run, await buildContext(run))
+}
+
+async function speak({ session, turn, model, signal }: Run, messages: ModelMessage[]): Promise<Reply> {
+  const { system, toolbox, tape } = session
+  const { retry = {} } = session.options
+  const speech = new Speech(tape, turn.runId)
+  const emit = (event: AgentEvent) => {
+    speech.hear(event)
+    session.emit(event)
+  }
+  try {
+    return await callModel({ model: model.model, system, messages, tools: toolbox.offered, signal, retry, emit })
+  } finally {
+    await speech.end()
+  }
 }
 
 /** A document in place of the conversation. Taken from the tape by code: the model has just said that it is full. */
@@ -145,21 +159,20 @@ export async function recordBroken(
   { session, turn }: Run,
   reply: Exclude<Reply, { status: 'done' }>,
 ): Promise<Outcome> {
-  const meta = { run_id: turn.runId }
+  const { runId } = turn
   const drafts: Draft[] = []
-  if (reply.text.trim() !== '') {
-    drafts.push({
-      kind: 'message',
-      payload: { role: 'assistant', content: reply.text },
-      meta: { ...meta, partial: true },
-    })
-  }
-  if (reply.status === 'failed') drafts.push(errorDraft('model', reply.failure.message, meta.run_id))
+  if (reply.text.trim() !== '') drafts.push(partialDraft(reply.text, runId))
+  if (reply.status === 'failed') drafts.push(errorDraft('model', reply.failure.message, runId))
   if (drafts.length > 0) await session.tape.append(drafts)
   const { status, text } = reply
   if (status === 'aborted') return { status, text }
   const { message, hint } = reply.failure
   return { status, text, error: hint === undefined ? message : `${message}\n${hint}` }
+}
+
+/** An answer that was cut. */
+export function partialDraft(content: string, runId: string): Draft {
+  return { kind: 'message', payload: { role: 'assistant', content }, meta: { run_id: runId, partial: true } }
 }
 
 export function errorDraft(kind: string, message: string, runId: string): Draft {
