@@ -3,8 +3,10 @@
 import type { FinishReason, ModelMessage, StepResult, ToolSet } from 'ai'
 import { writeHandoff } from '../handoff/index.ts'
 import type { Draft } from '../store/index.ts'
+import { spillBytes } from '../tape/blob.ts'
 import type { Call, CallSetting } from './calls.ts'
 import type { AgentEvent } from './event.ts'
+import { largestMessage } from './gauge.ts'
 import { callModel, type Reply } from './model.ts'
 import type { Session } from './session.ts'
 import { Speech } from './speech.ts'
@@ -29,6 +31,18 @@ export async function hearQueued({ session, turn, said }: Run): Promise<void> {
   await session.tape.append(drafts)
   session.queue.delivered(drafts.length)
   said.push(...drafts)
+  warnOfLarge(session, drafts)
+}
+
+/** What does not fit beside the rest is there for the model to page through; the person should know. */
+export function warnOfLarge({ window, emit }: Session, drafts: readonly Draft[]): void {
+  for (const { payload } of drafts) {
+    const { content } = payload as { content?: unknown }
+    const bytes = typeof content === 'string' ? Buffer.byteLength(content) : 0
+    if (bytes <= Math.max(spillBytes, largestMessage(window))) continue
+    const message = `A message of ${bytes} bytes is too large for the model: it gets the beginning and the end, and can read the rest with blob.read`
+    emit({ type: 'warning', message })
+  }
 }
 
 /** The messages for the model, always from the tape; what would not fit is handed off first. */
@@ -39,7 +53,7 @@ export async function buildContext(run: Run): Promise<ModelMessage[]> {
   const limit = window === undefined ? Number.POSITIVE_INFINITY : Math.floor(window * 0.9)
   const isNear = (await gauge.read(tape)) > limit * 0.8
   const bound = isNear ? { maxTokens: Math.max(1_000, limit - gauge.overhead) } : {}
-  const context = await tape.context({ format: 'ai-sdk', ...bound })
+  const context = await tape.context({ format: 'ai-sdk', wholeText: largestMessage(window), ...bound })
   if (context.omitted !== undefined && !run.madeRoom) {
     await makeRoom(run)
     return buildContext(run)

@@ -24,6 +24,7 @@ describe.concurrent('the terminal', () => {
     await pane.press('Enter')
     await pane.shows('Pasted.')
     expect(server.requests[1]!.messages.at(-1)!.text).toBe(`${lines}\n/quit`)
+    expect(await pane.screen()).toContain('  … 41 more lines (ctrl+o unfolds)\n')
   })
 
   test('a message of several lines, by Alt+Enter and by a backslash', async () => {
