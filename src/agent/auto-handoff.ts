@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { writeHandoff, type WriteHandoffOptions } from '../handoff/index.ts'
-import { anchorOf } from './gauge.ts'
+import { anchorOf, assumedWindow } from './gauge.ts'
 import { longContextNotice } from './prompt.ts'
 import type { Session } from './session.ts'
 
@@ -23,8 +23,6 @@ export interface AutomaticHandoff {
   budget?: number
 }
 
-/** For percentages of a window that nobody knows. */
-const assumedWindow = 128_000
 const largestBudget = 2_000
 const leastBudget = 500
 

@@ -5,6 +5,8 @@ import { isTooLong } from '../handoff/narrative.ts'
 
 export interface Failure {
   readonly message: string
+  /** What the person can do about it. */
+  readonly hint?: string
   /** The same request may succeed later. */
   readonly retry: boolean
   /** The context is larger than the model takes. */
@@ -19,13 +21,15 @@ export function failureOf(error: unknown): Failure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
   const call = APICallError.isInstance(cause) ? cause : undefined
   const status = call?.statusCode
-  const text = textOf(cause)
+  const text = call === undefined ? textOf(cause) : wordsOf(call)
   const body = `${text} ${call?.responseBody ?? ''}`
-  const tooLong = status !== 429 && isTooLong({ message: body })
+  const tooLong = status === 413 || (status !== 429 && isTooLong({ message: body }))
   const window = tooLong ? windowIn(body) : undefined
   const after = call?.responseHeaders === undefined ? undefined : retryAfter(call.responseHeaders)
+  const hint = hintFor(cause, call)
   return {
-    message: status === undefined ? text : `${text} (HTTP ${status})`,
+    message: status === undefined || status === 200 ? text : `${text} (HTTP ${status})`,
+    ...(hint === undefined ? {} : { hint }),
     retry: !tooLong && mayRetry(cause, call, body),
     tooLong,
     ...(after === undefined ? {} : { after }),
@@ -43,13 +47,49 @@ function mayRetry(cause: unknown, call: APICallError | undefined, body: string):
   return InvalidResponseDataError.isInstance(cause) || JSONParseError.isInstance(cause)
 }
 
+const address = 'Is the address of the server right? Most end in /v1.'
+
+function hintFor(cause: unknown, call: APICallError | undefined): string | undefined {
+  if (call === undefined) return isNoStream(cause) ? `What came was no answer of a model. ${address}` : undefined
+  const { statusCode: status } = call
+  if (status === 401 || status === 403)
+    return `Is ${placeOf(call).endsWith('/messages') ? 'ANTHROPIC_API_KEY' : 'OPENAI_API_KEY'} the key for ${placeOf(call)}?`
+  if (status === 404) return `Asked at ${placeOf(call)}. Is that the name of a model there? ${address}`
+  return status === undefined ? `Asked at ${placeOf(call)}. Is the server running? ${address}` : undefined
+}
+
+/** Without what stands behind the path, which may be a key. */
+function placeOf({ url }: APICallError): string {
+  return url.replace(/[?#].*$/s, '')
+}
+
+function isNoStream(cause: unknown): boolean {
+  return /without a finish reason|JSON parsing failed/.test(textOf(cause))
+}
+
+/** What the server said, also where it says so in a shape that its API does not know. */
+function wordsOf({ message, responseBody = '', statusCode, cause }: APICallError): string {
+  if (statusCode === 200) return `The answer broke off: ${innermost(cause ?? message)}`
+  if (responseBody.includes(message)) return message
+  try {
+    const body: unknown = JSON.parse(responseBody)
+    return textOf(Array.isArray(body) ? body[0] : body) || message
+  } catch {
+    return message // a page of a proxy, say
+  }
+}
+
+function innermost(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : textOf(error)
+}
+
 function textOf(error: unknown): string {
   if (error instanceof Error) return error.message
   if (typeof error === 'string') return error
   if (typeof error !== 'object' || error === null) return String(error)
-  const { message, type, error: inner } = error as { message?: unknown; type?: unknown; error?: unknown }
-  if (typeof inner === 'object' && inner !== null) return textOf(inner)
-  if (typeof message !== 'string') return JSON.stringify(error)
+  const { message, detail, type, error: inner } = error as Record<string, unknown>
+  if ((typeof inner === 'object' && inner !== null) || typeof inner === 'string') return textOf(inner)
+  if (typeof message !== 'string') return typeof detail === 'string' ? detail : JSON.stringify(error)
   return typeof type === 'string' ? `${message} (${type})` : message
 }
 
@@ -65,11 +105,17 @@ function retryAfter(headers: Record<string, string>): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000)
 }
 
+/** From the surest wording to the least. */
+const windowWords = [
+  /(?:> |<= |n_ctx"?: ?|less than |tokens allowed \()([\d,]{4,})/i,
+  /maximum (?:context|prompt|model|input) length (?:is|of) ([\d,]{4,})/i,
+  /([\d,]{4,}) maximum context length/i,
+  /context (?:window|size|length|limit)\D{0,20}([\d,]{4,})/i,
+  /exceeds the limit of ([\d,]{4,})/i,
+]
+
 function windowIn(text: string): number | undefined {
-  const found =
-    /(?:maximum context length (?:is|of)|tokens > |context (?:window|size|length|limit)\D{0,20})\s*([\d,]{4,})/i.exec(
-      text,
-    )
-  const tokens = Number(found?.[1]?.replaceAll(',', ''))
+  const found = windowWords.map((words) => words.exec(text)?.[1]).find((each) => each !== undefined)
+  const tokens = Number(found?.replaceAll(',', ''))
   return tokens > 0 ? tokens : undefined
 }

@@ -4,6 +4,14 @@
 import { estimateTokens, type Tape } from '../tape/index.ts'
 import { usageKey } from '../tape/step.ts'
 
+/** For shares of a window that nobody knows. */
+export const assumedWindow = 128_000
+
+/** How many bytes of one message a model is given whole: half its window, at four bytes to a token. */
+export function largestMessage(window: number = assumedWindow): number {
+  return window * 2
+}
+
 interface Count {
   readonly tokens: number
   /** What the estimate was when the provider counted, and in which phase. */

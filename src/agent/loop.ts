@@ -7,7 +7,17 @@ import { runCalls } from './calls.ts'
 import { failureText, findCommand } from './commands.ts'
 import { route } from './router.ts'
 import type { Session } from './session.ts'
-import { buildContext, callSetting, hearQueued, recordBroken, recordStep, type Run, runModel } from './steps.ts'
+import {
+  buildContext,
+  callSetting,
+  emptyReply,
+  hearQueued,
+  recordBroken,
+  recordFailure,
+  recordStep,
+  type Run,
+  runModel,
+} from './steps.ts'
 import { demandRest, type Outcome } from './turn.ts'
 
 /** Only what a person typed comes here; it goes to a command, to the door, or to the model. */
@@ -52,11 +62,13 @@ export async function runTurn(run: Run): Promise<Outcome> {
     const reply = await runModel(run, context)
     if (reply.status !== 'done') return recordBroken(run, reply)
     const { calls, entryId } = await recordStep(run, reply.step)
-    if (reply.step.text !== '') text = reply.step.text
+    text = reply.step.text || text
     await runCalls(calls, callSetting(run, entryId))
     if (signal.aborted) return { status: 'aborted', text }
-    if (reply.step.toolCalls.length === 0 && session.queue.length === 0) return { status: 'done', text }
+    const isOver = reply.step.toolCalls.length === 0 && session.queue.length === 0
+    if (isOver && step === 1 && text === '') return recordFailure(run, emptyReply(reply.step))
+    if (isOver) return { status: 'done', text }
     await session.auto.duringTurn(session, run.turn.runId)
   }
-  return { status: 'failed', text, error: `The turn took ${maxSteps} steps without coming to an end` }
+  return recordFailure(run, `The turn took ${maxSteps} steps without coming to an end`, text)
 }

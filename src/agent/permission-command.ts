@@ -36,13 +36,20 @@ export function plainCommands(script: string): string[][] | undefined {
   return filled.length === 0 || goesOn ? undefined : filled
 }
 
-/** Whether every command of the script begins with the words of one of the prefixes. */
-export function allAllowed(script: string, prefixes: readonly string[]): boolean {
+/** Whether every command of the script is of one of the kinds. */
+export function allAllowed(script: string, kinds: readonly Kind[]): boolean {
   const commands = plainCommands(script)
   if (commands === undefined) return false
-  // What the strict reading cannot read is no prefix of anything.
-  const allowed = prefixes.map(plainCommands).flatMap((read) => (read?.length === 1 ? read : []))
-  return commands.every((command) => allowed.some((prefix) => startsWith(command, prefix)))
+  // What the strict reading cannot read is no kind of anything.
+  const allowed = kinds.flatMap(({ words, exactly }) => {
+    const read = plainCommands(words)
+    return read?.length === 1 ? [{ prefix: read[0]!, exactly }] : []
+  })
+  return commands.every((command) =>
+    allowed.some(
+      ({ prefix, exactly }) => startsWith(command, prefix) && (!exactly || command.length === prefix.length),
+    ),
+  )
 }
 
 /** Whether any command of the script may begin with the words of the prefix, as far as that can be told. */
@@ -96,15 +103,28 @@ const withVerbs = new Set(
     ' ',
   ),
 )
+/** Verbs behind which any program may stand, or a setting that names one. */
+const carriers = new Set(
+  'exec x dlx run tool foreach api alias config bisect rebase difftool mergetool filter-branch submodule'.split(' '),
+)
+/** Their `run` is followed by the name of a script of the project. */
+const scriptRunners = new Set(['npm', 'pnpm', 'yarn', 'bun'])
 
-/** What "always" stands for: the command and its verb where it has one, else the whole of it. One rule per command. */
-export function prefixesFor(script: string): string[] | undefined {
-  const commands = plainCommands(script)
-  return commands?.map((words) => {
+/** What "always" stands for, one for each command: the words that it begins with, or all of them and no more. */
+export interface Kind {
+  readonly words: string
+  readonly exactly: boolean
+}
+
+/** The command and its verb where the verb says what is done, else the very command. Undefined: the script is not plain. */
+export function kindsOf(script: string): Kind[] | undefined {
+  return plainCommands(script)?.map((words) => {
     const [program = '', verb = '', object = ''] = words
-    const isVerb = (word: string) => /^[a-z][\w:-]*$/.test(word)
-    if (!withVerbs.has(program) || !isVerb(verb)) return quoted(words)
-    return quoted(verb === 'run' && isVerb(object) ? [program, verb, object] : [program, verb])
+    const isName = (word: string) => /^[a-z][\w:-]*$/.test(word)
+    const begins = (count: number) => ({ words: quoted(words.slice(0, count)), exactly: false })
+    if (scriptRunners.has(program) && verb === 'run' && isName(object)) return begins(3)
+    if (withVerbs.has(program) && isName(verb) && !carriers.has(verb)) return begins(2)
+    return { words: quoted(words), exactly: true }
   })
 }
 

@@ -8,10 +8,10 @@ import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../errors.ts'
 import { nearest } from '../tape/index.ts'
-import { prefixesFor } from './permission-command.ts'
+import { kindsOf } from './permission-command.ts'
 import { literalGlob } from './permission-glob.ts'
 import { isInside, realTarget } from './permission-path.ts'
-import { concerns, coveredBy, parseRule, type Rule } from './permission-rule.ts'
+import { concerns, coveredBy, parseRule, type Rule, trimmed } from './permission-rule.ts'
 import type { Access, AgentTool, Decision, Permissions } from './tool.ts'
 
 const rule = z
@@ -92,12 +92,13 @@ export class Policy implements Permissions {
 
   /** The person said "always": holds as long as this policy does. */
   remember(tool: AgentTool, _input: unknown, access: Access): void {
-    this.#always.push(...this.#rulesFor(tool, access).map((text) => parseRule(text, this.#cwd)))
+    const rules = this.#rulesFor(tool, access)
+    this.#always.push(...rules.map(({ text, exactly }) => parseRule(text, this.#cwd, exactly)))
   }
 
   /** What "always" would allow, for the person to see before they say it. */
   always(tool: AgentTool, _input: unknown, access: Access): readonly string[] {
-    return this.#rulesFor(tool, access)
+    return this.#rulesFor(tool, access).map(({ text, exactly }) => (exactly ? `${text} (just so)` : text))
   }
 
   #asked(): Decision {
@@ -110,7 +111,7 @@ export class Policy implements Permissions {
     for (const file of real) {
       const fits = open.filter((rule) => rule.paths(file))
       const name = closedName(isInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
-      if (name !== undefined && !fits.some((rule) => rule.pattern.includes(name)))
+      if (name !== undefined && !fits.some((rule) => rule.pattern.split('/').includes(name)))
         return `${file} is closed to writes, as everything in ${name} is. ${this.#howTo(tool, file)}`
       if (!isInside(this.#cwd, file) && fits.length === 0)
         return `${file} is outside the workspace ${this.#cwd}. ${this.#howTo(tool, file)}`
@@ -123,16 +124,18 @@ export class Policy implements Permissions {
     return `To allow it, a person can add "${tool} ${named}" to agent.permissions.allow in baton.config.json.`
   }
 
-  #rulesFor(tool: AgentTool, access: Access): string[] {
-    if (access.kind === 'none') return [tool.name]
+  #rulesFor({ name }: AgentTool, access: Access): { text: string; exactly: boolean }[] {
+    if (access.kind === 'none') return [{ text: name, exactly: false }]
     if (access.kind === 'command') {
-      const prefixes = prefixesFor(access.command) ?? [access.command.trim()]
-      return [...new Set(prefixes)].map((prefix) => `${tool.name} ${prefix}`)
+      const kinds = kindsOf(access.command) ?? [{ words: trimmed(access.command), exactly: true }]
+      const rules = new Map(kinds.map(({ words, exactly }) => [words, { text: `${name} ${words}`, exactly }]))
+      return [...rules.values()]
     }
     return [...new Set(access.paths.map(realTarget))].map((file) => {
       // Of a file in the workspace its folder, of one elsewhere only the file.
-      if (!isFolder(file) && !isInside(this.#cwd, file)) return `${tool.name} ${literalGlob(file)}`
-      return `${tool.name} ${this.#allIn(isFolder(file) ? file : path.dirname(file))}`
+      const isOneFile = !isFolder(file) && !isInside(this.#cwd, file)
+      const place = isOneFile ? literalGlob(file) : this.#allIn(isFolder(file) ? file : path.dirname(file))
+      return { text: `${name} ${place}`, exactly: false }
     })
   }
 

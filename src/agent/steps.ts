@@ -1,11 +1,15 @@
 // The steps of a turn, as the loop names them.
 
-import type { ModelMessage, StepResult, ToolSet } from 'ai'
+import type { FinishReason, ModelMessage, StepResult, ToolSet } from 'ai'
 import { writeHandoff } from '../handoff/index.ts'
 import type { Draft } from '../store/index.ts'
+import { spillBytes } from '../tape/blob.ts'
 import type { Call, CallSetting } from './calls.ts'
+import type { AgentEvent } from './event.ts'
+import { largestMessage } from './gauge.ts'
 import { callModel, type Reply } from './model.ts'
 import type { Session } from './session.ts'
+import { Speech } from './speech.ts'
 import type { Outcome, Turn } from './turn.ts'
 
 /** A turn while it runs. */
@@ -27,6 +31,18 @@ export async function hearQueued({ session, turn, said }: Run): Promise<void> {
   await session.tape.append(drafts)
   session.queue.delivered(drafts.length)
   said.push(...drafts)
+  warnOfLarge(session, drafts)
+}
+
+/** What does not fit beside the rest is there for the model to page through; the person should know. */
+export function warnOfLarge({ window, emit }: Session, drafts: readonly Draft[]): void {
+  for (const { payload } of drafts) {
+    const { content } = payload as { content?: unknown }
+    const bytes = typeof content === 'string' ? Buffer.byteLength(content) : 0
+    if (bytes <= Math.max(spillBytes, largestMessage(window))) continue
+    const message = `A message of ${bytes} bytes is too large for the model: it gets the beginning and the end, and can read the rest with blob.read`
+    emit({ type: 'warning', message })
+  }
 }
 
 /** The messages for the model, always from the tape; what would not fit is handed off first. */
@@ -37,7 +53,7 @@ export async function buildContext(run: Run): Promise<ModelMessage[]> {
   const limit = window === undefined ? Number.POSITIVE_INFINITY : Math.floor(window * 0.9)
   const isNear = (await gauge.read(tape)) > limit * 0.8
   const bound = isNear ? { maxTokens: Math.max(1_000, limit - gauge.overhead) } : {}
-  const context = await tape.context({ format: 'ai-sdk', ...bound })
+  const context = await tape.context({ format: 'ai-sdk', wholeText: largestMessage(window), ...bound })
   if (context.omitted !== undefined && !run.madeRoom) {
     await makeRoom(run)
     return buildContext(run)
@@ -53,15 +69,27 @@ export async function buildContext(run: Run): Promise<ModelMessage[]> {
 
 /** A context that the provider finds too long is handed off, and the call is made once more. */
 export async function runModel(run: Run, messages: ModelMessage[]): Promise<Reply> {
-  const { session, model, signal } = run
-  const { system, toolbox, emit } = session
-  const { retry = {} } = session.options
-  const request = { model: model.model, system, tools: toolbox.offered, signal, retry, emit }
-  const reply = await callModel({ ...request, messages })
+  const { session } = run
+  const reply = await speak(run, messages)
   if (reply.status !== 'failed' || !reply.failure.tooLong || run.madeRoom) return reply
   if (reply.failure.window !== undefined) session.learnWindow(reply.failure.window)
   await makeRoom(run)
-  return callModel({ ...request, messages: await buildContext(run) })
+  return speak(run, await buildContext(run))
+}
+
+async function speak({ session, turn, model, signal }: Run, messages: ModelMessage[]): Promise<Reply> {
+  const { system, toolbox, tape } = session
+  const { retry = {} } = session.options
+  const speech = new Speech(tape, turn.runId)
+  const emit = (event: AgentEvent) => {
+    speech.hear(event)
+    session.emit(event)
+  }
+  try {
+    return await callModel({ model: model.model, system, messages, tools: toolbox.offered, signal, retry, emit })
+  } finally {
+    await speech.end()
+  }
 }
 
 /** A document in place of the conversation. Taken from the tape by code: the model has just said that it is full. */
@@ -95,8 +123,8 @@ export async function recordStep(
   const usage = { ...step.usage, cachedInputTokens: step.usage.inputTokenDetails.cacheReadTokens }
   const entries = await tape.recordStep({ content, finishReason, usage, response }, { run_id: turn.runId })
   await tellUsage(session, step)
-  if (content.length === 0) emit({ type: 'warning', message: 'The model returned no text' })
-  if (finishReason === 'length') emit({ type: 'warning', message: 'The response was cut at its length limit' })
+  const cut = cuts[finishReason]
+  if (cut !== undefined) emit({ type: 'warning', message: cut })
   const calls: Call[] = []
   for (const { toolCallId: id, toolName, input, invalid, providerExecuted, error } of step.toolCalls) {
     const tool = toolbox.find(toolName)
@@ -124,24 +152,41 @@ async function tellUsage({ tape, gauge, window, emit }: Session, { usage }: Step
   })
 }
 
+const cuts: Partial<Record<FinishReason, string>> = {
+  length: 'The response was cut at its length limit',
+  'content-filter': 'The response was cut by a filter of the provider',
+}
+
+/** Why a turn whose only reply says nothing has failed. */
+export function emptyReply({ finishReason }: StepResult<ToolSet>): string {
+  const cut = cuts[finishReason]
+  return cut === undefined ? 'The model returned no text' : `The model returned no text. ${cut}`
+}
+
+export async function recordFailure({ session, turn }: Run, error: string, text = ''): Promise<Outcome> {
+  await session.tape.append([errorDraft('model', error, turn.runId)])
+  return { status: 'failed', text, error }
+}
+
 /** What was said before it broke off stays. */
 export async function recordBroken(
   { session, turn }: Run,
   reply: Exclude<Reply, { status: 'done' }>,
 ): Promise<Outcome> {
-  const meta = { run_id: turn.runId }
+  const { runId } = turn
   const drafts: Draft[] = []
-  if (reply.text.trim() !== '') {
-    drafts.push({
-      kind: 'message',
-      payload: { role: 'assistant', content: reply.text },
-      meta: { ...meta, partial: true },
-    })
-  }
-  if (reply.status === 'failed') drafts.push(errorDraft('model', reply.failure.message, meta.run_id))
+  if (reply.text.trim() !== '') drafts.push(partialDraft(reply.text, runId))
+  if (reply.status === 'failed') drafts.push(errorDraft('model', reply.failure.message, runId))
   if (drafts.length > 0) await session.tape.append(drafts)
   const { status, text } = reply
-  return status === 'aborted' ? { status, text } : { status, text, error: reply.failure.message }
+  if (status === 'aborted') return { status, text }
+  const { message, hint } = reply.failure
+  return { status, text, error: hint === undefined ? message : `${message}\n${hint}` }
+}
+
+/** An answer that was cut. */
+export function partialDraft(content: string, runId: string): Draft {
+  return { kind: 'message', payload: { role: 'assistant', content }, meta: { run_id: runId, partial: true } }
 }
 
 export function errorDraft(kind: string, message: string, runId: string): Draft {

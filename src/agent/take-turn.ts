@@ -8,7 +8,7 @@ import type { Tape } from '../tape/index.ts'
 import { failureText } from './commands.ts'
 import { runTurn } from './loop.ts'
 import type { Session } from './session.ts'
-import { errorDraft } from './steps.ts'
+import { errorDraft, warnOfLarge } from './steps.ts'
 import { type Outcome, Turn } from './turn.ts'
 
 export interface TurnSetting {
@@ -36,6 +36,7 @@ export async function takeTurn(
     return { runId, status: 'failed', text: '', error: failureText(error) }
   }
   emit({ type: 'turn-start', runId })
+  warnOfLarge(session, said)
   let outcome: Outcome
   try {
     outcome = await runTurn({ session, turn, model, signal, said, madeRoom: false })
@@ -79,6 +80,11 @@ async function begin(
     const now = messages.map((draft) => ({ ...draft, meta: { ...draft.meta, run_id: runId } }))
     try {
       const turn = await Turn.begin(tape, holder, runId, [...waiting, ...now], onLost)
+      // Once more: a handoff that was just being closed has either seen these messages or is closed by now.
+      await demandActive(tape).catch(async (error: unknown) => {
+        await turn.end('failed')
+        throw error
+      })
       queue.delivered(waiting.length)
       said.push(...waiting, ...now)
       return turn

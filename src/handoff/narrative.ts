@@ -127,7 +127,12 @@ export async function withinWindow<T>(window: number, work: (window: number) => 
 export function isTooLong(error: unknown): boolean {
   const { message = '', responseBody = '' } = (error ?? {}) as { message?: unknown; responseBody?: unknown }
   const text = `${String(message)} ${String(responseBody)}`
-  return /context.?(length|window|size|limit)|exceeds?.{0,40}context|context.{0,20}overflow|prompt is too long|too many tokens|token limit|maximum.{0,20}tokens|input is too long|request too large/i.test(
-    text,
-  )
+  return tooLongWords.some((words) => words.test(text))
 }
+
+const tooLongWords = [
+  /context.?(length|window|size|limit)|exceeds?.{0,40}context|context.{0,20}overflow/i,
+  /(prompt|input) is too long|request.too.large|maximum (prompt|model|input) length/i,
+  /too many tokens|token limit|maximum.{0,20}tokens|tokens?.{0,30}exceeds the limit/i,
+  /must have less than [\d,]+ tokens|max_new_tokens.{0,5} must be <=/i,
+]

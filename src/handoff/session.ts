@@ -90,20 +90,20 @@ async function moveOn(
   options: SessionHandoffOptions,
 ): Promise<{ child: string; document: SavedDocument }> {
   const { store, name } = tape
-  await demandRest(store, name, seen)
+  if (await wentOn(store, name, seen)) throw goneOn(seen)
   const document = await saveDocument(store, name, markdown, written.note)
   const child = options.into ?? (await freeName(store, name))
   const before = await continuedIn(store, name)
   const intent = { child, document: document.id, ...(before === undefined ? {} : { before }) }
-  await declare(store, name, { ...intent, state: 'started' })
+  const started = await declare(store, name, { ...intent, state: 'started' })
   try {
     await store.create(child, [newSession(tape, markdown, document, written, options.queued ?? [])])
-    await demandRest(store, name, seen)
+    if (await wentOn(store, name, seen, started)) throw goneOn(seen)
   } catch (error) {
-    await declare(store, name, { ...intent, state: 'dropped' })
+    await declare(store, name, { ...intent, state: 'dropped' }, started)
     throw error
   }
-  await close(store, name, { ...intent, state: 'closed' })
+  if ((await close(store, name, intent, started)) === 'dropped') throw goneOn(started)
   return { child, document }
 }
 
@@ -142,23 +142,70 @@ function newSession(
   return [...drafts, ...queued.map((each): Draft => ({ kind: 'message', payload: each }))]
 }
 
-async function declare(store: Store, tape: string, intent: Intent): Promise<void> {
-  await store.append(tape, [
-    { kind: 'event', payload: { name: intentKey, data: intent }, meta: { key: intentKey, context: false } },
-  ])
+/** Says how it stands, unless somebody else has said so since `behind`; resolves with the id of what was said. */
+async function declare(store: Store, tape: string, intent: Intent, behind?: number): Promise<number> {
+  const expected = behind === undefined ? {} : { expect: { key: intentKey, id: behind } }
+  try {
+    const [entry] = await store.append(tape, [intentDraft(intent)], expected)
+    return entry!.id
+  } catch (error) {
+    if (behind !== undefined && isConflict(error)) return behind
+    throw error
+  }
 }
 
-async function close(store: Store, tape: string, intent: Intent): Promise<void> {
-  const anchor = `handoff/${intent.child}`
-  if ((await edgeTo(store, intent.child, 'handoff')) === undefined) {
-    await recordEdge(store, { parent: tape, child: intent.child, how: 'handoff', anchor })
+function intentDraft(intent: Intent): Draft {
+  return { kind: 'event', payload: { name: intentKey, data: intent }, meta: { key: intentKey, context: false } }
+}
+
+/**
+ * Ends the old session. Nothing can come between the last look and the closing anchor: what somebody appends meanwhile
+ * is carried over to the new tape first. `dropped`: somebody went on with the old session, and said so.
+ */
+async function close(
+  store: Store,
+  tape: string,
+  what: Omit<Intent, 'state'>,
+  started: number,
+): Promise<Intent['state']> {
+  const { child, document } = what
+  const intent = { ...what, state: 'closed' } as const
+  const name = `handoff/${child}`
+  const state = { continued_in: child, document: `${tape}#${document}` }
+  for (let carried = started; ;) {
+    const last = (await store.info(tape))?.lastId ?? 0
+    const declared = await declaredOn(store, tape)
+    if (declared?.id !== started) return declared?.intent.state ?? 'dropped'
+    await carryOver(store, tape, child, carried, last)
+    carried = last
+    if ((await edgeTo(store, child, 'handoff')) === undefined) {
+      await recordEdge(store, { parent: tape, child, how: 'handoff', anchor: name })
+    }
+    const closing: Draft[] = [
+      { kind: 'anchor', payload: { name, state } },
+      { kind: 'event', payload: { name: 'handoff', data: { name, state } } },
+      intentDraft(intent),
+    ]
+    try {
+      await store.append(tape, closing, { expect: last })
+      return 'closed'
+    } catch (error) {
+      if (!isConflict(error)) throw error
+    }
   }
-  const state = { continued_in: intent.child, document: `${tape}#${intent.document}` }
-  await store.append(tape, [
-    { kind: 'anchor', payload: { name: anchor, state } },
-    { kind: 'event', payload: { name: 'handoff', data: { name: anchor, state } } },
-    { kind: 'event', payload: { name: intentKey, data: intent }, meta: { key: intentKey, context: false } },
-  ])
+}
+
+/** What the document cannot know of. */
+async function carryOver(store: Store, tape: string, child: string, after: number, last: number): Promise<void> {
+  for await (const { id, kind, payload, meta } of store.read(tape, { after, before: last + 1, kinds: talk })) {
+    const origin = formatUri({ workspace: store.workspace, tape, place: { type: 'entry', id } })
+    const { run_id } = meta
+    await store.append(child, [{ kind, payload, meta: { origin, ...(run_id === undefined ? {} : { run_id }) } }])
+  }
+}
+
+function isConflict(error: unknown): boolean {
+  return BatonError.is(error) && error.code === 'conflict'
 }
 
 /** Opens a session where its work goes on: on that tape, or on the one it was handed over to. */
@@ -173,21 +220,25 @@ export async function openSession(name: string, options: OpenOptions = {}): Prom
  * opened, before anything is appended to it.
  */
 export async function resumeHandoff(store: Store, tape: string): Promise<string> {
-  const entry = await store.latest(tape, intentKey)
-  const intent = (entry?.payload as { data: Intent } | undefined)?.data
-  if (entry !== undefined && intent?.state === 'started') {
-    const arrived = (await isHeir(store, tape, intent)) && !(await wentOn(store, tape, entry.id))
-    if (arrived) await close(store, tape, { ...intent, state: 'closed' })
-    else await declare(store, tape, { ...intent, state: 'dropped' })
+  const { id, intent } = (await declaredOn(store, tape)) ?? {}
+  if (id !== undefined && intent?.state === 'started') {
+    const arrived = (await isHeir(store, tape, intent)) && !(await wentOn(store, tape, id))
+    if (arrived) await close(store, tape, intent, id)
+    else await declare(store, tape, { ...intent, state: 'dropped' }, id)
   }
   const next = await continuedIn(store, tape)
   return next === undefined ? tape : resumeHandoff(store, next)
 }
 
+/** What was said last about a handoff of this tape to a new one. */
+async function declaredOn(store: Store, tape: string): Promise<{ id: number; intent: Intent } | undefined> {
+  const entry = await store.latest(tape, intentKey)
+  return entry === undefined ? undefined : { id: entry.id, intent: (entry.payload as { data: Intent }).data }
+}
+
 /** The tape that this one was handed over to, if it was. */
 async function continuedIn(store: Store, tape: string): Promise<string | undefined> {
-  const entry = await store.latest(tape, intentKey)
-  const intent = (entry?.payload as { data: Intent } | undefined)?.data
+  const { intent } = (await declaredOn(store, tape)) ?? {}
   return intent?.state === 'closed' ? intent.child : intent?.before
 }
 
@@ -198,13 +249,15 @@ async function isHeir(store: Store, tape: string, intent: Intent): Promise<boole
   return handoff === formatUri({ workspace: store.workspace, tape, place: { type: 'entry', id: intent.document } })
 }
 
-async function demandRest(store: Store, tape: string, after: number): Promise<void> {
-  if (await wentOn(store, tape, after)) throw new ConflictError(texts.wentOn, { actual: after })
+function goneOn(after: number): ConflictError {
+  return new ConflictError(texts.wentOn, { actual: after })
 }
 
+const talk = ['message', 'tool_call', 'tool_result']
+
 /** Whether somebody worked on the old tape after all: their words are not in the document. */
-async function wentOn(store: Store, tape: string, after: number): Promise<boolean> {
-  for await (const _ of store.read(tape, { after, kinds: ['message', 'tool_call', 'tool_result'], limit: 1 }))
-    return true
+async function wentOn(store: Store, tape: string, after: number, before?: number): Promise<boolean> {
+  const until = before === undefined ? {} : { before }
+  for await (const _ of store.read(tape, { after, ...until, kinds: talk, limit: 1 })) return true
   return false
 }

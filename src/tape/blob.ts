@@ -7,7 +7,7 @@ import type { MessagePayload, Part, ToolResult } from './payload.ts'
 import { wholeCharacter } from './tokens.ts'
 
 /** Text and data from this size on leave the line. */
-const spillBytes = 32 * 1024
+export const spillBytes = 32 * 1024
 const headChars = 1_200
 const tailChars = 300
 
@@ -122,12 +122,14 @@ export async function readBlob(
   return buffer(await store.getBlob(sha256, range))
 }
 
-/** The message's content with images and files back in place; text stays a preview. */
-export async function restoreMedia(store: Store, parts: readonly Part[]): Promise<Part[]> {
+/** The message's content with images and files back in place, and text of up to so many bytes; more stays a preview. */
+export async function restoreParts(store: Store, parts: readonly Part[], wholeText: number): Promise<Part[]> {
   return Promise.all(
     parts.map(async (part) => {
-      if (!isBlob(part) || part.of === undefined) return part
-      return { ...part.of, data: (await readBlob(store, part.sha256)).toString('base64') }
+      if (!isBlob(part)) return part
+      if (part.of !== undefined) return { ...part.of, data: (await readBlob(store, part.sha256)).toString('base64') }
+      if (part.bytes > wholeText) return part
+      return { type: 'text', text: (await readBlob(store, part.sha256)).toString() }
     }),
   )
 }

@@ -4,7 +4,7 @@
 import type { ModelMessage } from 'ai'
 import { NotFoundError } from '../errors.ts'
 import type { AnchorRef, Damage, Entry, Store } from '../store/index.ts'
-import { restoreMedia } from './blob.ts'
+import { isBlob, restoreParts } from './blob.ts'
 import { fitInto, type Omitted } from './fit.ts'
 import { nearest } from './nearest.ts'
 import { type Message, pair } from './pairing.ts'
@@ -23,6 +23,8 @@ export interface ContextQuery {
   full?: boolean
   /** Leave out the oldest turns so that the rest takes at most so many tokens. */
   maxTokens?: number
+  /** Text of messages up to so many bytes is given whole, rather than as the preview of its blob. */
+  wholeText?: number
 }
 
 export interface Formats {
@@ -57,7 +59,7 @@ export async function buildContext<F extends Format>(
   const anchor = query.full === true ? undefined : await anchorFor(store, tape, query.anchor)
   const damage: Damage[] = []
   const { entries, skipped } = await readEntries(store, tape, anchor, query.maxTokens, (found) => damage.push(found))
-  const restored = await Promise.all(entries.map((entry) => withMedia(store, entry)))
+  const restored = await Promise.all(entries.map((entry) => withBlobs(store, entry, query.wholeText ?? 0)))
   const { messages, system } = assemble(restored, anchor, tape)
   const fitted =
     query.maxTokens === undefined ? undefined : fitInto(messages, query.maxTokens, await tokenCounter(), tape, skipped)
@@ -120,10 +122,11 @@ async function readEntries(
   return { entries: entries.reverse(), skipped: undefined }
 }
 
-async function withMedia(store: Store, entry: Entry): Promise<Entry> {
+async function withBlobs(store: Store, entry: Entry, wholeText: number): Promise<Entry> {
   const content = entry.kind === 'message' ? (entry.payload as MessagePayload).content : undefined
-  if (!Array.isArray(content) || !content.some((part) => part.type === 'blob' && 'of' in part)) return entry
-  return { ...entry, payload: { ...(entry.payload as MessagePayload), content: await restoreMedia(store, content) } }
+  if (!Array.isArray(content) || !content.some(isBlob)) return entry
+  const restored = await restoreParts(store, content, wholeText)
+  return { ...entry, payload: { ...(entry.payload as MessagePayload), content: restored } }
 }
 
 /** The messages of a slice, pure. The opening anchor is not among the entries it is rendered from. */

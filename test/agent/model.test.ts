@@ -1,3 +1,4 @@
+import { APICallError } from 'ai'
 import { describe, expect, test } from 'vitest'
 import { failureOf } from '../../src/agent/failure.ts'
 import { type Api, call, closedGate, cutAfter, fail, failAfter, say } from '../support/model-server/index.ts'
@@ -110,27 +111,79 @@ test('a server that is not there fails with its address in mind, after the attem
   expect(of('retry')).toHaveLength(1)
 })
 
-test('how providers and servers say that the context is too long [T22]', () => {
-  const says = [
-    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
-    'prompt is too long: 210000 tokens > 200000 maximum',
-    'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000',
-    'Your input exceeds the context window of this model. Please adjust your input and try again.',
-    'the request exceeds the available context size. try increasing the context size or enable context shift',
-    'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
-    "Requested token count exceeds the model's maximum context length of 32768 tokens",
-    'The number of tokens to keep from the initial prompt is greater than the context length',
+test.each<[string, number?]>([
+  ["This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.", 128_000],
+  ['prompt is too long: 210000 tokens > 200000 maximum', 200_000],
+  ['input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000', 200_000],
+  ['Your input exceeds the context window of this model. Please adjust your input and try again.'],
+  ['the request exceeds the available context size. try increasing the context size or enable context shift'],
+  ['request (9000 tokens) exceeds the available context size (4096 tokens), try increasing it', 4_096],
+  ['The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).', 1_048_576],
+  ["Requested token count exceeds the model's maximum context length of 32768 tokens", 32_768],
+  ['The number of tokens to keep from the initial prompt is greater than the context length'],
+  ['However, the model is loaded with context length of only 4096 tokens, which is not enough.', 4_096],
+  ['The decoder prompt (length 9000) is longer than the maximum model length of 8192.', 8_192],
+  ["This model's maximum prompt length is 131072 but the request contains 140000 tokens.", 131_072],
+  ['Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length', 32_768],
+  ['prompt token count of 130000 exceeds the limit of 128000', 128_000],
+  ['Input validation error: `inputs` must have less than 8192 tokens. Given: 9000', 8_192],
+  ['Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens', 4_096],
+  ['too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.'],
+  ['Input is too long for requested model.'],
+  ['input length exceeds maximum context length'],
+])('a context that is too long, in the words of a provider: %s [T22]', (message, window) => {
+  const failure = failureOf({ message })
+  expect(failure).toMatchObject({ tooLong: true, retry: false })
+  expect(failure.window).toBe(window)
+})
+
+test.each([
+  'Overloaded',
+  'invalid x-api-key',
+  'Rate limit reached for tokens per min',
+  'max_tokens must be positive',
+  'max_tokens is too large: 200000. This model supports at most 16384 completion tokens',
+  'max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for this model',
+])('no context that is too long: %s [T22]', (message) => {
+  expect(failureOf({ message })).toMatchObject({ tooLong: false })
+})
+
+function refusal(statusCode: number | undefined, responseBody: string, url = 'https://host/v1/chat/completions?key=k') {
+  const message = statusCode === undefined ? 'Cannot connect to API: connect ECONNREFUSED' : 'Status Text'
+  return new APICallError({ message, url, requestBodyValues: {}, responseBody, ...(statusCode && { statusCode }) })
+}
+
+test('a refusal is told in the words of the server, wherever they stand, with what can be done', () => {
+  const words = [
+    '{"error":"too hot"}',
+    '{"message":"too hot"}',
+    '{"detail":"too hot"}',
+    '[{"error":{"message":"too hot"}}]',
   ]
-  for (const message of says) expect(failureOf({ message }), message).toMatchObject({ tooLong: true, retry: false })
-  expect(failureOf({ message: says[0] }).window).toBe(128_000)
-  expect(failureOf({ message: says[1] }).window).toBe(200_000)
-  for (const message of [
-    'Overloaded',
-    'invalid x-api-key',
-    'Rate limit reached for tokens per min',
-    'max_tokens must be positive',
+  for (const body of words) expect(failureOf(refusal(400, body)).message, body).toBe('too hot (HTTP 400)')
+  expect(failureOf(refusal(502, '<html>Bad Gateway</html>')).message).toBe('Status Text (HTTP 502)')
+  expect(failureOf(refusal(413, '<html>'))).toMatchObject({ tooLong: true })
+  expect(failureOf(refusal(401, '{}')).hint).toBe('Is OPENAI_API_KEY the key for https://host/v1/chat/completions?')
+  expect(failureOf(refusal(401, '{}', 'https://host/v1/messages')).hint).toContain('Is ANTHROPIC_API_KEY the key')
+  expect(failureOf(refusal(404, '')).hint).toMatch(/Asked at https:\/\/host.*name of a model.*\/v1/)
+  expect(failureOf(refusal(undefined, '')).hint).toContain('Is the server running?')
+})
+
+test('a turn in which the model says nothing has failed, and says so on the tape [T21]', async () => {
+  const { agent } = await scene(
+    [{ noText: true }, { noText: true, stop: 'length' }, call('test_echo', { text: 'x' }), { noText: true }],
+    {
+      tools: [echo()],
+    },
+  )
+  expect(await agent.submit('one')).toMatchObject({ status: 'failed', error: 'The model returned no text' })
+  expect(await agent.submit('two')).toMatchObject({ status: 'failed', error: /no text.*length limit/ })
+  expect(await agent.submit('three'), 'work was done').toMatchObject({ status: 'done', text: '' })
+  const errors = await collect(agent.tape.entries({ kinds: ['error'] }))
+  expect(errors.map(({ payload }) => payload)).toMatchObject([
+    { kind: 'model', message: 'The model returned no text' },
+    { kind: 'model' },
   ])
-    expect(failureOf({ message }), message).toMatchObject({ tooLong: false })
 })
 
 test('the model can be changed between turns; what it may hold is told it [T22]', async () => {

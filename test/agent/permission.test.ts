@@ -1,47 +1,9 @@
-import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { permissionPolicy, permissionsSchema, type PermissionSettings } from '../../src/agent/permission.ts'
-import { allAllowed, mayRun, plainCommands } from '../../src/agent/permission-command.ts'
-import { literalGlob, parseGlob } from '../../src/agent/permission-glob.ts'
-import { absolutePath, isInside, realTarget } from '../../src/agent/permission-path.ts'
+import { permissionPolicy, permissionsSchema } from '../../src/agent/permission.ts'
 import { bash, codingTools, fsEdit, fsRead, fsWrite, tapeInfo } from '../../src/agent/tools/index.ts'
-import type { AgentTool, Decision } from '../../src/agent/tool.ts'
-import { temporaryFolder } from '../support/workspace.ts'
-
-interface House {
-  readonly cwd: string
-  readonly outside: string
-}
-
-function house(): House {
-  const root = fs.realpathSync(temporaryFolder())
-  const cwd = path.join(root, 'work')
-  const outside = path.join(root, 'outside')
-  fs.mkdirSync(path.join(cwd, 'src'), { recursive: true })
-  fs.mkdirSync(outside)
-  fs.writeFileSync(path.join(outside, 'secret'), '')
-  fs.writeFileSync(path.join(cwd, 'src/a.ts'), '')
-  return { cwd, outside }
-}
-
-/** Decides about calls as the loop does. */
-function judge(cwd: string, settings: PermissionSettings & { yes?: boolean } = {}) {
-  const policy = permissionPolicy({ cwd, ...settings })
-  const access = (tool: AgentTool, input: unknown) =>
-    // The tools here say what they touch without a tape.
-    tool.access?.(input, { cwd } as never) as never
-  return {
-    policy,
-    decide: (tool: AgentTool, input: unknown): Decision =>
-      policy.decide(tool, input, access(tool, input) ?? { kind: 'none' }),
-    remember: (tool: AgentTool, input: unknown) => policy.remember(tool, input, access(tool, input)),
-    always: (tool: AgentTool, input: unknown) => policy.always(tool, input, access(tool, input)),
-    run: (command: string): Decision => policy.decide(bash, { command }, { kind: 'command', command }),
-  }
-}
+import { house, judge } from './permission-house.ts'
 
 describe('without any settings', () => {
   it('reading in the workspace is allowed; writing in it, commands and reading outside are asked about', () => {
@@ -123,6 +85,8 @@ describe('without any settings', () => {
     const opened = judge(cwd, { allow: ['fs.write .git/info/**'] })
     expect(opened.decide(fsWrite, { path: '.git/info/exclude' })).toBe('allow')
     expect(opened.decide(fsWrite, { path: '.git/config' })).toMatchObject({ deny: /closed to writes/ })
+    const beside = judge(cwd, { allow: ['fs.write .github/**'] })
+    expect(beside.decide(fsWrite, { path: '.github/.git/config' })).toMatchObject({ deny: /closed to writes/ })
   })
 
   it('a workspace that is reached by a link is one and the same', () => {
@@ -191,6 +155,15 @@ describe('rules', () => {
     expect(decide(fsRead, { path: 'keys/a' })).toMatchObject({ deny: /keys/ })
   })
 
+  it('that deny mind neither case nor how a letter is composed; those that allow do', () => {
+    const { decide } = judge(house().cwd, { allow: ['fs.write café/**'], deny: ['* **/.env', '* Schlüssel/**'] })
+    for (const name of ['.env', '.ENV', 'src/.Env', 'Schlu\u0308ssel/a', 'SCHLÜSSEL/a'])
+      expect(decide(fsRead, { path: name }), name).toMatchObject({ deny: /denies it/ })
+    expect(decide(fsWrite, { path: 'café/a' })).toBe('allow')
+    expect(decide(fsWrite, { path: 'Café/a' })).toBe('ask')
+    expect(decide(fsWrite, { path: 'cafe\u0301/a' })).toBe('ask')
+  })
+
   it('that cannot be read are refused with the field', () => {
     expect(permissionsSchema.safeParse({ allow: ['Bash(git status)'] }).success).toBe(false)
     expect(() => permissionPolicy({ cwd: '/', tools: codingTools(), deny: ['fs.raed **/.env'] })).toThrow(
@@ -229,16 +202,39 @@ describe('"always"', () => {
     remember(bash, { command: 'git commit -m x && npm run build' })
     expect(run('npm run build; git commit -m "y z"')).toBe('allow')
     expect(run('npm run deploy')).toBe('ask')
-    expect(always(bash, { command: 'rm -rf build' })).toEqual(['bash rm -rf build'])
+    expect(always(bash, { command: 'rm -rf build' })).toEqual(['bash rm -rf build (just so)'])
     remember(bash, { command: 'rm -rf build' })
     expect(run('rm -rf build')).toBe('allow')
+    expect(run(' rm  -rf "build" && git commit')).toBe('allow')
     expect(run('rm -rf src')).toBe('ask')
+    expect(run('rm -rf build src')).toBe('ask')
+    expect(run('rm -rf build ~')).toBe('ask')
+    expect(run('rm -rf build\u00a0')).toBe('ask')
+  })
+
+  it.each([
+    ['find . -name x', 'find . -name x -delete'],
+    ['cat a', 'cat a /etc/shadow'],
+    ['go run main.go', 'go run evil.go'],
+    ['bundle exec rake', 'bundle exec rm x'],
+    ['uv run pytest', 'uv run pytest -p evil'],
+    ['git rebase main', 'git rebase main --exec evil'],
+    ['git config user.name', 'git config core.pager evil'],
+    ['docker run alpine', 'docker run alpine sh'],
+    ['xargs -a list wc', 'xargs -a list wc -x'],
+    ['git -c core.pager=less log', 'git -c core.pager=less log --all'],
+  ])('to %j is about just that, not about %j', (command, more) => {
+    const { run, always, remember } = judge(house().cwd)
+    expect(always(bash, { command })).toEqual([`bash ${command} (just so)`])
+    remember(bash, { command })
+    expect(run(command)).toBe('allow')
+    expect(run(more)).toBe('ask')
   })
 
   it('to a script that no prefix can stand for holds for that very script', () => {
     const { run, always, remember } = judge(house().cwd)
     const command = 'for f in *.ts; do wc -l "$f"; done'
-    expect(always(bash, { command })).toEqual([`bash ${command}`])
+    expect(always(bash, { command })).toEqual([`bash ${command} (just so)`])
     remember(bash, { command })
     expect(run(command)).toBe('allow')
     expect(run(`${command}; rm x`)).toBe('ask')
@@ -254,255 +250,5 @@ describe('"always"', () => {
     remember(fsRead, { path: odd })
     expect(decide(fsRead, { path: odd })).toBe('allow')
     expect(decide(fsRead, { path: path.join(outside, 'abXcY') })).toBe('ask')
-  })
-})
-
-describe('a command that begins like an allowed one', () => {
-  const { run } = judge('/', { allow: ['bash git status', 'bash npm test', 'bash ls'] })
-
-  it.each([
-    'git status',
-    '  git   status --short  ',
-    'git status -- "a file" \'another\'',
-    'git status && npm test 2>&1 | ls',
-    'git status\nls -la src/*.ts',
-    'npm test > /dev/null 2>&1',
-    'git "status"',
-    'ls ~/x',
-  ])('is allowed: %s', (command) => expect(run(command)).toBe('allow'))
-
-  it.each([
-    'git status; rm -rf /',
-    'git status && rm x',
-    'git status & rm x',
-    'git status | sh',
-    'git status\nrm x',
-    'git status\rrm x',
-    'git status $(rm x)',
-    'git status `rm x`',
-    'git status "$(rm x)"',
-    'git status "${x:=$(rm y)}"',
-    'git status <(rm x)',
-    'git status > .git/config',
-    'git status >> x',
-    'git status >/dev/nullx',
-    'git status >/dev/null/../x',
-    'PATH=. git status',
-    'git_status',
-    'git statusx',
-    'git -c core.pager=sh status',
-    '(rm x); git status',
-    '{ rm x; }; git status',
-    'git status #',
-    'git status \\; rm x',
-    'git status ; ; rm',
-    'git() { rm x; }; git status',
-    'git status "unclosed',
-    "git status 'unclosed",
-    'g?t status',
-    './git status',
-    'git status\u00a0; rm x',
-    'git status !rm',
-    'git status {a,b}',
-    'git status <<< $(rm x)',
-    'git status <<EOF\n$(rm x)\nEOF',
-    'git status &&',
-    'if ls; then rm x; fi',
-    'time rm x',
-    '',
-    ' ',
-  ])('is asked about: %j', (command) => expect(run(command)).toBe('ask'))
-
-  it('is allowed only if the shell runs nothing but what is allowed, whatever is put together', () => {
-    const folder = temporaryFolder()
-    const bin = path.join(folder, 'bin')
-    fs.mkdirSync(bin)
-    // Every program there is says its name; `ok` is allowed, the others are not.
-    for (const name of ['ok', 'evil', 'sub']) {
-      fs.writeFileSync(path.join(bin, name), `#!/bin/bash\necho "$(basename "$0") $1" >> ${folder}/ran\n`, {
-        mode: 0o755,
-      })
-    }
-    const pieces = [
-      'ok sub',
-      'ok',
-      'evil',
-      'sub',
-      ' ',
-      ' ',
-      '\n',
-      ';',
-      '&',
-      '&&',
-      '|',
-      '||',
-      '$(evil)',
-      '`evil`',
-      '"',
-      "'",
-      '\\',
-      '#',
-      '(',
-      ')',
-      '{',
-      '}',
-      '<',
-      '>',
-      '>/dev/null',
-      '2>&1',
-      '$',
-      '=',
-      'A=1',
-      '!',
-      '*',
-      '~',
-      '[',
-      '\r',
-      '\t',
-      '\u00a0',
-      'ö',
-      '-x',
-      ',',
-      '<<E',
-      'E',
-    ]
-    const piece = fc.constantFrom(...pieces)
-    const script = fc.array(piece, { minLength: 1, maxLength: 9 }).map((chosen) => `ok sub${chosen.join('')}`)
-    let allowed = 0
-    fc.assert(
-      fc.property(script, (command) => {
-        if (!allAllowed(command, ['ok sub'])) return
-        fs.rmSync(path.join(folder, 'ran'), { force: true })
-        const work = path.join(folder, 'work')
-        fs.rmSync(work, { recursive: true, force: true })
-        fs.mkdirSync(work)
-        const env = { PATH: `${bin}:/usr/bin:/bin` }
-        const { error } = spawnSync('/bin/bash', ['-c', command], { cwd: work, env, timeout: 20_000 })
-        expect(error).toBeUndefined()
-        const file = path.join(folder, 'ran')
-        const ran = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n') : []
-        allowed += ran.length
-        expect(new Set(ran)).toEqual(new Set(['ok sub']))
-        expect(fs.readdirSync(work)).toEqual([])
-      }),
-      { numRuns: 3_000 },
-    )
-    expect(allowed).toBeGreaterThan(20)
-  })
-
-  it('is read into the words that the shell would make of it', () => {
-    const word = fc.string({
-      unit: fc.constantFrom('a', 'b', '-', '.', '/', ' ', '"', "'", ';', '$', '|', 'é', '*'),
-      maxLength: 6,
-    })
-    fc.assert(
-      fc.property(fc.array(word, { minLength: 1, maxLength: 4 }), (words) => {
-        const quoted = words.map((each) => `'${each.replaceAll("'", `'"'"'`)}'`).join(' ')
-        expect(plainCommands(`cmd ${quoted}`)).toEqual([['cmd', ...words]])
-      }),
-    )
-  })
-})
-
-describe('a command that may be a denied one', () => {
-  it.each([
-    'git push',
-    'cd x && git push --force',
-    '/usr/bin/git push',
-    'git -C folder push',
-    'sudo git push',
-    'bash -c "git push"',
-    'echo $(git push)',
-    'true | git "push"',
-    'for r in a b; do git push $r; done',
-    'if true; then git push; fi',
-    'git  \\\n push',
-  ])('is denied: %s', (command) => expect(mayRun(command, 'git push')).toBe(true))
-
-  it.each(['git pull', 'git log --grep=pushed', 'echo pushing git'])('is none: %s', (command) =>
-    expect(mayRun(command, 'git push')).toBe(false),
-  )
-})
-
-describe('paths', () => {
-  const name = fc.constantFrom('a', 'b', 'in', 'out', '..', '.', '', 'loop', 'ab', 'ｂ', '..a')
-
-  it('what is judged to be inside is inside, for the system too', () => {
-    const { cwd, outside } = house()
-    fs.mkdirSync(path.join(cwd, 'a/b'), { recursive: true })
-    fs.mkdirSync(path.join(outside, 'a/b'), { recursive: true })
-    fs.symlinkSync('..', path.join(cwd, 'a/in'))
-    fs.symlinkSync(outside, path.join(cwd, 'out'))
-    fs.symlinkSync('../../outside/a', path.join(cwd, 'a/out'))
-    fs.symlinkSync(cwd, path.join(outside, 'in'))
-    fs.symlinkSync('../../work/a', path.join(outside, 'a/in'))
-    fs.symlinkSync('loop', path.join(cwd, 'loop'))
-    const given = fc.array(name, { maxLength: 8 }).map((names) => names.join('/') || '.')
-    fc.assert(
-      fc.property(given, fc.constantFrom('', `${cwd}/`, `${outside}/`), (file, prefix) => {
-        const absolute = absolutePath(cwd, prefix + file)
-        let real: string
-        try {
-          real = realTarget(absolute)
-        } catch {
-          expect(() => fs.realpathSync(absolute)).toThrow('ELOOP')
-          return
-        }
-        // What is there is where the system finds it; a second look changes nothing.
-        if (fs.existsSync(absolute)) expect(real).toBe(fs.realpathSync(absolute))
-        expect(realTarget(real)).toBe(real)
-        expect(isInside(cwd, real)).toBe(
-          !path.relative(cwd, real).startsWith('../') && path.relative(cwd, real) !== '..',
-        )
-      }),
-      { numRuns: 2_000 },
-    )
-  })
-
-  it('a glob that was made from a path matches it and no other', () => {
-    const odd = fc.string({
-      unit: fc.constantFrom('a', '/', '*', '?', '[', ']', '{', '}', ',', '\\', '.', '!', '^', 'é', '🎉'),
-      maxLength: 8,
-    })
-    fc.assert(
-      fc.property(odd, odd, (one, other) => {
-        const glob = parseGlob(literalGlob(`/${one}`))
-        expect(glob(`/${one}`)).toBe(true)
-        if (one !== other) expect(glob(`/${other}`)).toBe(false)
-      }),
-    )
-  })
-
-  it.each([
-    ['/a/*', '/a/b', true],
-    ['/a/*', '/a/b/c', false],
-    ['/a/**', '/a', true],
-    ['/a/**', '/a/b/c', true],
-    ['/a/**', '/ab', false],
-    ['/a/**/c', '/a/c', true],
-    ['/a/**/c', '/a/b/b/c', true],
-    ['/a/**/c', '/a/b/cc', false],
-    ['**/*.ts', 'x.ts', true],
-    ['**/*.ts', 'a/b/x.ts', true],
-    ['*.ts', 'a/x.ts', false],
-    ['a?c', 'a🎉c', true],
-    ['[a-c]x', 'bx', true],
-    ['[!a-c]x', 'bx', false],
-    ['[!a-c]x', 'dx', true],
-    ['*.{ts,{js,mjs}}', 'a.mjs', true],
-    ['*.{ts,js}', 'a.md', false],
-    ['src/{a,b/c}/x', 'src/b/c/x', true],
-    ['{a', '{a', true],
-    ['[a', '[a', true],
-    ['*a*b*', 'xxaxxbxx', true],
-    ['*a*b*', 'xxbxxaxx', false],
-    ['', '', true],
-  ])('%s and %s: %s', (glob, file, fits) => expect(parseGlob(glob)(file)).toBe(fits))
-
-  it('no glob takes forever', () => {
-    const folders = `/${'a/'.repeat(200)}b`
-    expect(parseGlob(`/${'**/'.repeat(50)}c`)(folders)).toBe(false)
-    expect(parseGlob(`${'*a'.repeat(60)}*c`)('a'.repeat(250))).toBe(false)
-    expect(parseGlob(`${'{a,b}'.repeat(40)}c`)('c')).toBe(false)
   })
 })

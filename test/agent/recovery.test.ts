@@ -12,7 +12,7 @@ import { createAgent } from '../../src/agent/index.ts'
 import { closeTurn, openTurn } from '../../src/agent/turn.ts'
 import type { Entry } from '../../src/store/index.ts'
 import { type Tape, type ToolCall, type ToolResult } from '../../src/tape/index.ts'
-import { closedGate, type ModelServer, type Reply, say } from '../support/model-server/index.ts'
+import { closedGate, cutAfter, type ModelServer, type Reply, say } from '../support/model-server/index.ts'
 import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
 import { checkOpenAi } from '../tape/provider-rules.ts'
 import { modelOf, scene, serve } from './harness.ts'
@@ -172,27 +172,55 @@ test.each(['access', 'running'])('killed in a tool (%s), the call is closed and 
   await agent.close()
 })
 
-test('killed before the model answers and in mid-stream, from outside [T23]', async () => {
-  for (const holdAfter of [undefined, 2]) {
-    const gate = closedGate()
-    const held = { hold: gate.opened, ...(holdAfter === undefined ? {} : { holdAfter }) }
-    const server = await serve((request) =>
-      request.messages.length > 1 ? say('Here again.') : say('a long answer that never ends', held),
-    )
-    const folder = temporaryFolder()
-    const { child, events } = start(folder, server, 'never')
-    await server.next()
-    if (holdAfter !== undefined) await heard(child, events, 'text')
-    child.kill('SIGKILL')
-    await once(child, 'close')
-    const store = await temporaryStore(path.join(folder, '.baton'))
-    const agent = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
-    expect(agent.recovered).toMatchObject({ closed: [] })
-    expect(await agent.submit('Go on')).toMatchObject({ status: 'done', text: 'Here again.' })
-    expect(server.requests.at(-1)!.messages.map(({ text }) => text)).toEqual(['Note a and b. Never note c.', 'Go on'])
-    gate.open()
-    await agent.close()
+test('killed before the model answers, from outside, the prompt is there and can be asked again [T23]', async () => {
+  const gate = closedGate()
+  const server = await serve((request) =>
+    request.messages.length > 1 ? say('Here again.') : say('too late', { hold: gate.opened }),
+  )
+  const folder = temporaryFolder()
+  const { child } = start(folder, server, 'never')
+  await server.next()
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  const store = await temporaryStore(path.join(folder, '.baton'))
+  const agent = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
+  expect(agent.recovered).toMatchObject({ closed: [] })
+  expect(await agent.submit('Go on')).toMatchObject({ status: 'done', text: 'Here again.' })
+  expect(server.requests.at(-1)!.messages.map(({ text }) => text)).toEqual(['Note a and b. Never note c.', 'Go on'])
+  gate.open()
+  await agent.close()
+})
+
+test('killed in mid-stream, what the model had said until a moment before is kept as its answer so far [T23]', async () => {
+  const gate = closedGate()
+  const held = { hold: gate.opened, holdAfter: 3, chunk: 7 }
+  // The first attempt is cut: what it said is void, before and after the crash.
+  const server = await serve([
+    cutAfter(1, say('another beginning')),
+    say('a long answer that never ends', held),
+    say('Here again.'),
+  ])
+  const folder = temporaryFolder()
+  const store = await temporaryStore(path.join(folder, '.baton'))
+  const { child } = start(folder, server, 'never')
+  const noted: string[] = []
+  for await (const { payload } of store.watch('main', 0, AbortSignal.timeout(60_000))) {
+    const { name, data } = payload as { name?: string; data?: { text: string } }
+    if (name === 'speaking') noted.push(data!.text)
+    if (noted.join('').endsWith('a long answer that ne')) break
   }
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  const agent = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server) })
+  expect(agent.recovered).toMatchObject({ closed: [] })
+  expect(await agent.submit('Go on')).toMatchObject({ status: 'done', text: 'Here again.' })
+  expect(server.requests.at(-1)!.messages.map(({ text }) => text)).toEqual([
+    'Note a and b. Never note c.',
+    'a long answer that ne',
+    'Go on',
+  ])
+  gate.open()
+  await agent.close()
 })
 
 test('a tape has one turn at a time: the second process is refused, and goes on when the first has died [T23]', async () => {

@@ -4,6 +4,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll } from 'vitest'
 import { openFileStore, type Store } from '../../src/store/index.ts'
 import { type ModelServer, type Script, startModelServer } from '../support/model-server/index.ts'
@@ -42,7 +43,7 @@ export function chatRooms(): (options?: RoomOptions) => Promise<Room> {
   afterAll(async () => {
     tmux[Symbol.dispose]()
     await Promise.all(servers.map((server) => server.close()))
-    fs.rmSync(place, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 }) // a chat may still be closing
+    await remove(place)
   })
   return async ({ script = [], agent, window = 100_000 } = {}) => {
     const folder = fs.mkdtempSync(path.join(place, 'room-'))
@@ -72,6 +73,18 @@ export function chatRooms(): (options?: RoomOptions) => Promise<Room> {
           await store.close()
         }
       },
+    }
+  }
+}
+
+/** A chat that is still closing may write into a folder that was just emptied: then it is looked at anew. */
+async function remove(folder: string): Promise<void> {
+  for (let again = 50; ; again--) {
+    try {
+      return fs.rmSync(folder, { recursive: true, force: true })
+    } catch (error) {
+      if (again === 0) throw error
+      await sleep(100)
     }
   }
 }

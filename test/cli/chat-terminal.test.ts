@@ -24,6 +24,7 @@ describe.concurrent('the terminal', () => {
     await pane.press('Enter')
     await pane.shows('Pasted.')
     expect(server.requests[1]!.messages.at(-1)!.text).toBe(`${lines}\n/quit`)
+    expect(await pane.screen()).toContain('  … 41 more lines (ctrl+o unfolds)\n')
   })
 
   test('a message of several lines, by Alt+Enter and by a backslash', async () => {
@@ -139,13 +140,14 @@ describe.concurrent('the terminal', () => {
     expect(pane.text).toContain('baton: unexpected failure, please report it')
   })
 
-  test('goes to the background with Ctrl-Z and comes back', async () => {
+  test.for(['Ctrl-Z', 'SIGTSTP', 'SIGSTOP'] as const)('goes to the background by %s and comes back', async (how) => {
     const { run } = await room({ script: [say('Still here.')] })
     const pane = run(['bash', '--norc', '-i'], { env: { PS1: '$ ' } })
     await pane.shows('$')
     await pane.enter(`${process.execPath} ${program} chat`)
     await pane.shows('⚓ session/start')
-    await pane.press('C-z')
+    if (how === 'Ctrl-Z') await pane.press('C-z')
+    else process.kill(await pane.jobPid(), how)
     await pane.shows('Stopped')
     await pane.enter('clear; echo in the shell')
     await pane.until(() => pane.lines[0] === 'in the shell', 'the shell')
@@ -153,11 +155,22 @@ describe.concurrent('the terminal', () => {
     await pane.until(() => pane.lines.some((line) => line.includes('⚓')), 'the chat')
     await pane.enter('hello')
     await pane.shows('Still here.')
+    expect(pane.text).not.toContain('no shell')
     await pane.press('C-d')
     await pane.until(() => pane.lines.findLast((line) => line !== '') === '$', 'the shell')
     await pane.enter('stty -a | grep -o -- "-*icanon"')
     await pane.shows('\nicanon')
     expect(pane.text).not.toContain('-icanon\n')
+  })
+
+  test('has nowhere to go to with Ctrl-Z where no shell has started it, and stays', async () => {
+    const { chat } = await room({ script: [say('Still here.')] })
+    const pane = await chat()
+    await pane.shows('⚓ session/start')
+    await pane.press('C-z')
+    await pane.shows('There is no shell to go back to')
+    await pane.enter('hello')
+    await pane.shows('Still here.')
   })
 
   test('a tape that another chat has open is left to it', async () => {

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, closedGate, fail, say } from '../support/model-server/index.ts'
+import type { Pane } from '../support/terminal.ts'
 import { chatRooms } from './chat-room.ts'
 
 const room = chatRooms()
@@ -38,6 +39,32 @@ describe.concurrent('a chat on a terminal', () => {
     await pane.shows('second line')
     await pane.press('C-o')
     await pane.until(() => !pane.lines.join('\n').includes('second line'), 'the line folded')
+  })
+
+  test('a command that fails is told from one that does not, now and after a restart', async () => {
+    const script = [
+      call('bash', { command: 'echo fine' }),
+      call('bash', { command: 'echo tried; echo no such thing >&2; exit 3' }),
+      call('bash', { command: 'kill -9 $$' }),
+      say('Ran.'),
+    ]
+    const { chat } = await room({ script })
+    const looksRight = async (pane: Pane) => {
+      await pane.shows(/● bash echo fine · \d+ lines/)
+      await pane.shows(/● bash echo tried.* · exit 3: no such thing/)
+      await pane.shows(/● bash kill -9 .* · ended by SIGKILL/)
+      expect(pane.styleOf('● bash echo fine')).toMatchObject({ color: 2 })
+      expect(pane.styleOf('● bash echo tried')).toMatchObject({ color: 1 })
+    }
+    const pane = await chat(['--yes'])
+    await pane.enter('Run it')
+    await pane.shows('Ran.')
+    await looksRight(pane)
+    await pane.enter('/quit')
+    expect(await pane.exit()).toBe(0)
+    const again = await chat()
+    await again.shows('chat goes on')
+    await looksRight(again)
   })
 
   test('a question tells what and where; y allows once, a always, n denies', async () => {
@@ -203,6 +230,26 @@ describe.concurrent('a chat on a terminal', () => {
     expect(server.requests[2]!.messages.map(({ text }) => text)).toEqual(['first', 'one', 'main line'])
     await pane.enter('/anchors')
     await pane.shows('#1 session/start')
+  })
+
+  test('the model chosen with /model answers after a restart too, until another is named', async () => {
+    const { chat } = await room()
+    const leave = async (pane: Pane) => {
+      await pane.enter('/quit')
+      expect(await pane.exit()).toBe(0)
+    }
+    const first = await chat()
+    await first.enter('/model test/other')
+    await first.shows('test/other answers from now on')
+    await leave(first)
+    const second = await chat(['--new'])
+    await second.shows(/chat-2 · .* · test\/other/)
+    await leave(second)
+    const named = await chat(['--model', 'test/third'])
+    await named.shows(/chat-2 · .* · test\/third/)
+    await leave(named)
+    const changed = await chat([], { env: { BATON_MODEL: 'test/fourth' } })
+    await changed.shows(/chat-2 · .* · test\/fourth/)
   })
 
   test('Ctrl-C empties the editor, Up brings it back, twice quits', async () => {

@@ -316,3 +316,50 @@ test('somebody who went on with the old session after a crash keeps it [H7, H9]'
   expect(await resumeHandoff(store, 'main')).toBe('main')
   expect(JSON.stringify((await tape.context()).messages)).toContain('never mind')
 })
+
+/** Does something right before the effect of that number, counted from 1. */
+function interrupted(store: Store, at: number, meanwhile: () => Promise<unknown>): Store {
+  let effects = 0
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      const method = value.bind(target) as (...args: unknown[]) => unknown
+      if (name !== 'append' && name !== 'create' && name !== 'putBlob') return method
+      return async (...args: unknown[]) => {
+        effects++
+        if (effects === at) await meanwhile()
+        return method(...args)
+      }
+    },
+  })
+}
+
+test('what somebody says at whatever step of a handoff is in the session that goes on [H7, H9]', async () => {
+  const carried: number[] = []
+  for (let at = 1; at <= 7; at++) {
+    const store = await temporaryStore()
+    const tape = await session(store)
+    const speak = () => tape.record({ role: 'user', content: `late words ${at}` })
+    const result = await handoffSession(new Tape(interrupted(store, at, speak), 'main'), { into: 'next' })
+    const active = await resumeHandoff(store, 'main')
+    expect(active, String(at)).toBe(result.status === 'done' ? 'next' : 'main')
+    const { messages } = await new Tape(store, active).context()
+    const heard = JSON.stringify(messages).split(`late words ${at}`).length - 1
+    const spoken = (await collect(tape.entries({ kinds: ['message'] }))).length > 2
+    expect(heard, `at ${at}, on ${active}`).toBe(spoken ? 1 : 0)
+    expect((await tape.anchors()).filter(({ name }) => name === 'handoff/next')).toHaveLength(active === 'next' ? 1 : 0)
+    if (spoken && active === 'next') carried.push(at)
+  }
+  expect(carried.length).toBeGreaterThan(0)
+})
+
+test('many that open a session whose handoff was cut short complete it once [H7]', async () => {
+  const store = await temporaryStore()
+  const tape = await session(store)
+  await handoffSession(new Tape(mortal(store, 4, true), 'main'), { into: 'next' })
+  const found = await Promise.all(Array.from({ length: 8 }, () => resumeHandoff(store, 'main')))
+  expect(new Set(found)).toEqual(new Set(['next']))
+  expect((await tape.anchors()).filter(({ name }) => name === 'handoff/next')).toHaveLength(1)
+  expect((await readEdges(store)).filter(({ child }) => child === 'next')).toHaveLength(1)
+})

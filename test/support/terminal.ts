@@ -172,6 +172,12 @@ export class Pane {
     return Number(fs.readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8').trim().split(' ')[0])
   }
 
+  /** What a shell that runs in the pane has started. */
+  async jobPid(): Promise<number> {
+    const shell = await this.pid()
+    return Number(fs.readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8').trim().split(' ')[0])
+  }
+
   /** Its exit code, as a shell sees it; waits for it to end. Fails if the terminal was left in raw mode. */
   async exit(): Promise<number> {
     const { code, terminal } = await this.#ended()

@@ -33,14 +33,17 @@ export abstract class Block implements Component {
   protected abstract draw(width: number, folded: boolean): string[]
 }
 
+/** Lines of a pasted text that stay in sight while it is folded. */
+const pasteLines = 20
+
 export class UserBlock extends Block {
   /** As it was typed. */
   readonly text: string
   readonly #theme: Theme
   #waiting = false
 
-  constructor(text: string, theme: Theme) {
-    super()
+  constructor(text: string, folding: Folding, theme: Theme) {
+    super(folding)
     this.text = text
     this.#theme = theme
   }
@@ -51,10 +54,13 @@ export class UserBlock extends Block {
     this.invalidate()
   }
 
-  protected draw(width: number): string[] {
+  protected draw(width: number, folded: boolean): string[] {
     const { accent, bold, dim } = this.#theme
-    const lines = hanging(neutral(this.text), accent('› '), width, bold)
-    if (this.#waiting) lines.push(dim(truncateToWidth('  queued: the model gets it before its next step', width, '…')))
+    const all = hanging(neutral(this.text), accent('› '), width, bold)
+    const more = folded ? all.length - pasteLines : 0
+    const note = (text: string) => dim(truncateToWidth(`  ${text}`, width, '…'))
+    const lines = more > 1 ? [...all.slice(0, pasteLines), note(`… ${more} more lines (ctrl+o unfolds)`)] : all
+    if (this.#waiting) lines.push(note('queued: the model gets it before its next step'))
     return ['', ...lines]
   }
 }

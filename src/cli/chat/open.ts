@@ -9,6 +9,7 @@ import { chooseTape } from './choice.ts'
 import type { Conversation } from './conversation.ts'
 import { makingOf } from './making.ts'
 import type { ChatOptions } from './options.ts'
+import { lastModel } from './place.ts'
 import type { Screen } from './screen.ts'
 import { ChatSession } from './session.ts'
 import { slashCommands } from './slash.ts'
@@ -31,7 +32,11 @@ export async function openChat(
     onEvent: (event) => conversation.take(event),
   })
   const { model, baseUrl } = options
-  const choice = { ...(model === undefined ? {} : { model }), ...(baseUrl === undefined ? {} : { baseUrl }) }
+  // What was asked for now, else what was chosen here last time, else what the environment says.
+  const choice = {
+    ...(model === undefined ? await lastModel(store, folder) : { model }),
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+  }
   const session = await ChatSession.open({ store, folder, making, choice }, tape)
   open.session = session
   await conversation.begin(session)

@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { holderSchema, isAlive, thisProcess } from '../../agent/holder.ts'
+import type { ModelChoice } from '../../config/model.ts'
 import { BatonError, ConflictError } from '../../errors.ts'
 import type { Entry, Store } from '../../store/index.ts'
 import { sessionStart } from '../../tape/context.ts'
@@ -20,6 +21,18 @@ export async function lastTape(store: Store, folder: string): Promise<string | u
 export async function rememberTape(store: Store, folder: string, tape: string): Promise<void> {
   if ((await lastTape(store, folder)) === tape) return
   await note(store, 'last', `folder:${folder}`, { folder, tape })
+}
+
+/** The model that was chosen last in this folder. A BATON_MODEL that was changed since is the newer choice. */
+export async function lastModel(store: Store, folder: string): Promise<ModelChoice> {
+  const { model, baseUrl, instead } = dataOf(await store.latest(register, `model:${folder}`))
+  if (typeof model !== 'string' || instead !== (process.env.BATON_MODEL ?? null)) return {}
+  return { model, ...(typeof baseUrl === 'string' ? { baseUrl } : {}) }
+}
+
+export async function rememberModel(store: Store, folder: string, { model, baseUrl }: ModelChoice): Promise<void> {
+  const data = { model, baseUrl, instead: process.env.BATON_MODEL ?? null }
+  await note(store, 'model', `model:${folder}`, data)
 }
 
 /** A new tape: `chat`, `chat-2`, the first name that is free. */

@@ -59,7 +59,10 @@ async function tapeFor(store: Store, isCommand: boolean, { tape }: ChatOptions):
 
 function give(result: TurnResult, tape: string, options: ChatOptions): void {
   if (options.json === true) process.stdout.write(`${JSON.stringify({ type: 'result', tape, ...result })}\n`)
-  if (result.kind === 'turn' && result.status === 'failed') throw new StorageError(result.error ?? 'The turn failed')
+  if (result.kind === 'turn' && result.status === 'failed') {
+    const [message = '', ...hint] = (result.error ?? 'The turn failed').split('\n')
+    throw new StorageError(message, hint.length === 0 ? {} : { hint: hint.join('\n  ') })
+  }
   if (result.kind === 'turn' && result.status === 'aborted') throw new CancelledError('Cancelled')
   if (result.kind === 'command' && !result.ok) throw new InvalidError(result.text)
   if (options.json === true || (result.kind !== 'turn' && result.kind !== 'command')) return

@@ -2,6 +2,7 @@
 
 import type { Entry } from '../../store/index.ts'
 import type { Tape } from '../../tape/index.ts'
+import { isBlob } from '../../tape/blob.ts'
 import { itemsOf, pieceText } from '../../tape/pieces.ts'
 import type { MessagePayload } from '../../tape/payload.ts'
 import type { Transcript } from './transcript.ts'
@@ -26,7 +27,8 @@ export async function recall(tape: Tape, transcript: Transcript): Promise<number
 export async function typedOn(tape: Tape, limit = 100): Promise<string[]> {
   const typed: string[] = []
   for await (const entry of tape.entries({ kinds: ['message'], reverse: true, limit: limit * 4 })) {
-    if (isTyped(entry)) typed.unshift(textOf(entry))
+    // Of a paste that became a blob there is only a preview, which nobody wants to send.
+    if (isTyped(entry) && !isLarge(entry)) typed.unshift(textOf(entry))
     if (typed.length === limit) break
   }
   return typed
@@ -35,6 +37,11 @@ export async function typedOn(tape: Tape, limit = 100): Promise<string[]> {
 function isTyped(entry: Entry): boolean {
   const { role, customType } = entry.payload as MessagePayload
   return entry.kind === 'message' && role === 'user' && customType === undefined
+}
+
+function isLarge(entry: Entry): boolean {
+  const { content } = entry.payload as MessagePayload
+  return Array.isArray(content) && content.some(isBlob)
 }
 
 function textOf(entry: Entry): string {

@@ -19,6 +19,12 @@ export class Screen {
   readonly painted: Promise<void>
   readonly #question = new Container()
   readonly #restore = () => this.stop()
+  /** Whoever stopped the process without asking has changed the terminal since. */
+  readonly #again = () => {
+    this.stop()
+    this.start()
+    this.tui.requestRender(true)
+  }
   #running = false
 
   constructor(theme: Theme) {
@@ -34,8 +40,9 @@ export class Screen {
   }
 
   start(): void {
+    if (this.#running) return
     this.#running = true
-    process.on('exit', this.#restore)
+    process.on('exit', this.#restore).on('SIGTSTP', this.suspend).on('SIGCONT', this.#again)
     this.tui.start()
   }
 
@@ -43,19 +50,24 @@ export class Screen {
   stop(): void {
     if (!this.#running) return
     this.#running = false
-    process.off('exit', this.#restore)
+    process.off('exit', this.#restore).off('SIGTSTP', this.suspend).off('SIGCONT', this.#again)
     this.tui.stop()
   }
 
-  /** Ctrl-Z: to the shell and back. */
-  suspend(): void {
+  /** Ctrl-Z, or the signal for it: to the shell and back. Where there is no shell to go to, it stays and says so. */
+  readonly suspend = (): void => {
     if (process.platform === 'win32') return
     this.stop()
-    process.once('SIGCONT', () => {
-      this.start()
-      this.tui.requestRender(true)
-    })
+    let wasStopped = false
+    process.once('SIGCONT', () => (wasStopped = true))
     process.kill(process.pid, 'SIGTSTP')
+    // The timer runs out when the process runs again; signals are heard right after timers.
+    setTimeout(() => {
+      setImmediate(() => {
+        if (!wasStopped) this.transcript.notice('There is no shell to go back to')
+        this.#again()
+      })
+    }, 20)
   }
 
   /** In place of the status, until it is answered. */

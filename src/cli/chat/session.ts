@@ -12,7 +12,7 @@ import { demand } from '../workspace.ts'
 import { namedTape } from './choice.ts'
 import type { Standing } from './footer.ts'
 import { findModel, type Making } from './making.ts'
-import { leaveTape, rememberTape, takeTape } from './place.ts'
+import { leaveTape, rememberModel, rememberTape, takeTape } from './place.ts'
 
 export interface SessionOptions {
   readonly store: Store
@@ -66,6 +66,7 @@ export class ChatSession {
     await this.#load(choice)
     this.#choice = choice
     this.#loading = Promise.resolve()
+    await rememberModel(this.#options.store, this.#options.folder, choice)
   }
 
   async handoff(goal: string, onProgress: (progress: Progress) => void): Promise<SessionHandoff> {

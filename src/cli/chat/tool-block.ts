@@ -31,7 +31,7 @@ export class ToolBlock extends Block {
 
   end(output: unknown, isError: boolean): void {
     this.#output = outputText(output)
-    this.#state = isError ? 'failed' : 'ok'
+    this.#state = isError || failedCommand.test(this.#output) ? 'failed' : 'ok'
     this.invalidate()
   }
 
@@ -43,7 +43,7 @@ export class ToolBlock extends Block {
     const count = lines.length === 0 ? '' : ` · ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}`
     const what = gist(this.#input)
     // Why it failed is worth more than how much it said about it.
-    const how = this.#state === 'failed' ? ` · failed${lines.length === 0 ? '' : `: ${lines[0]!.trim()}`}` : count
+    const how = this.#state === 'failed' ? ` · ${failureIn(lines)}` : count
     const room = Math.max(8, width - 3 - this.#name.length - Math.min(visibleWidth(how), Math.floor(width / 2)))
     const about = `${mark} ${bold(neutral(this.#name))} ${truncateToWidth(what, room, '…')}`
     const head = truncateToWidth(`${about}${dim(how)}`, width, '…')
@@ -52,6 +52,17 @@ export class ToolBlock extends Block {
     const left = lines.length - shownLines
     return left > 0 ? [head, ...shown, dim(truncateToWidth(`  … ${left} more lines`, width, '…'))] : [head, ...shown]
   }
+}
+
+/** How `bash` begins the result of a command that failed. To the model it is a result like any other. */
+const failedCommand = /^Exit code: (?!0\n)(?:(\d+)|none \((\w+)\))\nWall time: .*\nOutput:(?:\n|$)/
+
+/** In a few words: a tool says first why it gave up, a command last. */
+function failureIn(lines: readonly string[]): string {
+  const [, code, signal] = failedCommand.exec(lines.slice(0, 4).join('\n')) ?? []
+  if (code === undefined && signal === undefined) return lines.length === 0 ? 'failed' : `failed: ${lines[0]!.trim()}`
+  const last = lines.slice(3).findLast((line) => line.trim() !== '')
+  return `${code === undefined ? `ended by ${signal}` : `exit ${code}`}${last === undefined ? '' : `: ${last.trim()}`}`
 }
 
 const telling = ['command', 'path', 'pattern', 'query', 'text', 'name', 'prompt', 'sha256']

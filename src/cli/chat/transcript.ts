@@ -31,7 +31,7 @@ export class Transcript extends Container {
   }
 
   user(text: string): void {
-    this.#typed = new UserBlock(text, this.#theme)
+    this.#typed = new UserBlock(text, this.folding, this.#theme)
     this.addChild(this.#typed)
   }
 
