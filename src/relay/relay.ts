@@ -98,9 +98,15 @@ export class Relay {
     this.#claims = new Claims(this.#desk, this.#answers)
     this.#waiting = new Waiting(this.#desk, this.#answers)
     this.#workers = new Workers(this.#desk, this.#answers, this.#claims)
-    this.#owners = new Owners(this.#desk, traces)
+    this.#owners = new Owners(this.#desk, traces, () => this.sweep())
     this.escalations = new People(this.#desk, this.#answers)
-    const parts = { traces, waiting: this.#waiting, claims: this.#claims, workers: this.#workers }
+    const parts = {
+      traces,
+      owners: this.#owners,
+      waiting: this.#waiting,
+      claims: this.#claims,
+      workers: this.#workers,
+    }
     this.#manager = new Manager(this.#desk, parts, handlers)
   }
 
