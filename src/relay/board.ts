@@ -104,6 +104,7 @@ export class Board {
         return this.#escalated(fact, entry)
       case 'late':
         return this.#count({ late: 1 })
+      case 'resuming':
       case 'resumed':
       case 'recovered':
       case 'owner':

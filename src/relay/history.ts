@@ -49,7 +49,7 @@ async function* walk({ journal }: Desk, traceId: string): AsyncGenerator<Entry> 
 
 function* rowsOf(entry: Entry): Generator<HistoryRow> {
   const fact = factIn(entry)
-  if (fact === undefined || fact.type === 'extended') return
+  if (fact === undefined || fact.type === 'extended' || fact.type === 'resuming') return
   const about = { entry: entry.id, date: entry.date, ...idsOf(fact) }
   switch (fact.type) {
     case 'requested': {
@@ -89,7 +89,7 @@ function* rowsOf(entry: Entry): Generator<HistoryRow> {
   }
 }
 
-function idsOf(fact: Exclude<Fact, { type: 'extended' }>): { traceId?: string; requestId: string } {
+function idsOf(fact: Exclude<Fact, { type: 'extended' | 'resuming' }>): { traceId?: string; requestId: string } {
   if (fact.type === 'requested') {
     return { traceId: fact.envelope.request.traceId, requestId: fact.envelope.requestId }
   }

@@ -39,7 +39,7 @@ export {
 } from './outcome.ts'
 export { type PersonsAnswer } from './people.ts'
 export { type RecoveryAction } from './recovery.ts'
-export { openRelay, Relay, type RelayOptions } from './relay.ts'
+export { openRelay, Relay, type RelayOptions, type ResumeOptions } from './relay.ts'
 export {
   type Envelope,
   type HandoffAnswer,

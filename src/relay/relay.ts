@@ -30,6 +30,8 @@ import type {
 import { Owners, parseTraceId } from './owner.ts'
 import { People } from './people.ts'
 import { chooseRecovery, type Failure, type RecoveryAction } from './recovery.ts'
+import type { Answered } from './record.ts'
+import { Resumptions } from './resumption.ts'
 import { checkAgent } from './routes.ts'
 import type { HandoffResponse } from './schema.ts'
 import type { RelaySettings } from './settings.ts'
@@ -52,6 +54,12 @@ export interface RelayOptions {
   readonly now?: () => number
 }
 
+export interface ResumeOptions {
+  /** Who goes on. */
+  readonly by: string
+  readonly signal?: AbortSignal
+}
+
 export async function openRelay(options: RelayOptions): Promise<Relay> {
   for (const agent of Object.keys(options.handlers ?? {})) checkAgent(options.settings, agent, 'handlers')
   return new Relay(options)
@@ -69,6 +77,7 @@ export class Relay {
   readonly #waiting: Waiting
   readonly #workers: Workers
   readonly #owners: Owners
+  readonly #resumptions: Resumptions
   readonly #background = new Set<Promise<unknown>>()
 
   constructor({
@@ -99,6 +108,7 @@ export class Relay {
     this.#waiting = new Waiting(this.#desk, this.#answers)
     this.#workers = new Workers(this.#desk, this.#answers, this.#claims)
     this.#owners = new Owners(this.#desk, traces, () => this.sweep())
+    this.#resumptions = new Resumptions(this.#desk)
     this.escalations = new People(this.#desk, this.#answers)
     const parts = {
       traces,
@@ -131,19 +141,43 @@ export class Relay {
 
   /** The answer, once there is one; also in another process than the one that asked. */
   async wait(requestId: string, { signal }: { signal?: AbortSignal } = {}): Promise<HandoffResponse> {
-    const settled = await this.#waiting.settled(requestId, { signal, forPeople: true })
-    if (settled.type !== 'answered') throw new InvalidError(`${requestId} was escalated while it was waited for`)
-    await this.#waiting.tellResumed(settled.answer)
-    return settled.answer.response
+    const answer = await this.#answerOf(requestId, signal)
+    await this.#waiting.tellResumed(answer)
+    return answer.response
   }
 
-  /** The same, for whoever acts on it: the first to ask gets the answer, any other a conflict. */
-  async resume(requestId: string, { by, signal }: { by: string; signal?: AbortSignal }): Promise<HandoffResponse> {
+  /**
+   * The same, for whoever acts on it: the first to ask gets the answer, any other a conflict. With `work`, the answer is
+   * used up when that is done: it is given back if the work fails, and free again if the process dies.
+   */
+  async resume(requestId: string, options: ResumeOptions): Promise<HandoffResponse>
+  async resume<T>(
+    requestId: string,
+    options: ResumeOptions,
+    work: (response: HandoffResponse) => Promise<T>,
+  ): Promise<T>
+  async resume<T>(
+    requestId: string,
+    { by, signal }: ResumeOptions,
+    work?: (response: HandoffResponse) => Promise<T>,
+  ): Promise<T | HandoffResponse> {
+    const answer = await this.#answerOf(requestId, signal)
+    const using = { requestId, by, signal }
+    if (work === undefined) {
+      await this.#resumptions.use(using)
+      await this.#waiting.tellResumed(answer)
+      return answer.response
+    }
+    return this.#resumptions.hold(using, async () => {
+      await this.#waiting.tellResumed(answer)
+      return work(answer.response)
+    })
+  }
+
+  async #answerOf(requestId: string, signal: AbortSignal | undefined): Promise<Answered> {
     const settled = await this.#waiting.settled(requestId, { signal, forPeople: true })
-    if (settled.type !== 'answered') throw new InvalidError(`${requestId} was escalated while it was waited for`)
-    await this.#answers.take(requestId, by)
-    await this.#waiting.tellResumed(settled.answer)
-    return settled.answer.response
+    if (settled.type === 'answered') return settled.answer
+    throw new InvalidError(`${requestId} was escalated while it was waited for`)
   }
 
   /** What waits for an agent, in the order in which it would be claimed. */

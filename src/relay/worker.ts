@@ -5,6 +5,7 @@ import { BatonError, CancelledError } from '../errors.ts'
 import type { Answers } from './answers.ts'
 import type { Claims } from './claims.ts'
 import type { Desk } from './desk.ts'
+import { beating } from './heartbeat.ts'
 import { onAbort } from './on-abort.ts'
 import type { WorkSpan } from './observer.ts'
 import type { AnswerResult, Claim } from './outcome.ts'
@@ -108,7 +109,11 @@ export class Workers {
       }
       const cancel = () => cut('cancelled')
       const stopTimer = this.#deadline(envelope, () => cut('time is up'))
-      const stopBeating = this.#beat(claim, () => cut('claim lost'))
+      const stopBeating = beating(
+        claim.leaseMs,
+        () => this.#claims.heartbeat(claim),
+        () => cut('claim lost'),
+      )
       const ignore = outer?.aborted === true ? () => {} : onAbort(outer, cancel)
       if (outer?.aborted === true) return cancel()
       const context: HandlerContext = {
@@ -149,24 +154,6 @@ export class Workers {
     if (deadline === undefined) return () => {}
     const end = Date.parse(deadline)
     return after(Math.min(end - this.#desk.now(), end - Date.parse(acceptedAt)), callback)
-  }
-
-  /** Extends the lease, three times in its length, until the returned function is called. */
-  #beat(claim: Claim, onLost: () => void): () => void {
-    let isOver = false
-    const every = Math.max(1, claim.leaseMs / 3)
-    const beat = async () => {
-      // A beat that cannot be written is tried again; if none can, the lease ends, as for a worker that died.
-      const isHeld = await this.#claims.heartbeat(claim).catch(() => true)
-      if (isOver) return
-      if (isHeld) stop = after(every, () => void beat())
-      else onLost()
-    }
-    let stop = after(every, () => void beat())
-    return () => {
-      isOver = true
-      stop()
-    }
   }
 
   /** Claims, works and answers until aborted; what is in hand then goes back into the inbox. */
