@@ -159,7 +159,8 @@ export class Answers {
       if (open === undefined || open.escalation !== undefined) return
       const envelope = await journal.envelope(open.entry)
       const ms = open.deadline === undefined ? 0 : open.deadline - open.at
-      const response = failedResponse(this.#desk, envelope.request, `${open.to} did not answer within ${ms} ms`)
+      const failed = failedResponse(this.#desk, envelope.request, `${open.to} did not answer within ${ms} ms`)
+      const response = { ...failed, executionTimeMs: this.#age(envelope) }
       const settling = { requestId, entry: open.entry, head: open.head, envelope }
       if ((await this.settle(settling, response, { by: 'relay', timedOut: true })) !== undefined) return
     }

@@ -222,6 +222,11 @@ export class Board {
     return [...(this.#held.get(agent)?.values() ?? [])]
   }
 
+  /** The agents of which requests are, or were, held. */
+  holders(): string[] {
+    return [...this.#held.keys()]
+  }
+
   #count(more: Partial<Record<keyof Counters, number>>): void {
     for (const [name, n] of Object.entries(more)) this.counters[name as keyof Counters] += n
   }

@@ -3,6 +3,7 @@
 // whichever comes first: a clock that goes back cannot keep a dead worker's request for ever.
 
 import { randomUUID } from 'node:crypto'
+import { checked } from '../config/checked.ts'
 import { BatonError, ConflictError, NotFoundError } from '../errors.ts'
 import type { Answers } from './answers.ts'
 import type { Board, OpenRequest } from './board.ts'
@@ -11,6 +12,7 @@ import type { Claim, InboxItem } from './outcome.ts'
 import { onAbort } from './on-abort.ts'
 import { type Hold, requestKey } from './record.ts'
 import { checkAgent } from './routes.ts'
+import { leaseSchema } from './settings.ts'
 import { after } from './timer.ts'
 
 /** How far the clocks of two machines may be apart before one of them counts as having jumped. */
@@ -36,6 +38,7 @@ export class Claims {
   /** The next request of an agent, held from now on; undefined when there is none to take. */
   async claim(agent: string, options: ClaimOptions): Promise<Claim | undefined> {
     checkAgent(this.#desk.settings, agent, 'agent')
+    if (options.leaseMs !== undefined) checked(leaseSchema, options.leaseMs, 'leaseMs')
     // Workers of one process take turns: at the same time they would all reach for the same request.
     const turn = this.#turn.then(() => this.#claim(agent, options))
     this.#turn = turn.catch(() => {})
@@ -199,6 +202,11 @@ export class Claims {
   #left({ at, leaseMs, seen }: Hold & { seen: number }): number {
     const { now, monotonic } = this.#desk
     return Math.min(at + leaseMs - now(), seen + leaseMs - monotonic())
+  }
+
+  /** Lets go of every claim whose lease has ended. */
+  letGoAll(board: Board): void {
+    for (const agent of board.holders()) this.#letGo(board, agent)
   }
 
   #letGo(board: Board, agent: string): void {

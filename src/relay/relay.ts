@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
-import { InvalidError } from '../errors.ts'
+import { BatonError, InvalidError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { handoffTelemetry } from '../telemetry/index.ts'
 import { type AnswerOptions, Answers } from './answers.ts'
@@ -218,6 +218,11 @@ export class Relay {
   status(): Promise<RelayStatus>
   status(requestId: string): Promise<RequestStatus>
   async status(requestId?: string): Promise<RelayStatus | RequestStatus> {
+    // What is out of time has failed. Where that cannot be written, it is told as it stands.
+    await this.sweep().catch((error: unknown) => {
+      if (!BatonError.is(error) || error.code !== 'storage') throw error
+    })
+    this.#claims.letGoAll(await this.#journal.current())
     return requestId === undefined ? relayStatus(this.#desk) : requestStatus(this.#desk, requestId)
   }
 

@@ -1,6 +1,8 @@
 // An agent that is a function: it works on a request under a claim, with a heartbeat for as long as it takes and an end
 // when its time is up. What it returns or throws becomes the answer.
 
+import * as z from 'zod'
+import { checked } from '../config/checked.ts'
 import { BatonError, CancelledError } from '../errors.ts'
 import type { Answers } from './answers.ts'
 import type { Claims } from './claims.ts'
@@ -30,6 +32,8 @@ export interface ServeOptions {
   /** How many requests are worked on at the same time. */
   readonly concurrency?: number
 }
+
+const concurrencySchema = z.int().min(1)
 
 /** Why work ended before it was done. */
 type Cut = 'time is up' | 'cancelled' | 'claim lost'
@@ -159,6 +163,7 @@ export class Workers {
   /** Claims, works and answers until aborted; what is in hand then goes back into the inbox. */
   async serve(agent: string, handler: Handler, options: ServeOptions): Promise<void> {
     const { signal, concurrency = 1, worker = this.#desk.self, leaseMs } = options
+    checked(concurrencySchema, concurrency, 'concurrency')
     const { broken, stop } = await this.#desk.journal.follow()
     const failed = new AbortController()
     const ended = AbortSignal.any([signal, broken, failed.signal])
