@@ -97,7 +97,7 @@ export async function process<R>(job: Job<R>): Promise<R> {
   const { resume, relay, agent, signal, state } = job
   if (resume === undefined) return goOn(job, state)
   const options = { by: agent, ...(signal === undefined ? {} : { signal }) }
-  const end = await relay.resume(resume, options, async (response) => {
+  const end = await relay.resume(resume, options, async (response): Promise<End<R>> => {
     try {
       const { request } = (await relay.status(resume)).envelope
       const next = await recover(job, { requestId: resume, request, response, state, tried: [] })
@@ -109,9 +109,11 @@ export async function process<R>(job: Job<R>): Promise<R> {
       throw error
     }
   })
-  if ('error' in end) throw end.error
+  if (end.error !== undefined) throw end.error
   return end.result
 }
+
+type End<R> = { readonly result: R; readonly error?: undefined } | { readonly error: HandoffEscalationError }
 
 async function goOn<R>(job: Job<R>, given: State): Promise<R> {
   for (let state = given; ;) {

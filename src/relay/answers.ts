@@ -166,8 +166,10 @@ export class Answers {
     }
   }
 
-  isOverdue({ deadline, escalation }: OpenRequest): boolean {
-    return deadline !== undefined && escalation === undefined && this.#desk.now() >= deadline
+  /** By the wall clock, or because this process has seen it open for that long: a clock that goes back gives no more time. */
+  isOverdue({ at, deadline, seen, escalation }: OpenRequest): boolean {
+    if (deadline === undefined || escalation !== undefined) return false
+    return this.#desk.now() >= deadline || this.#desk.monotonic() - seen >= deadline - at
   }
 
   /** Ends whatever is overdue, so that nothing stays open because nobody asked. */

@@ -89,18 +89,25 @@ export class Claims {
     }
   }
 
-  /** Makes the lease last from now on; false when the request is no longer this claim's. */
-  async heartbeat(claim: Claim): Promise<boolean> {
-    const { requestId, token, worker, leaseMs } = claim
-    const beat = () =>
-      ({ type: 'extended', requestId, hold: { token, worker, leaseMs, at: this.#desk.now() } }) as const
-    let id = await this.#append(claim, beat())
+  /** Makes the lease last from now on; false when the request is no longer this claim's, or its time is up. */
+  async heartbeat(claim: Claim | Pick<Claim, 'requestId' | 'token'>): Promise<boolean> {
+    const { requestId, token } = claim
+    const beat = async ({ head, worker, leaseMs }: { head: number; worker: string; leaseMs: number }) => {
+      const hold = { token, worker, leaseMs, at: this.#desk.now() }
+      return this.#append({ requestId, head }, { type: 'extended', requestId, hold })
+    }
+    let id = 'head' in claim ? await beat(claim) : undefined
     while (id === undefined) {
       const open = (await this.#desk.journal.current()).open.get(requestId)
-      if ((open?.hold ?? open?.lapsed)?.token !== token) return false
-      id = await this.#append(open!, beat())
+      const hold = open?.hold ?? open?.lapsed
+      if (open === undefined || hold?.token !== token) return false
+      if (this.#answers.isOverdue(open)) {
+        await this.#answers.timeOut(requestId)
+        return false
+      }
+      id = await beat({ ...hold, head: open.head })
     }
-    claim.head = id
+    if ('head' in claim) claim.head = id
     return true
   }
 

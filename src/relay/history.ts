@@ -23,6 +23,12 @@ export async function* history(
   }
 }
 
+/** What happens, from now on. */
+export async function* happenings({ journal }: Desk, signal: AbortSignal): AsyncGenerator<HistoryRow> {
+  const { at } = await journal.current()
+  for await (const entry of journal.watch(at, signal)) yield* [...rowsOf(entry)].reverse()
+}
+
 /** The entries of a trace, and the newest of each of its requests. */
 async function* walk({ journal }: Desk, traceId: string): AsyncGenerator<Entry> {
   const found: Entry[] = []

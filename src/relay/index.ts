@@ -56,6 +56,8 @@ export {
   type Status as HandoffStatus,
 } from './schema.ts'
 export { relaySection, type RelaySettings } from './settings.ts'
+export { tend, type TendOptions } from './tend.ts'
+export { openTeller, type Teller, type TellerOptions } from './teller.ts'
 export {
   type Handler as HandoffHandler,
   type HandlerContext as HandoffHandlerContext,

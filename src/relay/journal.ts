@@ -101,6 +101,10 @@ export class Journal {
     return this.#store.read(tape, range)
   }
 
+  watch(after: number, signal: AbortSignal): AsyncIterable<Entry> {
+    return this.#store.watch(tape, after, AbortSignal.any([signal, this.#closing.signal]))
+  }
+
   /** A request as it was accepted, from its entry. */
   async envelope(entry: number): Promise<Envelope> {
     return (factIn(await this.entry(entry)) as Requested).envelope

@@ -10,7 +10,7 @@ import { type AnswerOptions, Answers } from './answers.ts'
 import { type ClaimOptions, Claims } from './claims.ts'
 import type { Desk } from './desk.ts'
 import { ExpectedTypes } from './expected-type.ts'
-import { history } from './history.ts'
+import { happenings, history } from './history.ts'
 import { Journal } from './journal.ts'
 import { Manager, type RequestOptions } from './manager.ts'
 import type { RelayObserver } from './observer.ts'
@@ -195,8 +195,8 @@ export class Relay {
     return this.#claims.claim(agent, options)
   }
 
-  /** Makes the lease last from now on; false when the request is no longer this claim's. */
-  async heartbeat(claim: Claim): Promise<boolean> {
+  /** Makes the lease last from now on; false when the request is no longer this claim's, or its time is up. */
+  async heartbeat(claim: Claim | Pick<Claim, 'requestId' | 'token'>): Promise<boolean> {
     return this.#claims.heartbeat(claim)
   }
 
@@ -235,6 +235,11 @@ export class Relay {
   history(query: HistoryQuery = {}): AsyncIterable<HistoryRow> {
     const traceId = query.traceId === undefined ? undefined : parseTraceId(query.traceId)
     return history(this.#desk, traceId, query)
+  }
+
+  /** What happens, in any process, from now on. */
+  happenings(signal: AbortSignal): AsyncIterable<HistoryRow> {
+    return happenings(this.#desk, signal)
   }
 
   /** What to do about a handoff that failed or brought only a part, by the policy; recorded with its reason. */

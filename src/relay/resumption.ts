@@ -6,9 +6,8 @@ import { randomUUID } from 'node:crypto'
 import { BatonError, ConflictError } from '../errors.ts'
 import type { Desk } from './desk.ts'
 import { beating } from './heartbeat.ts'
-import { onAbort } from './on-abort.ts'
 import { factIn, type Hold, type Resumed, type Resuming, resumptionKey } from './record.ts'
-import { after } from './timer.ts'
+import { pause } from './timer.ts'
 
 interface Using {
   readonly requestId: string
@@ -83,7 +82,7 @@ export class Resumptions {
       if (newest.fact?.type === 'resumed') throw used(requestId, newest)
       if (seen.id !== newest.id) seen = { id: newest.id, at: this.#desk.monotonic() }
       const left = newest.fact?.hold === undefined ? 0 : this.#left(newest.fact.hold, seen.at)
-      if (left > 0) await this.#pause(left, signal)
+      if (left > 0) await pause(left, signal)
       else {
         const id = await this.#append(fact(), newest.id)
         if (id !== undefined) return id
@@ -95,19 +94,6 @@ export class Resumptions {
   #left({ at, leaseMs }: Hold, seen: number): number {
     const { now, monotonic } = this.#desk
     return Math.min(at + leaseMs - now(), seen + leaseMs - monotonic())
-  }
-
-  #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = after(ms, () => {
-        ignore()
-        resolve()
-      })
-      const ignore = onAbort(signal, () => {
-        stop()
-        resolve()
-      })
-    })
   }
 
   async #newest(requestId: string): Promise<Newest> {

@@ -113,8 +113,9 @@ test('a person is told once per onset, also across restarts and processes; what 
   past.answered(clock.now, { status: 'failed' }, { rejection: 'circular' })
   expect(on(await book().evaluate())).toEqual(['circular_blocked'])
   expect(told()).toHaveLength(2)
-  // Evaluated often, written seldom: on, telling, told; over; and once more.
-  expect(await collect(store.read('relay/alerts'))).toHaveLength(7)
+  // Evaluated often, written seldom: on, over, and on once more; telling and told, twice.
+  expect(await collect(store.read('relay/alerts'))).toHaveLength(3)
+  expect(await collect(store.read('relay/notices'))).toHaveLength(4)
 })
 
 test('when nobody could be told it is tried again later, and so it is when the teller died [P12]', async () => {
