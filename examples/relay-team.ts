@@ -16,6 +16,7 @@ import { loadConfig } from '../src/config/config.ts'
 import {
   HandoffEscalationError,
   type HandoffHandler,
+  type JobState,
   openRelay,
   process as work,
   type Relay,
@@ -72,6 +73,8 @@ interface Run {
   readonly traceId: string
   /** The request that a person has to answer before the work goes on. */
   readonly waitingFor?: string
+  /** What is known so far. */
+  readonly state?: JobState
 }
 
 async function generator(relay: Relay, folder: string): Promise<string> {
@@ -87,7 +90,7 @@ async function generator(relay: Relay, folder: string): Promise<string> {
         { key: 'budget', expectedType: 'number', description: 'what may be spent, in €', source: 'decision' },
         { key: 'market', expectedType: 'object', description: 'size and growth', source: 'market' },
       ],
-      state: {},
+      state: run.state ?? {},
       ...(run.waitingFor === undefined ? {} : { resume: run.waitingFor }),
       run: ({ budget, market }) => `# Plan\n\nBudget: ${String(budget)} €\n\nMarket: ${JSON.stringify(market)}\n`,
     })
@@ -96,7 +99,8 @@ async function generator(relay: Relay, folder: string): Promise<string> {
     return 'plan.md is written'
   } catch (error) {
     if (!(error instanceof HandoffEscalationError)) throw error
-    fs.writeFileSync(file, JSON.stringify({ traceId: run.traceId, waitingFor: error.requestId } satisfies Run))
+    const waiting = { traceId: run.traceId, waitingFor: error.requestId, state: error.state } satisfies Run
+    fs.writeFileSync(file, JSON.stringify(waiting))
     return `waiting for a person: ${error.escalation}`
   }
 }

@@ -10,6 +10,7 @@ export function addRelay(program: Command): void {
     .description('requests between agents: who asks whom for what, within limits, until it is answered')
   addRequest(relay)
   addWork(relay)
+  addDuties(relay)
   addViews(relay)
   addEscalations(program)
 }
@@ -58,6 +59,10 @@ function addWork(relay: Command): void {
     .option('--worker <name>', 'who takes it (else you)')
     .option('--request <id>', 'this one and no other')
     .option('--wait', 'wait for one, if there is none')
+  add('heartbeat <request>', 'keep a claimed request: the lease begins anew', 'heartbeat').requiredOption(
+    '--token <token>',
+    'of the claim',
+  )
   add('answer <request>', 'answer a request', 'answer')
     .addOption(new Option('--status <status>', 'how it went').choices(['resolved', 'partial', 'failed', 'escalated']))
     .option('--input <key=json>', 'an input that was missing', collect)
@@ -74,6 +79,34 @@ function addWork(relay: Command): void {
   )
 }
 
+function addDuties(relay: Command): void {
+  lazily(relay, () => import('./relay-watch.ts'))(
+    'watch',
+    'look after the relay until ended, and print what happens: timeouts, people who are to be told, alerts',
+    'watch',
+  ).option('--every <seconds>', 'how often to look after it', wholeNumber, 5)
+  lazily(relay, () => import('./relay-serve.ts'))(
+    'serve <agent> <command...>',
+    'be an agent: run a command for each request, until ended',
+    'serve',
+  )
+    .option('--concurrency <n>', 'how many requests at the same time', wholeNumber, 1)
+    .option(
+      '--lease <ms>',
+      'how long a request is held should this process die (else as in baton.config.json)',
+      wholeNumber,
+    )
+    .option('--worker <name>', 'who serves (else you)')
+    .addHelpText('after', serveHelp)
+}
+
+const serveHelp = `
+The command is given the request as JSON on its standard input, in its envelope, and BATON_REQUEST_ID and BATON_TRACE_ID in
+its environment. It prints its answer as JSON, such as {"status": "resolved", "providedInputs": {"budget": 1000}}. When it ends
+with another code than 0, the request has failed. While it runs, nobody else gets the request.
+
+  baton relay serve researcher -- node researcher.js`
+
 function addViews(relay: Command): void {
   const add = lazily(relay, () => import('./relay-views.ts'))
   add('status [request]', 'what is open, or where one request is', 'status').option(
@@ -82,8 +115,6 @@ function addViews(relay: Command): void {
   )
   add('check', 'look at the relay section of baton.config.json as a whole', 'check')
   add('alerts', 'when the relay itself needs attention; whoever is configured is told, once per onset', 'alerts')
-    .option('--watch', 'go on, and print what changes')
-    .option('--every <seconds>', 'with --watch: how often to look', wholeNumber, 15)
   add('routes', 'who may hand over to whom', 'routes').addOption(
     new Option('--format <format>', 'how to draw it').choices(['table', 'mermaid']).default('table'),
   )

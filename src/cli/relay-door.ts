@@ -5,7 +5,7 @@ import { loadConfig } from '../config/config.ts'
 import { type Notifier, notifySection, openNotifier } from '../notify/index.ts'
 import { escalationNotice } from '../relay/notices.ts'
 import { openRelay, type Relay } from '../relay/relay.ts'
-
+import { openTeller } from '../relay/teller.ts'
 import { relaySection } from '../relay/settings.ts'
 import type { Store } from '../store/index.ts'
 import { type HandoffTelemetry, handoffTelemetry, startSdk, telemetrySection } from '../telemetry/index.ts'
@@ -35,17 +35,21 @@ export async function withRelay<T>(globals: Globals, work: (door: Door) => Promi
         await store.append('relay/notices', [{ kind: 'event', payload, meta: { key: 'failed', context: false } }])
       },
     })
+    const teller = openTeller({ store, notifier })
     const relay = await openRelay({
       store,
       settings,
       telemetry,
-      notify: async (escalation) => void (await notifier.notify(escalationNotice(escalation))),
+      notify: async (escalation) => void (await teller.tell(escalationNotice(escalation))),
     })
     try {
       return await work({ relay, store, notifier, telemetry, out })
     } finally {
-      // Together, for the relay waits until people were told, and the notifier says for how long at most.
-      await Promise.all([relay.close(), notifier.close({ withinMs: 15_000 })])
+      // The relay waits until people were told; for how long at most is said here.
+      const enough = setTimeout(() => void notifier.close({ withinMs: 0 }), 15_000)
+      await relay.close()
+      clearTimeout(enough)
+      await notifier.close()
       await sdk?.end()
     }
   })

@@ -5,7 +5,7 @@ import { InvalidError } from '../errors.ts'
 /** Types whose values are text, so that nobody has to type quotes around quotes. */
 const textual = new Set(['string', 'text', 'date', 'datetime', 'url', 'email', 'uuid'])
 
-/** `KEY=JSON`; text that is no JSON is taken as it is, and so is everything where text is expected. */
+/** `KEY=JSON`; words that are no JSON are taken as they are, and so is everything where text is expected. */
 export function parseInputs(
   given: readonly string[],
   missing: readonly { readonly key: string; readonly expectedType: string }[] = [],
@@ -21,17 +21,20 @@ export function parseInputs(
     // An object would take it for its prototype, and lose it.
     if (key === '__proto__') throw new InvalidError('"__proto__" is no name of an input')
     const type = missing.find((input) => input.key === key)?.expectedType
-    inputs[key] = parseValue(each.slice(at + 1), type)
+    inputs[key] = parseValue(key, each.slice(at + 1), type)
   }
   return inputs
 }
 
-function parseValue(text: string, type: string | undefined): unknown {
+function parseValue(key: string, text: string, type: string | undefined): unknown {
+  const isText = type !== undefined && textual.has(type)
   try {
     const value = JSON.parse(text) as unknown
-    return typeof value !== 'string' && type !== undefined && textual.has(type) ? text : value
-  } catch {
-    return text
+    return typeof value !== 'string' && isText ? text : value
+  } catch (error) {
+    // What begins like an object or a list was meant to be one.
+    if (isText || !/^\s*[[{"]/.test(text)) return text
+    throw new InvalidError(`The input "${key}" is not JSON: ${(error as Error).message}`, { path: key })
   }
 }
 

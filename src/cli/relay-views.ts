@@ -84,25 +84,9 @@ function resultsOf(settings: () => RelaySettings): (Omit<CheckResult, 'rule'> & 
   }
 }
 
-export async function alerts(options: Globals & { watch?: boolean; every: number }): Promise<void> {
+export async function alerts(options: Globals): Promise<void> {
   await withRelay(options, async ({ relay, store, notifier, out }) => {
-    const book = openAlertBook({ relay, store, notifier })
-    const first = await book.evaluate()
-    printAlerts(out, first)
-    if (options.watch !== true) return
-    await cancellable(async (signal) => {
-      let known = first
-      while (await pause(Math.max(1, options.every) * 1000, signal)) {
-        const next = await book.evaluate()
-        const before = known
-        printChanges(
-          out,
-          next.filter((each, i) => each.on !== before[i]?.on),
-        )
-        known = next
-      }
-    })
-    process.exitCode = 130
+    printAlerts(out, await openAlertBook({ relay, store, notifier }).evaluate())
   })
 }
 
@@ -119,33 +103,11 @@ function printAlerts(out: Output, alerts: readonly Alert[]): void {
   for (const alert of alerts) if (alert.on) printAdvice(out, alert)
 }
 
-function printChanges(out: Output, alerts: readonly Alert[]): void {
-  for (const alert of alerts) {
-    if (out.json) out.data(alert)
-    else if (alert.on) printAdvice(out, alert)
-    else out.line(`${alert.name} is over: ${alert.text}`)
-  }
-}
-
-function printAdvice(out: Output, { name, text, advice, told }: Alert): void {
+export function printAdvice(out: Output, { name, text, advice, told }: Alert): void {
   out.line(`\n${name}: ${text}\n${indented(advice)}`)
   for (const { channel, status, error } of told?.channels ?? []) {
     out.note(`  ${status === 'failed' ? `${channel} could not be told: ${error}` : `${channel} was told`}`)
   }
-}
-
-/** False when aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve(!signal.aborted)
-    }
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
-    if (signal.aborted) end()
-  })
 }
 
 export async function routes(options: Globals & { format: 'table' | 'mermaid' }): Promise<void> {

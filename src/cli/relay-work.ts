@@ -1,4 +1,4 @@
-// `baton relay inbox|claim|answer|release`: the side of the agent that is asked.
+// `baton relay inbox|claim|heartbeat|answer|release`: the side of the agent that is asked.
 
 import os from 'node:os'
 import { CancelledError, ConflictError, InvalidError, NotFoundError } from '../errors.ts'
@@ -69,9 +69,10 @@ export async function claim(options: ClaimOptions, agent: string): Promise<void>
     const { requestId, worker, token, leaseMs, envelope } = taken
     if (out.json) return out.data({ requestId, agent, worker, token, leaseMs, envelope })
     printRequest(out, requestId, envelope.request)
-    out.note(`\nYours for ${duration(leaseMs)}. Answer it, or give it back:`)
+    out.note(`\nYours for ${duration(leaseMs)}. Answer it, give it back, or keep it for longer:`)
     out.line(`  ${answerCommandFor(taken)}`)
     out.line(`  baton relay release ${requestId} --token ${token}`)
+    out.line(`  baton relay heartbeat ${requestId} --token ${token}`)
   })
 }
 
@@ -87,6 +88,21 @@ async function waitToClaim(
     if (taken !== undefined) return taken
   }
   throw new CancelledError(`Nothing came for ${agent}`)
+}
+
+export async function heartbeat(options: Globals & { token: string }, requestId: string): Promise<void> {
+  await withRelay(options, async ({ relay, out }) => {
+    const isHeld = await relay.heartbeat({ requestId, token: options.token })
+    const { state, claim } = await relay.status(requestId)
+    if (!isHeld || claim === undefined) {
+      throw new ConflictError(`${requestId} is not yours any more: it is ${state}`, {
+        actual: 0,
+        hint: 'Leave it: an answer would come too late.',
+      })
+    }
+    if (out.json) out.data({ requestId, status: 'held', until: claim.until })
+    else out.note(`Yours until ${claim.until}.`)
+  })
 }
 
 interface AnswerOptions extends Globals {

@@ -5,6 +5,7 @@
 import type { Entry } from '../store/index.ts'
 import type { Claims } from './claims.ts'
 import { type Desk, iso } from './desk.ts'
+import { notOwner, type Owners } from './owner.ts'
 import type { RequestSpan } from './observer.ts'
 import { type Answered, type Fact, factIn, type Requested } from './record.ts'
 import { failedResponse } from './response.ts'
@@ -37,14 +38,20 @@ export interface Tracked {
 export class Admission {
   readonly #desk: Desk
   readonly #traces: Traces
+  readonly #owners: Owners
   readonly #claims: Claims
   readonly #isLocal: (agent: string) => boolean
   #attempts = 0
 
   /** `isLocal`: whether an agent is a function of this process. */
-  constructor(desk: Desk, traces: Traces, claims: Claims, isLocal: (agent: string) => boolean) {
+  constructor(
+    desk: Desk,
+    { traces, owners, claims }: { traces: Traces; owners: Owners; claims: Claims },
+    isLocal: (agent: string) => boolean,
+  ) {
     this.#desk = desk
     this.#traces = traces
+    this.#owners = owners
     this.#claims = claims
     this.#isLocal = isLocal
   }
@@ -53,7 +60,9 @@ export class Admission {
   async track(candidates: readonly Candidate[]): Promise<Tracked[]> {
     const attempt = `${this.#desk.self}:${++this.#attempts}`
     const { traceId } = candidates[0]!.request
-    const entries = await this.#traces.update(traceId, (head) => this.#decide(candidates, head, attempt))
+    const entries = await this.#traces.update(traceId, async (head) =>
+      this.#decide(candidates, await this.#seen(head, candidates), attempt),
+    )
     const facts = entries.map((entry) => factIn(entry)!)
     const tracked = facts.flatMap((fact, i): Tracked[] => {
       if (fact.type !== 'requested') return []
@@ -68,6 +77,17 @@ export class Admission {
       this.#desk.observer.answered({ requestId, request, response, durationMs, rejection, traceparent })
     }
     return tracked
+  }
+
+  /** The trace with the frames that are live. What only seems to be, because nobody ended it in time, is ended first. */
+  async #seen(head: TraceHead, candidates: readonly Candidate[]): Promise<TraceHead> {
+    const { state } = head
+    if (state.frames.length <= 1) return head
+    let frames = await this.#owners.live(state.frames)
+    if (candidates.some(({ request }) => notOwner(frames, request) !== undefined)) {
+      frames = await this.#owners.live(frames, { swept: true })
+    }
+    return { ...head, state: { ...state, frames } }
   }
 
   #decide(candidates: readonly Candidate[], head: TraceHead, attempt: string): Fact[] {
@@ -111,6 +131,7 @@ export class Admission {
     return (
       overLimit(state, request, settings.limits) ??
       circular(state, request) ??
+      notOwner(state.frames, request) ??
       coolingDown(state, request, settings.limits, now) ??
       closedRoute(settings, request.sourceAgent, request.handoffTo)
     )

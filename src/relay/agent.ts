@@ -1,7 +1,9 @@
 // The side of the agent that hands over: see what is missing and who could provide it, ask, and go on with the answer.
 
+import { hash } from 'node:crypto'
 import { BatonError } from '../errors.ts'
 import { iso } from './desk.ts'
+import type { Failure } from './recovery.ts'
 import type { Relay } from './relay.ts'
 import {
   type HandoffDecision,
@@ -19,17 +21,26 @@ const userSources = ['user', 'decision']
 
 export type State = Readonly<Record<string, unknown>>
 
-/** A person is asked: the work goes on when they have answered, see `resume` of `process`. */
+interface Escalated {
+  readonly response: HandoffResponse
+  readonly requestId: string
+  readonly escalation: string
+}
+
+/** A person is asked: the work goes on when they have answered, with `resume` and `state` of `process`. */
 export class HandoffEscalationError extends BatonError {
   readonly response: HandoffResponse
   readonly requestId: string
   readonly escalation: string
+  /** What the job has so far, answers to earlier requests included. */
+  readonly state: State
 
-  constructor(message: string, outcome: { response: HandoffResponse; requestId: string; escalation: string }) {
-    super('refused', message, { hint: `See "baton escalations show ${outcome.escalation}".` })
-    this.response = outcome.response
-    this.requestId = outcome.requestId
-    this.escalation = outcome.escalation
+  constructor(message: string, { response, requestId, escalation }: Escalated, state: State) {
+    super('refused', message, { hint: `See "baton escalations show ${escalation}".` })
+    this.response = response
+    this.requestId = requestId
+    this.escalation = escalation
+    this.state = state
   }
 }
 
@@ -83,18 +94,33 @@ export interface Job<R> {
 
 /** Does the work, after asking for what is missing; with what there is when the policy says so. */
 export async function process<R>(job: Job<R>): Promise<R> {
-  let { state } = job
-  if (job.resume !== undefined) {
-    const { request, response } = await answerTo(job, job.resume)
-    const next = await recover(job, job.resume, request, response)
-    state = { ...state, ...next.inputs }
-    if (next.isFinal) return job.run(state)
-  }
-  for (;;) {
+  const { resume, relay, agent, signal, state } = job
+  if (resume === undefined) return goOn(job, state)
+  const options = { by: agent, ...(signal === undefined ? {} : { signal }) }
+  const end = await relay.resume(resume, options, async (response): Promise<End<R>> => {
+    try {
+      const { request } = (await relay.status(resume)).envelope
+      const next = await recover(job, { requestId: resume, request, response, state, tried: [] })
+      const gained = { ...state, ...next.inputs }
+      return { result: next.isFinal ? await job.run(gained) : await goOn(job, gained) }
+    } catch (error) {
+      // The answer has been used: it is part of the state that waits for the next one.
+      if (error instanceof HandoffEscalationError) return { error }
+      throw error
+    }
+  })
+  if (end.error !== undefined) throw end.error
+  return end.result
+}
+
+type End<R> = { readonly result: R; readonly error?: undefined } | { readonly error: HandoffEscalationError }
+
+async function goOn<R>(job: Job<R>, given: State): Promise<R> {
+  for (let state = given; ;) {
     const decision = assess(job.required, state, job.relay.settings.roles)
     if (decision.canHandle) return job.run(state)
     const missing = missingFrom(job.required, state).filter(({ key }) => decision.missingInputs?.includes(key))
-    const next = await ask(job, requestFor(job, decision.handoffTo!, decision.reason!, missing), [])
+    const next = await ask(job, requestFor(job, decision.handoffTo!, decision.reason!, missing), state, [])
     state = { ...state, ...next.inputs }
     if (next.isFinal) return job.run(state)
   }
@@ -106,22 +132,22 @@ interface Gain {
   readonly isFinal: boolean
 }
 
-async function ask<R>(job: Job<R>, request: HandoffRequest, tried: readonly string[]): Promise<Gain> {
-  const outcome = await job.relay.request(request, job.signal === undefined ? {} : { signal: job.signal })
+async function ask<R>(job: Job<R>, request: HandoffRequest, state: State, tried: readonly string[]): Promise<Gain> {
+  const { relay, signal } = job
+  const options = signal === undefined ? {} : { signal }
+  const outcome = await relay.request(request, { requestId: idOf(request), ...options })
   if (outcome.status === 'escalated') {
-    throw new HandoffEscalationError(`${job.documentType} requires human input`, outcome)
+    throw new HandoffEscalationError(`${job.documentType} requires human input`, outcome, state)
   }
   if (outcome.status === 'pending') throw new BatonError('refused', `${outcome.requestId} was left without an answer`)
-  return recover(job, outcome.requestId, request, outcome.response, tried)
+  const { requestId, response } = outcome
+  return recover(job, { requestId, request, response, state, tried })
 }
 
 /** What was provided was held against the expected types when it was answered: it can be merged as it is. */
 async function recover<R>(
   job: Job<R>,
-  requestId: string,
-  request: HandoffRequest,
-  response: HandoffResponse,
-  tried: readonly string[] = [],
+  { requestId, request, response, state, tried }: Failure & { requestId: string; state: State },
 ): Promise<Gain> {
   const inputs = response.providedInputs ?? {}
   if (response.status === 'resolved') return { inputs, isFinal: false }
@@ -130,10 +156,8 @@ async function recover<R>(
   const askInstead = async (target: string): Promise<Gain> => {
     const next = requestFor(job, target, decision.reason, left)
     const isPerson = target === human
-    const gain = await ask(job, isPerson ? { ...next, reason: 'requires_human_decision' } : next, [
-      ...tried,
-      request.handoffTo,
-    ])
+    const asked = isPerson ? { ...next, reason: 'requires_human_decision' as const } : next
+    const gain = await ask(job, asked, { ...state, ...inputs }, [...tried, request.handoffTo])
     return { inputs: { ...inputs, ...gain.inputs }, isFinal: gain.isFinal }
   }
   switch (decision.action) {
@@ -156,11 +180,9 @@ function warn<R>(job: Job<R>, reason: string): void {
   job.warn?.(`Proceeding with partial data for ${job.documentType}: ${reason}`)
 }
 
-async function answerTo<R>(job: Job<R>, requestId: string) {
-  const { relay, agent, signal } = job
-  const response = await relay.resume(requestId, { by: agent, ...(signal === undefined ? {} : { signal }) })
-  const { envelope } = await relay.status(requestId)
-  return { request: envelope.request, response }
+/** The same question of the same job is one request: a job that died while it waited has the answer when it comes again. */
+function idOf({ timestamp: _timestamp, ...request }: HandoffRequest): string {
+  return `job:${hash('sha256', JSON.stringify(request), 'hex').slice(0, 32)}`
 }
 
 function requestFor<R>(job: Job<R>, target: string, detail: string, missing: readonly MissingInput[]): HandoffRequest {

@@ -55,8 +55,9 @@ export class AlertWindow {
     }
     this.#read = newest
     this.#facts = [...this.#facts, ...fresh].filter(({ at }) => at >= now - hour)
+    // What lies ahead was written before a clock went back, or by one that is ahead: it counts when its time comes.
     const since = (type: Fact['type'], ms: number) =>
-      this.#facts.filter((fact) => fact.type === type && fact.at >= now - ms)
+      this.#facts.filter((fact) => fact.type === type && fact.at >= now - ms && fact.at <= now + minute)
     return readingsOf(this.#thresholds, {
       failed: since('failed', 5 * minute).length,
       escalated: since('escalated', hour).length,

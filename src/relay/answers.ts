@@ -1,7 +1,7 @@
 // How a request ends. The first answer counts, because it expects the chain of the request as its writer saw it; any
 // other is kept beside it and changes nothing.
 
-import { BatonError, ConflictError, NotFoundError } from '../errors.ts'
+import { BatonError, NotFoundError } from '../errors.ts'
 import type { Board, OpenRequest } from './board.ts'
 import { escalationId } from './board.ts'
 import type { Desk } from './desk.ts'
@@ -159,37 +159,23 @@ export class Answers {
       if (open === undefined || open.escalation !== undefined) return
       const envelope = await journal.envelope(open.entry)
       const ms = open.deadline === undefined ? 0 : open.deadline - open.at
-      const response = failedResponse(this.#desk, envelope.request, `${open.to} did not answer within ${ms} ms`)
+      const failed = failedResponse(this.#desk, envelope.request, `${open.to} did not answer within ${ms} ms`)
+      const response = { ...failed, executionTimeMs: this.#age(envelope) }
       const settling = { requestId, entry: open.entry, head: open.head, envelope }
       if ((await this.settle(settling, response, { by: 'relay', timedOut: true })) !== undefined) return
     }
   }
 
-  isOverdue({ deadline, escalation }: OpenRequest): boolean {
-    return deadline !== undefined && escalation === undefined && this.#desk.now() >= deadline
+  /** By the wall clock, or because this process has seen it open for that long: a clock that goes back gives no more time. */
+  isOverdue({ at, deadline, seen, escalation }: OpenRequest): boolean {
+    if (deadline === undefined || escalation !== undefined) return false
+    return this.#desk.now() >= deadline || this.#desk.monotonic() - seen >= deadline - at
   }
 
   /** Ends whatever is overdue, so that nothing stays open because nobody asked. */
   async sweep(board: Board): Promise<void> {
     const overdue = [...board.open.values()].filter((open) => this.isOverdue(open))
     for (const { requestId } of overdue) await this.timeOut(requestId)
-  }
-
-  /** Takes the answer of a request for oneself: the first gets it, any other a conflict. */
-  async take(requestId: string, by: string): Promise<void> {
-    const { journal } = this.#desk
-    const key = `resumed:${requestId}`
-    try {
-      await journal.append([{ type: 'resumed', requestId, by }], { key, id: 0 })
-    } catch (error) {
-      if (!BatonError.is(error) || error.code !== 'conflict') throw error
-      const entry = (await journal.latest(key))!
-      const { by: first } = factIn(entry) as { by: string }
-      throw new ConflictError(`The answer to ${requestId} was used by ${first} on ${entry.date}`, {
-        actual: entry.id,
-        hint: 'An answer resumes one agent, once; look at it with "baton relay status".',
-      })
-    }
   }
 
   #age({ acceptedAt }: Envelope): number {

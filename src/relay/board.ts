@@ -17,6 +17,8 @@ export interface OpenRequest {
   readonly entry: number
   readonly at: number
   readonly deadline: number | undefined
+  /** When this process took it in, by a clock that never goes back. */
+  readonly seen: number
   /** The newest entry under the request's key, which the next one expects; 0 while there is none. */
   head: number
   hold: (Hold & { seen: number }) | undefined
@@ -104,6 +106,7 @@ export class Board {
         return this.#escalated(fact, entry)
       case 'late':
         return this.#count({ late: 1 })
+      case 'resuming':
       case 'resumed':
       case 'recovered':
       case 'owner':
@@ -136,6 +139,7 @@ export class Board {
       entry: entry.id,
       at: Date.parse(acceptedAt),
       deadline: deadline === undefined ? undefined : Date.parse(deadline),
+      seen: this.#monotonic(),
       head: 0,
       hold: undefined,
       lapsed: undefined,
@@ -221,6 +225,11 @@ export class Board {
     return [...(this.#held.get(agent)?.values() ?? [])]
   }
 
+  /** The agents of which requests are, or were, held. */
+  holders(): string[] {
+    return [...this.#held.keys()]
+  }
+
   #count(more: Partial<Record<keyof Counters, number>>): void {
     for (const [name, n] of Object.entries(more)) this.counters[name as keyof Counters] += n
   }
@@ -254,6 +263,7 @@ export class Board {
         at,
         head,
         deadline: deadline ?? undefined,
+        seen: this.#monotonic(),
         hold: undefined,
         lapsed: undefined,
         escalation: escalation ?? undefined,

@@ -3,6 +3,7 @@
 // whichever comes first: a clock that goes back cannot keep a dead worker's request for ever.
 
 import { randomUUID } from 'node:crypto'
+import { checked } from '../config/checked.ts'
 import { BatonError, ConflictError, NotFoundError } from '../errors.ts'
 import type { Answers } from './answers.ts'
 import type { Board, OpenRequest } from './board.ts'
@@ -11,6 +12,7 @@ import type { Claim, InboxItem } from './outcome.ts'
 import { onAbort } from './on-abort.ts'
 import { type Hold, requestKey } from './record.ts'
 import { checkAgent } from './routes.ts'
+import { leaseSchema } from './settings.ts'
 import { after } from './timer.ts'
 
 /** How far the clocks of two machines may be apart before one of them counts as having jumped. */
@@ -36,6 +38,7 @@ export class Claims {
   /** The next request of an agent, held from now on; undefined when there is none to take. */
   async claim(agent: string, options: ClaimOptions): Promise<Claim | undefined> {
     checkAgent(this.#desk.settings, agent, 'agent')
+    if (options.leaseMs !== undefined) checked(leaseSchema, options.leaseMs, 'leaseMs')
     // Workers of one process take turns: at the same time they would all reach for the same request.
     const turn = this.#turn.then(() => this.#claim(agent, options))
     this.#turn = turn.catch(() => {})
@@ -86,18 +89,25 @@ export class Claims {
     }
   }
 
-  /** Makes the lease last from now on; false when the request is no longer this claim's. */
-  async heartbeat(claim: Claim): Promise<boolean> {
-    const { requestId, token, worker, leaseMs } = claim
-    const beat = () =>
-      ({ type: 'extended', requestId, hold: { token, worker, leaseMs, at: this.#desk.now() } }) as const
-    let id = await this.#append(claim, beat())
+  /** Makes the lease last from now on; false when the request is no longer this claim's, or its time is up. */
+  async heartbeat(claim: Claim | Pick<Claim, 'requestId' | 'token'>): Promise<boolean> {
+    const { requestId, token } = claim
+    const beat = async ({ head, worker, leaseMs }: { head: number; worker: string; leaseMs: number }) => {
+      const hold = { token, worker, leaseMs, at: this.#desk.now() }
+      return this.#append({ requestId, head }, { type: 'extended', requestId, hold })
+    }
+    let id = 'head' in claim ? await beat(claim) : undefined
     while (id === undefined) {
       const open = (await this.#desk.journal.current()).open.get(requestId)
-      if ((open?.hold ?? open?.lapsed)?.token !== token) return false
-      id = await this.#append(open!, beat())
+      const hold = open?.hold ?? open?.lapsed
+      if (open === undefined || hold?.token !== token) return false
+      if (this.#answers.isOverdue(open)) {
+        await this.#answers.timeOut(requestId)
+        return false
+      }
+      id = await beat({ ...hold, head: open.head })
     }
-    claim.head = id
+    if ('head' in claim) claim.head = id
     return true
   }
 
@@ -199,6 +209,11 @@ export class Claims {
   #left({ at, leaseMs, seen }: Hold & { seen: number }): number {
     const { now, monotonic } = this.#desk
     return Math.min(at + leaseMs - now(), seen + leaseMs - monotonic())
+  }
+
+  /** Lets go of every claim whose lease has ended. */
+  letGoAll(board: Board): void {
+    for (const agent of board.holders()) this.#letGo(board, agent)
   }
 
   #letGo(board: Board, agent: string): void {

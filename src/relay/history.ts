@@ -23,6 +23,12 @@ export async function* history(
   }
 }
 
+/** What happens, from now on. */
+export async function* happenings({ journal }: Desk, signal: AbortSignal): AsyncGenerator<HistoryRow> {
+  const { at } = await journal.current()
+  for await (const entry of journal.watch(at, signal)) yield* [...rowsOf(entry)].reverse()
+}
+
 /** The entries of a trace, and the newest of each of its requests. */
 async function* walk({ journal }: Desk, traceId: string): AsyncGenerator<Entry> {
   const found: Entry[] = []
@@ -49,7 +55,7 @@ async function* walk({ journal }: Desk, traceId: string): AsyncGenerator<Entry> 
 
 function* rowsOf(entry: Entry): Generator<HistoryRow> {
   const fact = factIn(entry)
-  if (fact === undefined || fact.type === 'extended') return
+  if (fact === undefined || fact.type === 'extended' || fact.type === 'resuming') return
   const about = { entry: entry.id, date: entry.date, ...idsOf(fact) }
   switch (fact.type) {
     case 'requested': {
@@ -89,7 +95,7 @@ function* rowsOf(entry: Entry): Generator<HistoryRow> {
   }
 }
 
-function idsOf(fact: Exclude<Fact, { type: 'extended' }>): { traceId?: string; requestId: string } {
+function idsOf(fact: Exclude<Fact, { type: 'extended' | 'resuming' }>): { traceId?: string; requestId: string } {
   if (fact.type === 'requested') {
     return { traceId: fact.envelope.request.traceId, requestId: fact.envelope.requestId }
   }

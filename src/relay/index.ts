@@ -39,7 +39,7 @@ export {
 } from './outcome.ts'
 export { type PersonsAnswer } from './people.ts'
 export { type RecoveryAction } from './recovery.ts'
-export { openRelay, Relay, type RelayOptions } from './relay.ts'
+export { openRelay, Relay, type RelayOptions, type ResumeOptions } from './relay.ts'
 export {
   type Envelope,
   type HandoffAnswer,
@@ -56,6 +56,8 @@ export {
   type Status as HandoffStatus,
 } from './schema.ts'
 export { relaySection, type RelaySettings } from './settings.ts'
+export { tend, type TendOptions } from './tend.ts'
+export { openTeller, type Teller, type TellerOptions } from './teller.ts'
 export {
   type Handler as HandoffHandler,
   type HandlerContext as HandoffHandlerContext,

@@ -3,8 +3,8 @@
 // it is taken when the entries since the last one outweigh what is open, so its cost stays a fraction of theirs.
 
 import { json } from 'node:stream/consumers'
-import { BatonError, CancelledError, NotFoundError } from '../errors.ts'
-import type { BlobRef, Draft, Entry, Expect, Store } from '../store/index.ts'
+import { BatonError, CancelledError, LimitError, NotFoundError } from '../errors.ts'
+import { type BlobRef, type Draft, type Entry, type Expect, limits, type Store } from '../store/index.ts'
 import { Board, type Snapshot } from './board.ts'
 import { draftOf, type Fact, factIn, type Requested, requestKey, tape } from './record.ts'
 import type { Envelope } from './schema.ts'
@@ -72,11 +72,11 @@ export class Journal {
 
   /** Durable when resolved. A conflict is a `ConflictError`, as the store says. */
   async append(facts: readonly Fact[], expect?: Expect): Promise<Entry[]> {
-    const entries = await this.#store.append(
-      tape,
-      facts.map((fact) => draftOf(fact)),
-      expect === undefined ? {} : { expect },
-    )
+    const drafts = facts.map((fact) => draftOf(fact))
+    const options = expect === undefined ? {} : { expect }
+    const entries = await this.#store.append(tape, drafts, options).catch((error: unknown) => {
+      throw tooLarge(error, drafts) ?? error
+    })
     for (const entry of entries) this.board.apply(entry)
     this.#written += entries.length
     // Whoever writes much takes part in keeping starts short; a process that writes a line or two need not even load.
@@ -99,6 +99,10 @@ export class Journal {
 
   read(range: { reverse: true; after?: number }): AsyncIterable<Entry> {
     return this.#store.read(tape, range)
+  }
+
+  watch(after: number, signal: AbortSignal): AsyncIterable<Entry> {
+    return this.#store.watch(tape, after, AbortSignal.any([signal, this.#closing.signal]))
   }
 
   /** A request as it was accepted, from its entry. */
@@ -199,4 +203,13 @@ export class Journal {
     await this.#refreshing
     await this.#saving
   }
+}
+
+/** In the words of whoever asks or answers: they know of no batches. */
+function tooLarge(error: unknown, drafts: readonly Draft[]): LimitError | undefined {
+  if (!BatonError.is(error) || error.code !== 'limit') return undefined
+  const bytes = Buffer.byteLength(JSON.stringify(drafts))
+  return new LimitError(`What is handed over has ${bytes} bytes, and may have ${limits.batchBytes}`, {
+    hint: 'Leave the content in a file or on a tape, and hand over its path or its tape:// reference.',
+  })
 }

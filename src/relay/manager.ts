@@ -12,6 +12,7 @@ import { type Desk, iso, parseRequest } from './desk.ts'
 import { escalationOf, recommend } from './escalation.ts'
 import type { RequestSpan } from './observer.ts'
 import type { Outcome } from './outcome.ts'
+import type { Owners } from './owner.ts'
 import type { Answered } from './record.ts'
 import {
   type Envelope,
@@ -55,7 +56,7 @@ export class Manager {
 
   constructor(
     desk: Desk,
-    parts: { traces: Traces; waiting: Waiting; claims: Claims; workers: Workers },
+    parts: { traces: Traces; owners: Owners; waiting: Waiting; claims: Claims; workers: Workers },
     handlers: Readonly<Record<string, Handler>>,
   ) {
     this.#desk = desk
@@ -63,7 +64,7 @@ export class Manager {
     this.#claims = parts.claims
     this.#workers = parts.workers
     this.#handlers = handlers
-    this.#admission = new Admission(desk, parts.traces, parts.claims, (agent) => Object.hasOwn(handlers, agent))
+    this.#admission = new Admission(desk, parts, (agent) => Object.hasOwn(handlers, agent))
   }
 
   async request(given: unknown, options: RequestOptions = {}): Promise<Outcome> {

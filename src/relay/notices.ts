@@ -6,7 +6,7 @@ import type { Reading } from './alerts.ts'
 import type { Claim, Escalation } from './outcome.ts'
 import type { MissingInput, Priority } from './schema.ts'
 
-export function alertNotice(reading: Reading, since: string): Notification {
+export function alertNotice(reading: Reading, since: string): Notification & { key: string } {
   const { name, severity, text, threshold, advice } = reading
   return {
     level: severity,
@@ -25,7 +25,7 @@ const levels: Record<Priority, Notification['level']> = {
   low: 'info',
 }
 
-export function escalationNotice(escalation: Escalation): Notification {
+export function escalationNotice(escalation: Escalation): Notification & { key: string } {
   const { id, from, priority, reasonDetail, summary, missing } = escalation
   const wanted = missing.map(({ key, expectedType, description }) => `- ${key} (${expectedType}): ${description}`)
   return {

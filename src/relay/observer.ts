@@ -9,6 +9,7 @@ export type Rejection =
   | 'pipeline_limit'
   | 'cooldown'
   | 'circular'
+  | 'not_owner'
   | 'forbidden_route'
   | 'undeclared_route'
   | 'superseded'

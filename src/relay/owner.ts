@@ -1,13 +1,15 @@
-// Who has a trace. Every call is a frame; the newest whose call is still open has it. A call that was answered gives the
-// trace back to its caller, unless control was passed and the target took it.
+// Who has a trace. Every call is a frame, for as long as it is open; with the answer the trace is the caller's again,
+// unless control was passed and the target took it. Whoever was called has the trace, and so has whoever called, for a
+// call only lends it; control that was passed is gone. A trace with no call open, whose control was never passed, is
+// at rest: the next to ask has it.
 
 import { ConflictError, InvalidError, NotFoundError } from '../errors.ts'
 import { checked } from '../config/checked.ts'
 import type { Desk } from './desk.ts'
 import type { Owner } from './outcome.ts'
 import type { Fact } from './record.ts'
-import { checkAgent } from './routes.ts'
-import { human, requestSchema } from './schema.ts'
+import { checkAgent, type Refusal } from './routes.ts'
+import { type HandoffRequest, human, requestSchema } from './schema.ts'
 import { bounded, type Frame } from './trace.ts'
 import type { TraceHead, Traces } from './traces.ts'
 
@@ -17,24 +19,27 @@ const moved = new Error('The trace has moved on')
 export class Owners {
   readonly #desk: Desk
   readonly #traces: Traces
+  readonly #sweep: () => Promise<void>
 
-  constructor(desk: Desk, traces: Traces) {
+  /** `sweep` ends the requests whose time is up: they hold a trace no longer. */
+  constructor(desk: Desk, traces: Traces, sweep: () => Promise<void>) {
     this.#desk = desk
     this.#traces = traces
+    this.#sweep = sweep
   }
 
   async owner(traceId: string): Promise<Owner> {
     const id = parseTraceId(traceId)
     const { entry, state } = await this.#traces.head(id)
-    if (entry === 0) throw unknownTrace(id)
-    return ownerOf(id, await this.#live(state.frames))
+    if (entry === 0 || state.frames.length === 0) throw unknownTrace(id)
+    return ownerOf(id, await this.live(state.frames, { swept: true }))
   }
 
   /** Gives a trace to another agent for good; only its owner can. */
   async pass(traceId: string, { from, to, reason }: { from: string; to: string; reason: string }): Promise<Owner> {
     checkAgent(this.#desk.settings, from, 'from')
     if (to !== human) checkAgent(this.#desk.settings, to, 'to')
-    return this.#change(traceId, from, reason, (frames) => [...frames, { agent: to, mode: 'pass_control' }])
+    return this.#change(traceId, from, reason, (frames) => [...frames, { agent: to, by: from, mode: 'pass_control' }])
   }
 
   /** Gives a trace back to whoever called; only its owner can. */
@@ -55,8 +60,8 @@ export class Owners {
     const id = parseTraceId(traceId)
     for (;;) {
       const head = await this.#traces.head(id)
-      if (head.entry === 0) throw unknownTrace(id)
-      const live = await this.#live(head.state.frames)
+      if (head.entry === 0 || head.state.frames.length === 0) throw unknownTrace(id)
+      const live = await this.live(head.state.frames, { swept: true })
       const { agent } = ownerOf(id, live)
       if (agent !== from) {
         throw new ConflictError(`Trace ${id} is ${agent}'s, not ${from}'s`, { actual: head.entry })
@@ -76,31 +81,43 @@ export class Owners {
     }
   }
 
-  /** The frames whose calls are still open, with the one who began. */
-  async #live(frames: readonly Frame[]): Promise<readonly Frame[]> {
-    const open = (await this.#desk.journal.current()).open
-    const live = [...frames]
-    while (live.length > 1 && (await this.#isOver(live.at(-1)!, open))) live.pop()
-    return live
+  /** Those that still have something of the trace: the one who began, the open calls, and whoever was given control. */
+  async live(frames: readonly Frame[], { swept = false } = {}): Promise<readonly Frame[]> {
+    if (frames.length <= 1) return frames
+    if (swept) await this.#sweep()
+    const over = await Promise.all(frames.map((frame) => this.#isOver(frame)))
+    return frames.filter((_, i) => !over[i])
   }
 
-  async #isOver({ requestId, mode }: Frame, open: ReadonlyMap<string, unknown>): Promise<boolean> {
-    if (requestId === undefined || open.has(requestId)) return false
+  async #isOver({ requestId, mode }: Frame): Promise<boolean> {
+    if (requestId === undefined) return false
     const newest = (await this.#desk.journal.newestOf(requestId))?.fact
     if (newest?.type !== 'answered') return false
     return mode === 'return_to_caller' || newest.response.status === 'failed'
   }
 }
 
+/** Why an agent cannot ask in a trace with these live frames; undefined where it can. */
+export function notOwner(frames: readonly Frame[], { traceId, sourceAgent }: HandoffRequest): Refusal | undefined {
+  if (frames.length <= 1) return undefined
+  const passed = frames.findLastIndex(({ mode }) => mode === 'pass_control')
+  if (frames.some(({ agent }, i) => i >= passed && agent === sourceAgent)) return undefined
+  const { agent, mode, requestId, returnsTo } = ownerOf(traceId, frames)
+  const how = mode === 'pass_control' ? 'control was passed to it' : `${returnsTo} called it with ${requestId}`
+  return {
+    code: 'not_owner',
+    reason: `The trace is ${agent}'s (${how}), so ${sourceAgent} cannot hand over in it; a trace of its own is free`,
+  }
+}
+
 function ownerOf(traceId: string, frames: readonly Frame[]): Owner {
-  const { agent, mode, requestId } = frames.at(-1)!
-  const caller = frames.at(-2)?.agent
+  const { agent, by, mode, requestId } = frames.at(-1)!
   return {
     traceId,
     agent,
     ...(mode === undefined ? {} : { mode }),
     ...(requestId === undefined ? {} : { requestId }),
-    ...(mode === 'return_to_caller' && caller !== undefined ? { returnsTo: caller } : {}),
+    ...(mode === 'return_to_caller' && by !== undefined ? { returnsTo: by } : {}),
   }
 }
 
@@ -109,5 +126,5 @@ export function parseTraceId(traceId: string): string {
 }
 
 function unknownTrace(traceId: string): NotFoundError {
-  return new NotFoundError(`There is no trace ${traceId} in this workspace`)
+  return new NotFoundError(`There is no trace ${traceId} in this workspace, or nothing was handed over in it`)
 }

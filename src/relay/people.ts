@@ -31,13 +31,17 @@ export class People {
 
   /** What waits for a person: the most urgent first, then the oldest. */
   async list({ limit = 1_000 }: { limit?: number } = {}): Promise<Escalation[]> {
+    const ids = (await this.ids()).slice(0, limit)
+    return Promise.all(ids.map(async (id) => strip(await this.show(id))))
+  }
+
+  /** The same, by their ids alone. */
+  async ids(): Promise<string[]> {
     const board = await this.#desk.journal.current()
     const rank = ({ priority }: OpenRequest) => priorities.indexOf(priority)
-    const waiting = [...board.open.values()]
-      .filter(({ escalation }) => escalation !== undefined)
+    return [...board.open.values()]
       .sort((a, b) => rank(a) - rank(b) || a.entry - b.entry)
-      .slice(0, limit)
-    return Promise.all(waiting.map(async ({ escalation }) => strip(await this.show(escalation!))))
+      .flatMap(({ escalation }) => escalation ?? [])
   }
 
   async show(id: string): Promise<EscalationDetail> {

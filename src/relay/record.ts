@@ -87,9 +87,18 @@ interface Late extends OfRequest {
   readonly digest: string
 }
 
-interface Resumed extends OfRequest {
+/** An agent works with the answer; without a hold it has given it back. */
+export interface Resuming extends OfRequest {
+  readonly type: 'resuming'
+  readonly by: string
+  readonly hold?: Hold
+}
+
+/** The answer is used up. */
+export interface Resumed extends OfRequest {
   readonly type: 'resumed'
   readonly by: string
+  readonly hold?: undefined
 }
 
 interface Recovered extends OfRequest {
@@ -109,7 +118,18 @@ export interface Owned {
   readonly prev: number
 }
 
-export type Fact = Requested | Claimed | Extended | Released | Escalated | Answered | Late | Resumed | Recovered | Owned
+export type Fact =
+  | Requested
+  | Claimed
+  | Extended
+  | Released
+  | Escalated
+  | Answered
+  | Late
+  | Resuming
+  | Resumed
+  | Recovered
+  | Owned
 
 const types = new Set<string>([
   'requested',
@@ -119,12 +139,14 @@ const types = new Set<string>([
   'escalated',
   'answered',
   'late',
+  'resuming',
   'resumed',
   'recovered',
   'owner',
 ] satisfies Fact['type'][])
 
 export const requestKey = (requestId: string) => `request:${requestId}`
+export const resumptionKey = (requestId: string) => `resumed:${requestId}`
 export const traceKey = (traceId: string) => `trace:${traceId}`
 
 export function draftOf(fact: Fact, date?: string): Draft {
@@ -150,8 +172,10 @@ function keyOf(fact: Fact): string {
     case 'escalated':
     case 'answered':
       return requestKey(fact.requestId)
-    case 'late':
+    case 'resuming':
     case 'resumed':
+      return resumptionKey(fact.requestId)
+    case 'late':
     case 'recovered':
       return `${fact.type}:${fact.requestId}`
   }

@@ -3,14 +3,14 @@
 
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
-import { InvalidError } from '../errors.ts'
+import { BatonError, InvalidError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import { handoffTelemetry } from '../telemetry/index.ts'
 import { type AnswerOptions, Answers } from './answers.ts'
 import { type ClaimOptions, Claims } from './claims.ts'
 import type { Desk } from './desk.ts'
 import { ExpectedTypes } from './expected-type.ts'
-import { history } from './history.ts'
+import { happenings, history } from './history.ts'
 import { Journal } from './journal.ts'
 import { Manager, type RequestOptions } from './manager.ts'
 import type { RelayObserver } from './observer.ts'
@@ -30,6 +30,8 @@ import type {
 import { Owners, parseTraceId } from './owner.ts'
 import { People } from './people.ts'
 import { chooseRecovery, type Failure, type RecoveryAction } from './recovery.ts'
+import type { Answered } from './record.ts'
+import { Resumptions } from './resumption.ts'
 import { checkAgent } from './routes.ts'
 import type { HandoffResponse } from './schema.ts'
 import type { RelaySettings } from './settings.ts'
@@ -52,6 +54,12 @@ export interface RelayOptions {
   readonly now?: () => number
 }
 
+export interface ResumeOptions {
+  /** Who goes on. */
+  readonly by: string
+  readonly signal?: AbortSignal
+}
+
 export async function openRelay(options: RelayOptions): Promise<Relay> {
   for (const agent of Object.keys(options.handlers ?? {})) checkAgent(options.settings, agent, 'handlers')
   return new Relay(options)
@@ -69,6 +77,7 @@ export class Relay {
   readonly #waiting: Waiting
   readonly #workers: Workers
   readonly #owners: Owners
+  readonly #resumptions: Resumptions
   readonly #background = new Set<Promise<unknown>>()
 
   constructor({
@@ -98,9 +107,16 @@ export class Relay {
     this.#claims = new Claims(this.#desk, this.#answers)
     this.#waiting = new Waiting(this.#desk, this.#answers)
     this.#workers = new Workers(this.#desk, this.#answers, this.#claims)
-    this.#owners = new Owners(this.#desk, traces)
+    this.#owners = new Owners(this.#desk, traces, () => this.sweep())
+    this.#resumptions = new Resumptions(this.#desk)
     this.escalations = new People(this.#desk, this.#answers)
-    const parts = { traces, waiting: this.#waiting, claims: this.#claims, workers: this.#workers }
+    const parts = {
+      traces,
+      owners: this.#owners,
+      waiting: this.#waiting,
+      claims: this.#claims,
+      workers: this.#workers,
+    }
     this.#manager = new Manager(this.#desk, parts, handlers)
   }
 
@@ -125,19 +141,43 @@ export class Relay {
 
   /** The answer, once there is one; also in another process than the one that asked. */
   async wait(requestId: string, { signal }: { signal?: AbortSignal } = {}): Promise<HandoffResponse> {
-    const settled = await this.#waiting.settled(requestId, { signal, forPeople: true })
-    if (settled.type !== 'answered') throw new InvalidError(`${requestId} was escalated while it was waited for`)
-    await this.#waiting.tellResumed(settled.answer)
-    return settled.answer.response
+    const answer = await this.#answerOf(requestId, signal)
+    await this.#waiting.tellResumed(answer)
+    return answer.response
   }
 
-  /** The same, for whoever acts on it: the first to ask gets the answer, any other a conflict. */
-  async resume(requestId: string, { by, signal }: { by: string; signal?: AbortSignal }): Promise<HandoffResponse> {
+  /**
+   * The same, for whoever acts on it: the first to ask gets the answer, any other a conflict. With `work`, the answer is
+   * used up when that is done: it is given back if the work fails, and free again if the process dies.
+   */
+  async resume(requestId: string, options: ResumeOptions): Promise<HandoffResponse>
+  async resume<T>(
+    requestId: string,
+    options: ResumeOptions,
+    work: (response: HandoffResponse) => Promise<T>,
+  ): Promise<T>
+  async resume<T>(
+    requestId: string,
+    { by, signal }: ResumeOptions,
+    work?: (response: HandoffResponse) => Promise<T>,
+  ): Promise<T | HandoffResponse> {
+    const answer = await this.#answerOf(requestId, signal)
+    const using = { requestId, by, signal }
+    if (work === undefined) {
+      await this.#resumptions.use(using)
+      await this.#waiting.tellResumed(answer)
+      return answer.response
+    }
+    return this.#resumptions.hold(using, async () => {
+      await this.#waiting.tellResumed(answer)
+      return work(answer.response)
+    })
+  }
+
+  async #answerOf(requestId: string, signal: AbortSignal | undefined): Promise<Answered> {
     const settled = await this.#waiting.settled(requestId, { signal, forPeople: true })
-    if (settled.type !== 'answered') throw new InvalidError(`${requestId} was escalated while it was waited for`)
-    await this.#answers.take(requestId, by)
-    await this.#waiting.tellResumed(settled.answer)
-    return settled.answer.response
+    if (settled.type === 'answered') return settled.answer
+    throw new InvalidError(`${requestId} was escalated while it was waited for`)
   }
 
   /** What waits for an agent, in the order in which it would be claimed. */
@@ -155,8 +195,8 @@ export class Relay {
     return this.#claims.claim(agent, options)
   }
 
-  /** Makes the lease last from now on; false when the request is no longer this claim's. */
-  async heartbeat(claim: Claim): Promise<boolean> {
+  /** Makes the lease last from now on; false when the request is no longer this claim's, or its time is up. */
+  async heartbeat(claim: Claim | Pick<Claim, 'requestId' | 'token'>): Promise<boolean> {
     return this.#claims.heartbeat(claim)
   }
 
@@ -178,6 +218,11 @@ export class Relay {
   status(): Promise<RelayStatus>
   status(requestId: string): Promise<RequestStatus>
   async status(requestId?: string): Promise<RelayStatus | RequestStatus> {
+    // What is out of time has failed. Where that cannot be written, it is told as it stands.
+    await this.sweep().catch((error: unknown) => {
+      if (!BatonError.is(error) || error.code !== 'storage') throw error
+    })
+    this.#claims.letGoAll(await this.#journal.current())
     return requestId === undefined ? relayStatus(this.#desk) : requestStatus(this.#desk, requestId)
   }
 
@@ -190,6 +235,11 @@ export class Relay {
   history(query: HistoryQuery = {}): AsyncIterable<HistoryRow> {
     const traceId = query.traceId === undefined ? undefined : parseTraceId(query.traceId)
     return history(this.#desk, traceId, query)
+  }
+
+  /** What happens, in any process, from now on. */
+  happenings(signal: AbortSignal): AsyncIterable<HistoryRow> {
+    return happenings(this.#desk, signal)
   }
 
   /** What to do about a handoff that failed or brought only a part, by the policy; recorded with its reason. */

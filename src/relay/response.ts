@@ -3,9 +3,11 @@
 
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import type * as z from 'zod'
 import { checked } from '../config/checked.ts'
 import { InvalidError } from '../errors.ts'
 import { type Desk, iso } from './desk.ts'
+import type { ExpectedTypes } from './expected-type.ts'
 import { answerSchema, type HandoffRequest, type HandoffResponse, schemaVersion } from './schema.ts'
 
 export interface Respondent {
@@ -66,13 +68,26 @@ function checkProvided({ types }: Desk, request: HandoffRequest, provided: Recor
         hint: `Asked for are ${missing.map((one) => one.key).join(', ')}.`,
       })
     }
-    const type = types.get(input.expectedType, path)
+    const type = typeOf(types, input.expectedType, path)
     const result = type.safeParse(value)
     if (!result.success) {
       const [issue] = result.error.issues
       const inside = issue!.path.length === 0 ? '' : ` (at ${issue!.path.map(String).join('.')})`
       throw new InvalidError(`${path} must be ${input.expectedType}, not ${shown(value)}${inside}`, { path })
     }
+  }
+}
+
+/** The type was known when it was asked for, but settings change. */
+function typeOf(types: ExpectedTypes, expected: string, path: string): z.ZodType {
+  try {
+    return types.get(expected, path)
+  } catch (cause) {
+    throw new InvalidError(`${path} was asked for as "${expected}", which the settings no longer know`, {
+      path,
+      hint: 'Put it back into relay.types, or answer with the status partial or failed.',
+      cause,
+    })
   }
 }
 

@@ -7,10 +7,11 @@ const word = z.string().min(1).max(200)
 const agentName = word.refine((name) => name !== human, 'it stands for a person; it need not be declared')
 const ms = z.int().min(0)
 const count = z.int().min(1)
+export const leaseSchema = z.int().min(1)
 
 const agentSchema = z.strictObject({
   description: z.string().optional(),
-  leaseMs: z.int().min(1).optional().describe('how long a claim lasts without a heartbeat, if not as usual'),
+  leaseMs: leaseSchema.optional().describe('how long a claim lasts without a heartbeat, if not as usual'),
 })
 
 const routeSchema = z.strictObject({ from: agentName, to: word, reason: z.string().min(1) })
@@ -81,7 +82,7 @@ export const relaySection = z
       .array(strategySchema)
       .default([{ strategy: 'proceed_partial' }, { strategy: 'skip_and_continue' }])
       .describe('when all of these do not apply, a person is asked'),
-    leaseMs: z.int().min(1).default(10_000).describe('how long a claim lasts without a heartbeat'),
+    leaseMs: leaseSchema.default(10_000).describe('how long a claim lasts without a heartbeat'),
     patienceMs: z.int().min(1).default(60_000).describe('after which a request of low priority gets its turn, too'),
     alerts: alertsSchema.default(alertsSchema.parse({})),
     latencyBudgetMs: z.int().min(1).optional().describe('what one run of the pipeline may take'),

@@ -29,7 +29,7 @@ export async function requestStatus({ journal }: Desk, requestId: string): Promi
 
 export async function relayStatus({ journal }: Desk): Promise<RelayStatus> {
   const board = await journal.current()
-  const agents: Record<string, { pending: number; claimed: number }> = {}
+  const agents = new Map<string, { pending: number; claimed: number }>()
   const sums = { pending: 0, claimed: 0, escalated: 0 }
   for (const { to, hold, escalation } of board.open.values()) {
     if (escalation !== undefined) {
@@ -38,8 +38,9 @@ export async function relayStatus({ journal }: Desk): Promise<RelayStatus> {
     }
     const state = hold === undefined ? 'pending' : 'claimed'
     sums[state]++
-    const agent = (agents[to] ??= { pending: 0, claimed: 0 })
+    const agent = agents.get(to) ?? { pending: 0, claimed: 0 }
     agent[state]++
+    agents.set(to, agent)
   }
-  return { ...sums, counters: { ...board.counters }, agents }
+  return { ...sums, counters: { ...board.counters }, agents: Object.fromEntries(agents) }
 }

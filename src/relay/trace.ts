@@ -16,7 +16,7 @@ export interface TraceState {
   readonly recent: readonly (readonly [from: string, to: string, reason: string])[]
   /** What was asked for on which path for which item, as a fingerprint. */
   readonly asked: readonly string[]
-  /** Who called whom; the last frame whose call is still open has the trace. */
+  /** Who called whom, and who was given control; see owner.ts. */
   readonly frames: readonly Frame[]
 }
 
@@ -28,8 +28,10 @@ interface Edge {
   readonly last: number
 }
 
+/** Of one agent that has or had the trace. The first began; any other was called, or was given control. */
 export interface Frame {
   readonly agent: string
+  readonly by?: string
   readonly mode?: Mode
   readonly requestId?: string
 }
@@ -120,13 +122,14 @@ export function taken(
   const { sourceAgent: from, handoffTo: to, reason } = request
   const edge = { from, to, uses: (edgeOf(state, request)?.uses ?? 0) + 1, last: now }
   const asking = fingerprint(request)
-  const frames = after.frames.length === 0 ? [{ agent: from }] : after.frames
+  // At rest the trace is whoever's who asks next: that is where the answer returns to.
+  const frames = after.frames.length <= 1 ? [{ agent: from }] : after.frames
   return {
     ...after,
     edges: [...after.edges.filter((other) => other.from !== from || other.to !== to), edge],
     recent: [...after.recent, [from, to, reason] as const].slice(-3),
     asked: asking === undefined ? after.asked : [...after.asked, asking],
-    frames: bounded([...frames, { agent: to, mode, requestId }]),
+    frames: bounded([...frames, { agent: to, by: from, mode, requestId }]),
   }
 }
 

@@ -16,6 +16,8 @@ export interface TraceHead {
   readonly state: TraceState
 }
 
+type Next = (head: TraceHead) => readonly Fact[] | Promise<readonly Fact[]>
+
 const nothing: TraceHead = { entry: 0, state: newTrace }
 
 export class Traces {
@@ -36,7 +38,7 @@ export class Traces {
   }
 
   /** Writes what `next` makes of the newest state; when somebody was faster, it is asked again with what they wrote. */
-  async update(traceId: string, next: (head: TraceHead) => readonly Fact[]): Promise<Entry[]> {
+  async update(traceId: string, next: Next): Promise<Entry[]> {
     const before = this.#turns.get(traceId)
     const turn = before === undefined ? this.#write(traceId, next) : before.then(() => this.#write(traceId, next))
     const settled = turn.catch(() => {})
@@ -48,11 +50,11 @@ export class Traces {
     }
   }
 
-  async #write(traceId: string, next: (head: TraceHead) => readonly Fact[]): Promise<Entry[]> {
+  async #write(traceId: string, next: Next): Promise<Entry[]> {
     // What is not known is most likely new; if it is not, the store says so, and it is read.
     for (let known: TraceHead | undefined = this.#heads.get(traceId) ?? nothing; ; known = undefined) {
       const head = known ?? (await this.head(traceId))
-      const facts = next(head)
+      const facts = await next(head)
       try {
         const entries = await this.#journal.append(facts, { key: traceKey(traceId), id: head.entry })
         const newest = entries.findLast((entry) => entry.meta.key === traceKey(traceId))

@@ -1,10 +1,13 @@
 // An agent that is a function: it works on a request under a claim, with a heartbeat for as long as it takes and an end
 // when its time is up. What it returns or throws becomes the answer.
 
+import * as z from 'zod'
+import { checked } from '../config/checked.ts'
 import { BatonError, CancelledError } from '../errors.ts'
 import type { Answers } from './answers.ts'
 import type { Claims } from './claims.ts'
 import type { Desk } from './desk.ts'
+import { beating } from './heartbeat.ts'
 import { onAbort } from './on-abort.ts'
 import type { WorkSpan } from './observer.ts'
 import type { AnswerResult, Claim } from './outcome.ts'
@@ -29,6 +32,8 @@ export interface ServeOptions {
   /** How many requests are worked on at the same time. */
   readonly concurrency?: number
 }
+
+const concurrencySchema = z.int().min(1)
 
 /** Why work ended before it was done. */
 type Cut = 'time is up' | 'cancelled' | 'claim lost'
@@ -108,7 +113,11 @@ export class Workers {
       }
       const cancel = () => cut('cancelled')
       const stopTimer = this.#deadline(envelope, () => cut('time is up'))
-      const stopBeating = this.#beat(claim, () => cut('claim lost'))
+      const stopBeating = beating(
+        claim.leaseMs,
+        () => this.#claims.heartbeat(claim),
+        () => cut('claim lost'),
+      )
       const ignore = outer?.aborted === true ? () => {} : onAbort(outer, cancel)
       if (outer?.aborted === true) return cancel()
       const context: HandlerContext = {
@@ -151,27 +160,10 @@ export class Workers {
     return after(Math.min(end - this.#desk.now(), end - Date.parse(acceptedAt)), callback)
   }
 
-  /** Extends the lease, three times in its length, until the returned function is called. */
-  #beat(claim: Claim, onLost: () => void): () => void {
-    let isOver = false
-    const every = Math.max(1, claim.leaseMs / 3)
-    const beat = async () => {
-      // A beat that cannot be written is tried again; if none can, the lease ends, as for a worker that died.
-      const isHeld = await this.#claims.heartbeat(claim).catch(() => true)
-      if (isOver) return
-      if (isHeld) stop = after(every, () => void beat())
-      else onLost()
-    }
-    let stop = after(every, () => void beat())
-    return () => {
-      isOver = true
-      stop()
-    }
-  }
-
   /** Claims, works and answers until aborted; what is in hand then goes back into the inbox. */
   async serve(agent: string, handler: Handler, options: ServeOptions): Promise<void> {
     const { signal, concurrency = 1, worker = this.#desk.self, leaseMs } = options
+    checked(concurrencySchema, concurrency, 'concurrency')
     const { broken, stop } = await this.#desk.journal.follow()
     const failed = new AbortController()
     const ended = AbortSignal.any([signal, broken, failed.signal])

@@ -103,6 +103,48 @@ test('what is escalated raises an error with the response; the answer resumes th
   await expect(again({ resume: error.requestId })).rejects.toMatchObject({ code: 'conflict' })
 })
 
+test('work that fails after its answer came has it again when it is tried again [P6, P8]', async () => {
+  const { work, again, relay } = await workshop({ orchestrator: () => ({ status: 'escalated' }) })
+  const required = [input('tone', 'user')]
+  const error = await work({ required }).catch((error: unknown) => error)
+  if (!(error instanceof HandoffEscalationError)) throw error
+  await relay.escalations.answer(error.escalation, { tone: 'warm' }, { by: 'Kim' })
+  const run = () => Promise.reject(new Error('The model is down'))
+  await expect(again({ required, resume: error.requestId, run })).rejects.toThrow('The model is down')
+  expect(await again({ required, resume: error.requestId })).toEqual({ draft: 1, tone: 'warm' })
+})
+
+test('work that waits for a second person keeps what the first one said [P6, P8]', async () => {
+  const { work, again, relay } = await workshop(
+    { orchestrator: () => ({ status: 'escalated' }), researcher: () => ({ status: 'failed' }) },
+    { recovery: [{ strategy: 'escalate' }] },
+  )
+  const first = await work().catch((error: unknown) => error)
+  if (!(first instanceof HandoffEscalationError)) throw first
+  await relay.escalations.answer(first.escalation, { tone: 'warm' }, { by: 'Kim' })
+  const second = await again({ resume: first.requestId }).catch((error: unknown) => error)
+  if (!(second instanceof HandoffEscalationError)) throw second
+  expect(second.state).toEqual({ draft: 1, tone: 'warm' })
+  await relay.escalations.answer(second.escalation, { size: 'small' }, { by: 'Kim' })
+  const end = await again({ state: second.state, resume: second.requestId })
+  expect(end).toEqual({ draft: 1, tone: 'warm', size: 'small' })
+})
+
+test('a job that died while it waited has the same request when it comes again [P4, P8]', async () => {
+  const { work, again, relay } = await workshop({})
+  const died = new AbortController()
+  const required = [input('size', 'market')]
+  const waiting = work({ required, signal: died.signal })
+  await expect.poll(() => relay.inbox('researcher')).toHaveLength(1)
+  died.abort()
+  await expect(waiting).rejects.toMatchObject({ code: 'cancelled' })
+  const [item] = await relay.inbox('researcher')
+  const resumed = again({ required })
+  await relay.answer(item!.requestId, { status: 'resolved', providedInputs: { size: 'large' } })
+  expect(await resumed).toEqual({ draft: 1, size: 'large' })
+  expect(await relay.counters()).toMatchObject({ requests: 1, rejected: 0 })
+})
+
 async function decisions(relay: Relay): Promise<string[]> {
   const rows = await collect(relay.history())
   return rows.flatMap((row) => (row.type === 'recovered' ? [`${row.action}: ${row.reason}`] : [])).reverse()

@@ -208,6 +208,20 @@ test('an answer of the wrong type is refused with its path, and the request stay
   expect(await ask('date', '2026-11-15')).toBe('answered')
 })
 
+test('a type that the settings lost meanwhile is said; the request can still be ended [P15]', async () => {
+  const { relay, again } = await open({ settings: { types: { Money: { type: 'number' } } } })
+  const missingInputs = [{ key: 'price', expectedType: 'Money', description: '' }]
+  await relay.request(request({ handoffTo: 'human', missingInputs }), { requestId: 'r' })
+  const changed = await again({ settings: { types: {} } })
+  const [asked] = await changed.escalations.list()
+  await expect(changed.escalations.answer(asked!.id, { price: 3 }, { by: 'Kim' })).rejects.toMatchObject({
+    code: 'invalid',
+    message: 'providedInputs.price was asked for as "Money", which the settings no longer know',
+  })
+  const ended = changed.escalations.answer(asked!.id, undefined, { by: 'Kim', status: 'partial' })
+  expect(await ended).toMatchObject({ status: 'accepted', response: { unresolved: ['price'] } })
+})
+
 test('inputs that would reach the prototype of an object are refused [P15]', async () => {
   const { relay } = await open(patient)
   const { requestId } = await relay.request(request({ missingInputs: [] }), { wait: false })

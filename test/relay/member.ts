@@ -38,6 +38,12 @@ if (work === 'ask') {
   say(JSON.stringify(await relay.wait(requestId)))
   await relay.close()
 }
+if (work === 'resume') {
+  const relay = await openRelay({ store, settings })
+  const goOn = async () => (say('working'), name === 'hangs' ? forever() : 'done')
+  say(await relay.resume(requestId, { by: 'generator' }, goOn).catch((error: Error) => error.message))
+  await relay.close()
+}
 if (work === 'flood') {
   const relay = await openRelay({ store, settings })
   for (let i = 0; ; i++) {

@@ -108,7 +108,6 @@ test('a request whose process died in the middle is taken over under its id, and
   await first.hears(1)
   first.child.kill('SIGKILL')
   await first.ended
-  expect(await relay.status('job-1')).toMatchObject({ state: 'claimed' })
   // Two at once: one takes over when the lease of the dead one has ended, the other gets the same answer.
   const next = [member(folder, 'local', 'second', 'job-1'), member(folder, 'local', 'third', 'job-1')]
   await Promise.all(next.map(({ ended }) => ended))
@@ -134,6 +133,21 @@ test('a person answers a process that died and was started again [P6]', async ()
   await second.ended
   expect(second.said).toHaveLength(2)
   expect(JSON.parse(second.said[1]!)).toMatchObject({ respondingAgent: 'human', providedInputs: { marketSize: 7 } })
+})
+
+test('an answer whose user died is used by the next one, once [P6]', async () => {
+  const { folder, relay } = await workspace()
+  await relay.request({ ...request('q'), handoffTo: 'human' }, { requestId: 'q' })
+  const [asked] = await relay.escalations.list()
+  await relay.escalations.answer(asked!.id, { marketSize: 7 }, { by: 'Kim' })
+  const first = member(folder, 'resume', 'hangs', 'q')
+  await first.hears(1)
+  first.child.kill('SIGKILL')
+  await first.ended
+  const next = [member(folder, 'resume', 'second', 'q'), member(folder, 'resume', 'third', 'q')]
+  await Promise.all(next.map(({ ended }) => ended))
+  const said = next.flatMap((each) => each.said).toSorted()
+  expect(said).toEqual([expect.stringContaining('The answer to q was used by generator on '), 'done', 'working'])
 })
 
 test('processes killed while they ask lose no request that they were promised [P4]', async () => {

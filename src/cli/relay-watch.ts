@@ -1,0 +1,85 @@
+// `baton relay watch`: the process that looks after the relay, and shows what happens meanwhile.
+
+import type { Alert } from '../relay/alerts-book.ts'
+import type { HistoryRow } from '../relay/outcome.ts'
+import type { Relay } from '../relay/relay.ts'
+import { tend } from '../relay/tend.ts'
+import { cancellable } from './interrupt.ts'
+import { brief, type Globals, type Output } from './output.ts'
+import { withRelay } from './relay-door.ts'
+import { duration } from './relay-text.ts'
+import { printAdvice } from './relay-views.ts'
+
+export async function watch(options: Globals & { every: number }): Promise<void> {
+  await withRelay(options, async ({ relay, store, notifier, out }) => {
+    const everyMs = Math.max(1, options.every) * 1000
+    await cancellable(async (signal) => {
+      // When one of the two cannot go on, the other must not go on alone.
+      const end = new AbortController()
+      const both = AbortSignal.any([signal, end.signal])
+      const showing = show(relay, out, both).finally(() => end.abort())
+      const tending = tend({
+        relay,
+        store,
+        notifier,
+        everyMs,
+        signal: both,
+        onAlerts: changes(out),
+        onTrouble: (error) => out.warn(`baton: ${error.message}; trying again`),
+      }).finally(() => end.abort())
+      await Promise.all([showing, tending])
+    })
+    process.exitCode = 130
+  })
+}
+
+async function show(relay: Relay, out: Output, signal: AbortSignal): Promise<void> {
+  out.note('Looking after the relay; Ctrl-C ends it.')
+  for await (const row of relay.happenings(signal)) {
+    if (out.json) out.data(row)
+    else out.line(`${row.date.slice(11, 19)}  ${row.requestId}  ${brief(said(row), 160)}`)
+  }
+}
+
+function said(row: HistoryRow): string {
+  switch (row.type) {
+    case 'requested': {
+      const { sourceAgent, handoffTo, priority, contextForTarget } = row.envelope.request
+      return `${sourceAgent} → ${handoffTo}, ${priority}: ${contextForTarget.summary}`
+    }
+    case 'answered': {
+      const { status, respondingAgent, failureReason } = row.response
+      const why = failureReason === undefined ? '' : `: ${failureReason}`
+      if (row.rejection !== undefined) return `refused${why}`
+      return `${status} by ${respondingAgent} after ${duration(row.durationMs)}${why}`
+    }
+    case 'escalated':
+      return `a person is asked: baton escalations show ${row.escalation}`
+    case 'claimed':
+    case 'released':
+      return `${row.type} by ${row.worker}`
+    case 'late':
+      return 'a late answer, which changes nothing'
+    case 'resumed':
+      return `${row.by} goes on with the answer`
+    case 'recovered':
+      return `${row.action}: ${row.reason}`
+    case 'owner':
+      return `the trace ${row.traceId} is ${row.owner}'s: ${row.reason}`
+  }
+}
+
+/** Prints alerts as they come on and are over. */
+function changes(out: Output): (alerts: readonly Alert[]) => void {
+  const on = new Set<string>()
+  return (alerts) => {
+    for (const alert of alerts) {
+      if (alert.on === on.has(alert.name)) continue
+      if (alert.on) on.add(alert.name)
+      else on.delete(alert.name)
+      if (out.json) out.data({ type: 'alert', ...alert })
+      else if (alert.on) printAdvice(out, alert)
+      else out.line(`${alert.name} is over: ${alert.text}`)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { listen } from '../notify/listener.ts'
+import { baton, records } from './cli.ts'
+import { startBaton } from './live.ts'
+import { ask, place, trace } from './relay-place.ts'
+
+/** An agent that is a program: it says how large what it was asked about is. */
+const agent = `
+const chunks = []
+process.stdin.on('data', (chunk) => chunks.push(chunk)).on('end', () => {
+  const { requestId, request } = JSON.parse(Buffer.concat(chunks))
+  if (requestId !== process.env.BATON_REQUEST_ID || request.traceId !== process.env.BATON_TRACE_ID) process.exit(7)
+  if (request.contextForTarget.summary === 'hang') return setInterval(() => {}, 1000)
+  if (request.contextForTarget.summary === 'break') process.exit(3)
+  if (request.contextForTarget.summary === 'babble') return console.log('Here you are: 42')
+  const answer = () => console.log(JSON.stringify({ status: 'resolved', providedInputs: { size: 42 } }))
+  setTimeout(answer, request.contextForTarget.summary === 'slow' ? 1500 : 0)
+})
+`
+
+async function serving(...options: string[]) {
+  const at = await place()
+  fs.writeFileSync(path.join(at.cwd, 'agent.mjs'), agent)
+  const served = startBaton(at.cwd, ['relay', 'serve', 'researcher', ...options, '--', process.execPath, 'agent.mjs'])
+  const asked = (summary: string, ...more: string[]) =>
+    at.relay(...ask('generator', 'researcher', '--missing', 'size:integer', '--wait', '--summary', summary, ...more))
+  return { ...at, served, asked }
+}
+
+test('a command serves as an agent: it is asked on stdin, and what it prints is the answer [P9, P15]', async () => {
+  const { served, asked, relay } = await serving('--lease', '300')
+  expect(await asked('quick')).toMatchObject({ code: 0, out: expect.stringContaining('size = 42') as string })
+  // Longer than its lease: it is kept by heartbeats, and nobody else gets it.
+  const slow = asked('slow', '--request-id', 'slow')
+  await served.line((line) => line.startsWith('slow  generator: slow'))
+  expect(await slow).toMatchObject({ code: 0, out: expect.stringContaining('size = 42') as string })
+  expect((await asked('break')).out).toContain('ended with 3')
+  expect((await asked('babble')).out).toContain('is not JSON')
+  const [status] = records(await relay('status', '--json'))
+  expect(status).toMatchObject({ pending: 0, claimed: 0, counters: { requests: 4, resolved: 2, failed: 2, late: 0 } })
+  expect(await served.stop()).toBe(130)
+})
+
+test('a command that is ended gives its request back; one that cannot be run takes none [P9]', async () => {
+  const { cwd, served, asked, relay } = await serving()
+  const hanging = asked('hang', '--request-id', 'hang', '--timeout', '600000')
+  await served.line((line) => line.startsWith('hang  generator'))
+  expect(await served.stop()).toBe(130)
+  expect((await relay('inbox', 'researcher')).out).toContain('hang')
+  const broken = await baton(cwd, ['relay', 'serve', 'researcher', '--', './no-such-agent'])
+  expect(broken).toMatchObject({ code: 4, err: expect.stringContaining('./no-such-agent cannot be run') as string })
+  expect((await relay('inbox', 'researcher')).out).toContain('hang')
+  await relay('answer', 'hang', '--status', 'failed', '--failure', 'nobody is there')
+  expect((await hanging).code).toBe(1)
+})
+
+test('a shell keeps its claim with heartbeats, for as long as it is its own [P9]', async () => {
+  const { relay } = await place()
+  const id = (await relay(...ask('generator', 'researcher'))).out.trim()
+  const [claim] = records(await relay('claim', 'researcher', '--lease', '600000', '--json'))
+  const token = String(claim!.token)
+  const before = records(await relay('status', id, '--json'))[0] as { claim: { until: string } }
+  const [held] = records(await relay('heartbeat', id, '--token', token, '--json'))
+  expect(held).toMatchObject({ requestId: id, status: 'held' })
+  expect(Date.parse(String(held!.until))).toBeGreaterThan(Date.parse(before.claim.until))
+  expect((await relay('heartbeat', id, '--token', 'another')).code).toBe(3)
+  await relay('release', id, '--token', token)
+  const lost = await relay('heartbeat', id, '--token', token)
+  expect(lost).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('is not yours any more: it is pending') as string,
+  })
+  expect((await relay('heartbeat', 'no-such', '--token', token)).code).toBe(4)
+})
+
+test('relay watch ends what is out of time, tells people and of alerts, and shows what happens [P3, P6, P12]', async () => {
+  const web = await listen()
+  const notify = { channels: [{ type: 'webhook', url: web.url, name: 'ops' }] }
+  const { cwd, relay } = await place({ alerts: { failed: 1_000 } }, { notify })
+  const watching = startBaton(cwd, ['relay', 'watch', '--every', '1', '--json'])
+  const next = async (fits: (row: Record<string, unknown>) => boolean) =>
+    JSON.parse(await watching.line((line) => fits(JSON.parse(line) as Record<string, unknown>))) as object
+  const seen = new AbortController()
+  const first = next(({ type }) => type === 'requested').finally(() => seen.abort())
+  // Nobody looks at these: it is the watching that ends them.
+  while (!seen.signal.aborted) await relay(...ask('generator', 'researcher', '--timeout', '1'))
+  expect(await first).toMatchObject({ envelope: { hops: 1 } })
+  expect(await next(({ type }) => type === 'answered')).toMatchObject({ timedOut: true })
+  const same = ask('generator', 'researcher', '--trace', trace, '--missing', 'market:object')
+  await relay(...same)
+  expect((await relay(...same)).code).toBe(1)
+  expect(await next(({ type }) => type === 'alert')).toMatchObject({ name: 'circular_blocked', on: true, value: 1 })
+  await relay(...ask('generator', 'human', '--request-id', 'q'))
+  expect(await next(({ type }) => type === 'escalated')).toMatchObject({ requestId: 'q' })
+  expect(await watching.stop()).toBe(130)
+  const titles = web.received.map(({ body }) => (JSON.parse(body) as { title: string }).title)
+  expect(titles).toEqual([
+    'Relay: 1 handoff in a circle stopped in the last hour',
+    'generator asks a person (medium): A plan for a bakery',
+  ])
+})

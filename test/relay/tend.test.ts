@@ -1,0 +1,68 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { notifySection, openNotifier } from '../../src/notify/index.ts'
+import { openTeller, tend, type TendOptions } from '../../src/relay/index.ts'
+import { listen } from '../notify/listener.ts'
+import { boundless, open, request } from './pipeline.ts'
+
+type Tending = Pick<TendOptions, 'relay' | 'store'> & Partial<TendOptions>
+
+/** Looks after a relay, often, until the returned function is called. */
+function tending(options: Tending): () => Promise<void> {
+  const stop = new AbortController()
+  const done = tend({ everyMs: 10, signal: stop.signal, ...options })
+  onTestFinished(() => stop.abort())
+  return async () => {
+    stop.abort()
+    await done
+  }
+}
+
+async function toldOf() {
+  const web = await listen()
+  const channels = [{ type: 'webhook', url: web.url }]
+  return { web, notifier: () => openNotifier(notifySection.parse({ channels, retries: 0 })) }
+}
+
+test('what nobody waits for ends in time, although the wall clock went back by days [P3]', async () => {
+  let now = Date.parse('2026-11-15T12:00:00Z')
+  const { relay, store } = await open({ settings: { limits: boundless }, now: () => now })
+  const stop = tending({ relay, store })
+  await relay.request(request({ timeoutMs: 50 }), { wait: false, requestId: 'r' })
+  now -= 3 * 86_400_000
+  await expect.poll(() => relay.counters(), { timeout: 30_000 }).toMatchObject({ timedOut: 1 })
+  await stop()
+})
+
+test('a person is told once, also when whoever asked died before it could, and by any number of processes [P6]', async () => {
+  const { web, notifier } = await toldOf()
+  const { relay, store, again } = await open()
+  // As a process does that dies right after it has asked: nobody is told.
+  await relay.request(request({ handoffTo: 'human', priority: 'critical' }), { requestId: 'q' })
+  const stops = [
+    tending({ relay, store, notifier: notifier() }),
+    tending({ relay: await again(), store, notifier: notifier() }),
+  ]
+  await expect.poll(() => web.received, { timeout: 30_000 }).toHaveLength(1)
+  await relay.request(request({ handoffTo: 'human' }), { requestId: 'another' })
+  await expect.poll(() => web.received, { timeout: 30_000 }).toHaveLength(2)
+  await Promise.all(stops.map((stop) => stop()))
+  const told = web.received.map(({ body }) => JSON.parse(body) as object)
+  expect(told).toMatchObject([{ level: 'critical' }, { level: 'info' }])
+  // Another start does not tell again.
+  const looked = new Promise<void>((resolve) => {
+    const stop = tending({ relay, store, notifier: notifier(), onAlerts: () => void stop().then(resolve) })
+  })
+  await looked
+  expect(web.received).toHaveLength(2)
+})
+
+test('what is told by two at once is told once, and said by both [P6]', async () => {
+  const { web, notifier } = await toldOf()
+  const { store } = await open()
+  const notice = { level: 'info', title: 't', body: 'b', action: 'a', source: 'relay', key: 'k' } as const
+  const tellers = [0, 1].map(() => openTeller({ store, notifier: notifier() }))
+  await Promise.all(tellers.map((teller) => teller.tell(notice)))
+  expect(web.received).toHaveLength(1)
+  const again = await openTeller({ store, notifier: notifier() }).tell(notice)
+  expect(again?.channels).toMatchObject([{ status: 'sent' }])
+})
