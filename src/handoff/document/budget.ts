@@ -226,12 +226,20 @@ function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): numb
     case 'decisions':
       return 6 + claimed
     case 'context':
-      return item.by === 'user' ? (profile === 'cycle' ? 2 : 9) : 7
+      return item.by === 'user' && profile === 'cycle' ? 2 : storyRank(item, 7)
     case 'notes':
-      return item.by === 'user' ? 9 : profile === 'cycle' ? 6 + claimed : 7.5
+      return storyRank(item, profile === 'cycle' ? 6 + claimed : 7.5)
     case 'done':
-      return 8
+      // What was done for good, lately, must not be done again.
+      return /^(?:Committed|Ran) /.test(item.text) && at < 4 ? 4.7 : 8 + claimed
   }
+}
+
+/** The assistant's last words tell where it stood; which commands ran is told last. */
+function storyRank(item: Item, other: number): number {
+  if (item.by === 'user') return 9
+  if (item.text.startsWith('The assistant said last')) return 4.6
+  return item.text.startsWith('Ran ') ? 9.6 : other
 }
 
 function choose(document: HandoffDocument, kept: readonly Candidate[], terse?: true): HandoffDocument {

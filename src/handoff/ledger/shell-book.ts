@@ -2,8 +2,9 @@
 
 import { BackgroundBook } from './background-book.ts'
 import { CommandBook, type Command } from './command-book.ts'
+import { COMMITTED, DeedBook } from './deeds.ts'
 import type { Effect } from './effect.ts'
-import type { BackgroundTask, CommandFact, InFlight, TestFact } from './facts.ts'
+import type { BackgroundTask, CommandFact, Deed, InFlight, TestFact } from './facts.ts'
 import { failureKey, type FailureBook } from './failure-book.ts'
 import type { FileTable } from './file-table.ts'
 import { footprint, gitVerb, programOf } from './footprint.ts'
@@ -21,6 +22,8 @@ export interface Script {
   readonly steps: readonly Step[]
   readonly runs: readonly Run[]
   readonly effects: readonly (readonly Effect[])[]
+  /** It only looks at things. */
+  readonly looks: boolean
   /** What a success of it changes, for failures that wait for that. */
   readonly subjects: readonly string[]
 }
@@ -39,6 +42,7 @@ const MAX_REMEMBERED_LENGTH = 500
 export class ShellBook {
   private readonly commands = new CommandBook()
   private readonly background = new BackgroundBook()
+  private readonly deeds = new DeedBook()
   private readonly interrupted = new Map<string, InFlight>()
   /** Scripts that run in the background, by their handle. */
   private readonly waiting = new Map<string, { script: Script; command: Command }>()
@@ -80,13 +84,15 @@ export class ShellBook {
 
   private readScript(command: string, cwd: string | undefined): Script {
     const { steps, cwd: after } = readScript(command, cwd)
+    const runs = steps.map(toRun)
     const effects = steps.map((step) => footprint(step).map((effect) => this.place.named(effect)))
     return {
       command: command.trim(),
       cwd,
       after,
       steps: steps.map((step) => (step.input === undefined ? step : { ...step, input: undefined })),
-      runs: steps.map(toRun),
+      runs,
+      looks: runs.every(({ reads }) => reads) && !effects.some((each) => each.some(({ action }) => action !== 'read')),
       effects,
       subjects: effects.flatMap((effects) => effects.flatMap(subjectOf)),
     }
@@ -95,7 +101,7 @@ export class ShellBook {
   settle(turn: ShellTurn, output: Output, id: number): void {
     const { call, script } = turn
     const answer = readShellOutput(output, call.marksFailure)
-    const command = this.commands.begin(script.command, script.cwd, turn.id)
+    const command = this.commands.begin(script.command, script.cwd, turn.id, script.looks)
     if (this.interrupted.size > 0) this.interrupted.delete(script.command)
     if (call.keepsFolder) this.moved(script, output.isError, answer)
     if (answer.running !== undefined || (call.background && answer.exit === undefined && !output.isError)) {
@@ -142,9 +148,16 @@ export class ShellBook {
     this.background.end(handle, ok, id)
   }
 
-  facts(): { commands: CommandFact[]; tests: TestFact[]; background: BackgroundTask[]; interrupted: InFlight[] } {
+  facts(): {
+    commands: CommandFact[]
+    tests: TestFact[]
+    deeds: Deed[]
+    background: BackgroundTask[]
+    interrupted: InFlight[]
+  } {
     return {
       ...this.commands.facts(),
+      deeds: this.deeds.facts(),
       background: this.background.facts(),
       interrupted: [...this.interrupted.values()],
     }
@@ -201,13 +214,14 @@ export class ShellBook {
     }
   }
 
-  private readGit(steps: readonly Step[], { head, tail }: ShellOutput, id: number): void {
+  private readGit(steps: readonly Step[], output: ShellOutput, id: number): void {
+    const { head, tail } = output
     for (const step of steps) {
+      if (step.sure) this.deeds.book(step, output, id)
       if (programOf(step) !== 'git') continue
       const { verb } = gitVerb(step)
       if (verb === 'commit') {
-        const pattern = /^\[([^\s\]]+)(?: \(root-commit\))? ([0-9a-f]{7,40})\]/m
-        const [, branch, commit] = pattern.exec(tail) ?? pattern.exec(head) ?? []
+        const [, branch, commit] = COMMITTED.exec(tail) ?? COMMITTED.exec(head) ?? []
         if (branch !== undefined && branch !== 'detached') this.place.switched(branch, id)
         if (commit !== undefined) this.place.committed(commit, id)
       } else if (verb === 'checkout' || verb === 'switch') {
