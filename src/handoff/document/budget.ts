@@ -39,8 +39,7 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
   const needed = candidates.filter((candidate) => candidate.rank <= essential)
   const measureAt = (detailed: HandoffDocument, terse?: true) => (kept: readonly Candidate[]) => {
     const chosen = terse ? byPath(choose(detailed, kept, terse)) : choose(detailed, kept)
-    // Blank lines are for the eye; where every token counts, headings and bullets have to do.
-    const markdown = terse ? renderMarkdown(chosen).replace(/\n{2,}/g, '\n') : renderMarkdown(chosen)
+    const markdown = renderMarkdown(chosen, terse)
     // So long a text is not worth counting: a token is rarely longer than five characters.
     const tokens = markdown.length > budget * 10 ? Infinity : count(markdown)
     return { document: chosen, markdown, tokens }
@@ -149,7 +148,7 @@ function ranked(document: HandoffDocument, budget: number, count: CountTokens): 
   const candidates = document.sections.flatMap(({ key, items }) =>
     items.map((item, at): Candidate => {
       const isNothing = items.length === 1 && isNone(item.text)
-      let rank = isNothing ? -1 : rankOf(document.profile, key, item, at)
+      let rank = isNothing ? -1 : rankOf(document.profile, key, item, at, budget)
       if (key === 'constraints' && (!within.has(item) || namesFile(item.text))) rank = Math.max(rank, 5.2)
       if (key === 'context' && rules.has(item)) rank = Math.min(rank, 5.5)
       // Files of a folder stay together, where they share a line; the folder touched last comes first.
@@ -205,7 +204,10 @@ function isWanted(item: Item, wanted: ReadonlySet<string>): boolean {
     .some((word) => wanted.has(word))
 }
 
-function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): number {
+/** Below this, what the assistant said and did last gives way to what the user said and what was changed. */
+const small = 1_000
+
+function rankOf(profile: Profile, key: SectionKey, item: Item, at: number, budget: number): number {
   const claimed = item.status === 'claimed' ? 0.5 : 0
   switch (key) {
     case 'goal':
@@ -226,19 +228,19 @@ function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): numb
     case 'decisions':
       return 6 + claimed
     case 'context':
-      return item.by === 'user' && profile === 'cycle' ? 2 : storyRank(item, 7)
+      return item.by === 'user' && profile === 'cycle' ? 2 : storyRank(item, budget, 7)
     case 'notes':
-      return storyRank(item, profile === 'cycle' ? 6 + claimed : 7.5)
+      return storyRank(item, budget, profile === 'cycle' ? 6 + claimed : 7.5)
     case 'done':
       // What was done for good, lately, must not be done again.
-      return /^(?:Committed|Ran) /.test(item.text) && at < 4 ? 4.7 : 8 + claimed
+      return /^(?:Committed|Ran) /.test(item.text) && at < (budget < small ? 1 : 4) ? 4.7 : 8 + claimed
   }
 }
 
 /** The assistant's last words tell where it stood; which commands ran is told last. */
-function storyRank(item: Item, other: number): number {
+function storyRank(item: Item, budget: number, other: number): number {
   if (item.by === 'user') return 9
-  if (item.text.startsWith('The assistant said last')) return 4.6
+  if (item.text.startsWith('The assistant said last')) return budget < small ? 6.2 : 4.6
   return item.text.startsWith('Ran ') ? 9.6 : other
 }
 

@@ -2,6 +2,7 @@
 // out here, that is the budget's. A narrative adds what a model says, as claims; on facts the ledger has the last word.
 
 import { sentences } from '../ledger/cues.ts'
+import { withoutPastes } from '../ledger/pastes.ts'
 import { questionIn } from '../ledger/speech.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../ledger/facts.ts'
 import { isDenied } from './claims.ts'
@@ -9,7 +10,7 @@ import type { HandoffDocument, Header, Item, Profile, SectionKey } from './docum
 import { inheritedDocument, withInherited } from './inherited.ts'
 import { contains } from './likeness.ts'
 import { mergeNarrative } from './merge.ts'
-import { brief, code, isBlank, nextSteps, unresolved } from './next-step.ts'
+import { brief, code, commandText, isBlank, nextSteps, unresolved } from './next-step.ts'
 import { codeSpan } from '../safety/fence.ts'
 import { namesFile } from './names-file.ts'
 import { normalDocument } from './normal.ts'
@@ -169,7 +170,11 @@ class Facts {
         .map((agent) => this.item(`Subagent finished: ${brief(agent.task)}`, [agent.resultId ?? agent.id])),
       ...this.ledger.failures
         .filter((failure) => failure.resolvedBy !== undefined && failure.kind !== 'error')
-        .map((failure) => this.item(`Fixed ${code(failure.what)}: ${code(failure.message)}`, [failure.resolvedBy!]))
+        .map((failure) =>
+          this.item(`Fixed ${code(commandText(failure.what, this.ledger))}: ${code(failure.message)}`, [
+            failure.resolvedBy!,
+          ]),
+        )
         .reverse(),
       ...this.replies(),
     ]
@@ -288,10 +293,14 @@ class Facts {
 
   /** The call that failed and what it said in a line; how it ended, below. */
   private failure({ what, message, tail, exit, times, lastId }: Failure, again: boolean): Item {
-    const status = [...(exit === undefined ? [] : [`exit ${exit}`]), ...(times > 1 ? [`${times}×`] : [])].join(', ')
-    if (again) return this.item(`${code(what)}${status === '' ? '' : ` ${status}`}: the same`, [lastId])
+    const command = code(commandText(what, this.ledger))
+    const status = [
+      ...(exit === undefined || exit === 0 ? [] : [`exit ${exit}`]),
+      ...(times > 1 ? [`${times}×`] : []),
+    ].join(', ')
+    if (again) return this.item(`${command}${status === '' ? '' : ` ${status}`}: the same`, [lastId])
     const end = tail === undefined || brief(tail) === brief(message) ? {} : { data: shortenStart(tail, longest) }
-    return { ...this.item(`${code(what)}${status === '' ? '' : ` ${status}`}: ${code(message)}`, [lastId]), ...end }
+    return { ...this.item(`${command}${status === '' ? '' : ` ${status}`}: ${code(message)}`, [lastId]), ...end }
   }
 
   files(): Item[] {
@@ -358,7 +367,9 @@ const searched = 10_000
 /** Of a long message the sentences that bind, word for word, and of any without those that were taken back. */
 function excerpt({ text, amended = [] }: Instruction): string {
   if (text.length <= wholeQuote && amended.length === 0) return text
-  const near = text.length <= 2 * searched ? text : `${text.slice(0, searched)}\n${text.slice(-searched)}`
+  const near = withoutPastes(
+    text.length <= 2 * searched ? text : `${text.slice(0, searched)}\n${text.slice(-searched)}`,
+  )
   const parts = near.split(/(?<=[.!?;])\s+|(?<=[。！？；])|\n+/u).filter((part) => part.trim() !== '')
   const takenBack = new Set(amended.map((one) => one.text.trim()))
   const standing = parts.map((part) => !takenBack.has(part.trim()))

@@ -38,7 +38,7 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
       ? requested
       : undefined,
     doing && { text: `Finish: ${brief(doing.text)}`, ids: [doing.id] },
-    broken && { text: `Fix ${code(broken.what)}: ${code(broken.message)}`, ids: [broken.lastId] },
+    broken && { text: `Fix ${code(commandText(broken.what, ledger))}: ${code(broken.message)}`, ids: [broken.lastId] },
     doing === undefined && pending ? { text: `Start: ${brief(pending.text)}`, ids: [pending.id] } : undefined,
     asked && { text: `Get the user's answer to: ${brief(asked.text)}`, ids: [asked.id] },
     cut && { text: `See how far ${code(cut.what === '' ? cut.tool : cut.what)} got: it has no result`, ids: [cut.id] },
@@ -58,6 +58,15 @@ export function isBlank(quote: Quote | undefined): quote is undefined {
 
 export function unresolved(ledger: Ledger): Failure[] {
   return ledger.failures.filter((failure) => failure.resolvedBy === undefined)
+}
+
+/** A command as it was meant: without where it ran, if that is the session's folder, and without what only trims its output. */
+export function commandText(what: string, { git }: Ledger): string {
+  const home = git?.cwd
+  const here = /^\s*cd\s+("[^"]*"|'[^']*'|\S+)\s*&&\s*/.exec(what)
+  const isHome = here !== null && home !== undefined && here[1]!.replaceAll(/^["']|["']$|\/$/g, '') === home
+  const meant = isHome ? what.slice(here[0].length) : what
+  return meant.replace(/(?:\s*(?:2>&1|\|\|\s*true|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+)?))+\s*$/, '') || what
 }
 
 export function brief(text: string, limit = wordLimit): string {

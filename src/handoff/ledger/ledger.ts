@@ -405,5 +405,5 @@ export type { Ledger } from './facts.ts'
 
 /** A choice, rather than a question in return or a task of its own. */
 function isAnswer(text: string): boolean {
-  return text.length <= 120 && !text.includes('\n') && !/[?？؟]/.test(text)
+  return text.length <= 120 && !text.includes('\n') && !/[?？؟]/.test(text) && !/^\/[\w:-]*$/.test(text)
 }
