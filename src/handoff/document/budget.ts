@@ -9,6 +9,7 @@ import { atDetail, atLeast, details } from './detail.ts'
 import type { HandoffDocument, Item, Profile, Section, SectionKey } from './document.ts'
 import { plain } from './likeness.ts'
 import { namesFile } from './names-file.ts'
+import { longAgoText } from './long-ago.ts'
 import { lookUp, renderMarkdown, showCommand } from './render.ts'
 import { profiles } from './sections.ts'
 
@@ -144,6 +145,9 @@ function ranked(document: HandoffDocument, budget: number, count: CountTokens): 
   )
   const folders = lastTouched(document)
   const within = fitting(itemsOf(document, 'constraints'), 120 + budget / 10, count)
+  const asked = document.sections.flatMap(({ key, items }) => (key === 'context' || key === 'notes' ? items : []))
+  const lately =
+    budget < small ? new Set<Item>() : fitting(asked.filter(({ by }) => by === 'user').slice(0, 3), budget / 16, count)
   const rules = fitting(itemsOf(document, 'context').filter(mayBeRule), budget / 8, count)
   const candidates = document.sections.flatMap(({ key, items }) =>
     items.map((item, at): Candidate => {
@@ -151,6 +155,7 @@ function ranked(document: HandoffDocument, budget: number, count: CountTokens): 
       let rank = isNothing ? -1 : rankOf(document.profile, key, item, at, budget)
       if (key === 'constraints' && (!within.has(item) || namesFile(item.text))) rank = Math.max(rank, 5.2)
       if (key === 'context' && rules.has(item)) rank = Math.min(rank, 5.5)
+      if (lately.has(item)) rank = Math.min(rank, 5.4)
       // Files of a folder stay together, where they share a line; the folder touched last comes first.
       const order = item.file === undefined ? at : -folders.get(folderOf(item))!
       return { key, item, rank, at, order: isWanted(item, wanted) ? order - 1e12 : order }
@@ -217,7 +222,7 @@ function rankOf(profile: Profile, key: SectionKey, item: Item, at: number, budge
     case 'constraints':
       return 2 + claimed
     case 'failures':
-      return 3
+      return item.text.includes(longAgoText) ? 5.8 : 3
     case 'doing':
       return profile === 'cycle' && item.by === 'user' ? 0 : 4 + claimed
     case 'pending':
@@ -241,6 +246,7 @@ function rankOf(profile: Profile, key: SectionKey, item: Item, at: number, budge
 function storyRank(item: Item, budget: number, other: number): number {
   if (item.by === 'user') return 9
   if (item.text.startsWith('The assistant said last')) return budget < small ? 6.2 : 4.6
+  if (/ on branch \S+(?: at [0-9a-f]{7,10})?(?:,|$)/.test(item.text)) return 5.3
   return item.text.startsWith('Ran ') ? 9.6 : other
 }
 

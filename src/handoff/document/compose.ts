@@ -4,6 +4,7 @@
 import { sentences } from '../ledger/cues.ts'
 import { withoutPastes } from '../ledger/pastes.ts'
 import { questionIn } from '../ledger/speech.ts'
+import { clip } from '../ledger/vocabulary.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../ledger/facts.ts'
 import { isDenied } from './claims.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from './document.ts'
@@ -13,8 +14,9 @@ import { mergeNarrative } from './merge.ts'
 import { brief, code, commandText, isBlank, nextSteps, unresolved } from './next-step.ts'
 import { codeSpan } from '../safety/fence.ts'
 import { namesFile } from './names-file.ts'
-import { normalDocument } from './normal.ts'
+import { normalDocument, oneLine } from './normal.ts'
 import { ruleOf } from './sections.ts'
+import { longAgoText } from './long-ago.ts'
 import { shorten, shortenStart } from './shorten.ts'
 import { isIdle, type Thread, threadOf } from './thread.ts'
 
@@ -184,6 +186,7 @@ class Facts {
   private replies(): Item[] {
     const { replies } = this.ledger
     return replies
+      .filter(({ text }) => text.length >= leastReply && !/[:：]\s*$/.test(text))
       .filter(({ text, id }) => id !== this.thread.answered?.id && !isDenied(text, this.ledger))
       .map(({ text, id }): Item => ({ ...this.item(`Said: ${code(text)}`, [id]), status: 'claimed' }))
       .reverse()
@@ -213,7 +216,9 @@ class Facts {
 
   /** What a person confirmed comes first; what the assistant only said is its claim. */
   decisions(): Item[] {
-    const items = this.ledger.decisions.map(({ text, why, ruledOut, by, source, id }) => ({
+    const told = this.thread.answered === undefined ? undefined : this.thread.quotes.at(-1)?.id
+    const others = this.ledger.decisions.filter(({ id }) => id !== told)
+    const items = others.reverse().map(({ text, why, ruledOut, by, source, id }) => ({
       ...this.item(text, [id]),
       status: source === 'said' && by === 'assistant' ? ('claimed' as const) : ('verified' as const),
       ...(why !== undefined && { why }),
@@ -294,13 +299,21 @@ class Facts {
   /** The call that failed and what it said in a line; how it ended, below. */
   private failure({ what, message, tail, exit, times, lastId }: Failure, again: boolean): Item {
     const command = code(commandText(what, this.ledger))
+    const since = this.ledger.instructions.filter(({ id }) => id > lastId).length
     const status = [
       ...(exit === undefined || exit === 0 ? [] : [`exit ${exit}`]),
       ...(times > 1 ? [`${times}×`] : []),
+      ...(since >= longAgo ? [longAgoText] : []),
     ].join(', ')
     if (again) return this.item(`${command}${status === '' ? '' : ` ${status}`}: the same`, [lastId])
     const end = tail === undefined || brief(tail) === brief(message) ? {} : { data: shortenStart(tail, longest) }
-    return { ...this.item(`${command}${status === '' ? '' : ` ${status}`}: ${code(message)}`, [lastId]), ...end }
+    return {
+      ...this.item(
+        `${command}${status === '' ? '' : ` ${status}`}: ${codeSpan(clip(oneLine(message), messageLimit))}`,
+        [lastId],
+      ),
+      ...end,
+    }
   }
 
   files(): Item[] {
@@ -322,7 +335,7 @@ class Facts {
   }
 
   private quote({ text, id }: Quote): Item {
-    return { ...this.item(text, [id]), by: 'user' }
+    return { ...this.item(typedPart(text), [id]), by: 'user' }
   }
 
   private item(text: string, ids: readonly number[] = []): Item {
@@ -334,6 +347,15 @@ class Facts {
     }
   }
 }
+
+/** Messages of the user after which a failure that nobody came back to is not what the work is about. */
+const longAgo = 10
+
+/** What went wrong stands at the beginning of a message. */
+const messageLimit = 160
+
+/** Shorter ones say "Done!"; those that end in a colon tell what was going to be done. */
+const leastReply = 40
 
 /** No detail of a document comes near this, so what is longer need not be carried along. */
 const longest = 20_000
@@ -363,6 +385,13 @@ function tally({ passed, skipped }: { passed?: number; skipped?: number }): stri
 
 /** Past this, a message is a paste: what binds stands near its ends. */
 const searched = 10_000
+
+/** Of a message that is mostly pasted the lines that were typed, word for word. */
+function typedPart(text: string): string {
+  if (text.length <= 2 * wholeQuote || text.length > 2 * searched) return text
+  const typed = withoutPastes(text)
+  return typed.length > text.length / 2 ? text : `${typed.trim()} […]`
+}
 
 /** Of a long message the sentences that bind, word for word, and of any without those that were taken back. */
 function excerpt({ text, amended = [] }: Instruction): string {

@@ -200,7 +200,7 @@ export class LedgerBuilder {
   private userSaid(quote: Quote): void {
     if (this.lastWords && this.lastWords.id > this.answeredId) {
       const { text, id } = this.lastWords
-      this.replies.push({ text: text.length > 1_200 ? `…${text.slice(-1_199)}` : text, id })
+      this.replies.push({ text: text.length > 1_200 ? `${text.slice(0, 600)}\n…\n${text.slice(-600)}` : text, id })
       if (this.replies.length > MOST_REPLIES) this.replies.shift()
     }
     const question = this.lastWords && this.lastWords.id > this.answeredId ? questionIn(this.lastWords.text) : undefined

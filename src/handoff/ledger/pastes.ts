@@ -10,7 +10,7 @@ const PASTED: readonly RegExp[] = [
   /^[^\s:]+\.\w{1,5}[(:]\d+[,:]\d+\)?:? /,
   /^\s{4,}\S.*[;{}()[\],]\s*$/,
   /^\s*[\])}]+[;,]?\s*$/,
-  /\S\s{3,}$/,
+  /\S {2,}$/,
 ]
 
 /** Shorter texts are typed. */

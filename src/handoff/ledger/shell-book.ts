@@ -5,13 +5,13 @@ import { CommandBook, type Command } from './command-book.ts'
 import { COMMITTED, DeedBook } from './deeds.ts'
 import type { Effect } from './effect.ts'
 import type { BackgroundTask, CommandFact, Deed, InFlight, TestFact } from './facts.ts'
-import { failureKey, type FailureBook } from './failure-book.ts'
+import { checkKey, failureKey, type FailureBook } from './failure-book.ts'
 import type { FileTable } from './file-table.ts'
 import { footprint, gitVerb, programOf } from './footprint.ts'
 import { readShellOutput, type Output, type ShellOutput } from './output.ts'
 import type { Place } from './place.ts'
 import { readScript, type Step } from './steps.ts'
-import { judge, tailOf, toRun, type Run, type Verdict } from './verdict.ts'
+import { checksNamed, judge, tailOf, toRun, type Run, type Verdict } from './verdict.ts'
 import { clip, line, type ShellCall } from './vocabulary.ts'
 
 /** A script without its here-documents: what it would do to files was taken from them already. */
@@ -44,6 +44,8 @@ export class ShellBook {
   private readonly background = new BackgroundBook()
   private readonly deeds = new DeedBook()
   private readonly interrupted = new Map<string, InFlight>()
+  /** What each script of the project runs, by the check that it is. */
+  private readonly scripts = new Map<string, readonly Run[]>()
   /** Scripts that run in the background, by their handle. */
   private readonly waiting = new Map<string, { script: Script; command: Command }>()
   /** Agents repeat themselves: short scripts that were read before, by folder and text. */
@@ -175,13 +177,23 @@ export class ShellBook {
     const verdict = judge(script.steps, script.runs, answer, isError)
     this.commands.end(command, verdict.ok, answer.exit, answer.tail, id)
     this.commands.tested(verdict, script.command, id)
-    if (verdict.ok) this.failures.succeed(verdict.runs, script.subjects, id)
+    if (verdict.ok) this.failures.succeed([...verdict.runs, ...this.inner(verdict.runs, answer)], script.subjects, id)
     // Looking for something that is not there is no failure of the work.
-    else if (verdict.runs.length > 0) this.failed(verdict, script.command, answer, id)
+    else if (verdict.runs.length > 0) this.failed(verdict, script, answer, id)
     return verdict
   }
 
-  private failed(verdict: Verdict, command: string, answer: ShellOutput, id: number): void {
+  /** What the scripts of the project ran: as their output says, now or when they ran before. */
+  private inner(runs: readonly Run[], { head, tail }: ShellOutput): Run[] {
+    return runs.flatMap((run) => {
+      if (run.check?.script !== true) return []
+      const told = checksNamed(head === tail ? head : `${head}\n${tail}`, run.check)
+      if (told.length > 0) this.scripts.set(checkKey(run.check), told)
+      return this.scripts.get(checkKey(run.check)) ?? []
+    })
+  }
+
+  private failed(verdict: Verdict, { command, subjects }: Script, answer: ShellOutput, id: number): void {
     const test = verdict.test?.check?.test === true && verdict.runs.some(({ key }) => key === verdict.test?.key)
     this.failures.fail(
       failureKey(verdict.runs, command),
@@ -193,7 +205,8 @@ export class ShellBook {
         ...(answer.exit !== undefined && { exit: answer.exit }),
         lastId: id,
       },
-      verdict.runs.map((run) => ({ run })),
+      // Whoever gets the file there by other means has done what the command was for.
+      verdict.runs.map((run) => (run.check || subjects.length === 0 ? { run } : { run, subjects })),
     )
   }
 
