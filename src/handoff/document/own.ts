@@ -81,7 +81,8 @@ function readHeader(line: string): Header {
 /** `baton show main#1..8`, quoted as a shell wants it. */
 function tapeIn(command: string): string | undefined {
   const word = /^baton show (.+)#\d+\.\.\d+'?$/.exec(command)?.[1]
-  return word?.startsWith("'") ? word.slice(1).replaceAll(String.raw`'\''`, "'") : word
+  const name = word?.startsWith("'") ? word.slice(1).replaceAll(String.raw`'\''`, "'") : word
+  return name === '' ? undefined : name
 }
 
 function pick(fields: ReadonlyMap<string, string>, key: keyof Header, name: string): Header {

@@ -33,7 +33,7 @@ export function threadOf({ instructions, lastRequest, replies }: Ledger): Thread
   const quotes: Instruction[] = []
   for (let at = last; at >= 0 && quotes.length < mostQuotes; at--) {
     const one = instructions[at]!
-    if (quotes.length > 0 && (one.supersededBy !== undefined || /^\/[\w:-]*$/.test(one.text))) continue
+    if (quotes.length > 0 && (one.supersededBy !== undefined || isIdle(one.text))) continue
     quotes.unshift(one)
     if (!leans(one)) break
   }

@@ -246,7 +246,7 @@ export class ShellBook {
 }
 
 export function subjectOf(effect: Effect): string[] {
-  if (!('path' in effect) || effect.action === 'read') return []
+  if (!('path' in effect) || /^(?:read|mkdir|touch)$/.test(effect.action)) return []
   return [`file ${'to' in effect ? effect.to : effect.path}`]
 }
 
