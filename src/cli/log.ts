@@ -2,7 +2,9 @@
 
 import type { Ledger } from '../handoff/ledger/facts.ts'
 import { ledger } from '../handoff/ledger/ledger.ts'
-import type { AgentName, Meter } from '../transcripts/index.ts'
+import { NotFoundError } from '../errors.ts'
+import { type AgentName, type Meter, resolveSession, type SessionFile } from '../transcripts/index.ts'
+import { markOf } from '../transcripts/import.ts'
 import { sessionEntries } from '../transcripts/entries.ts'
 import type { Fact } from '../transcripts/fact.ts'
 import { meterOf } from '../transcripts/meter.ts'
@@ -11,6 +13,7 @@ import { count as countFact, emptyTally, type Tally } from '../transcripts/tally
 import { age, brief, count, type Globals, Output } from './output.ts'
 import { pickSession } from './pick-session.ts'
 import { clock, costText, gauge, thousands } from './session-table.ts'
+import { withStore } from './workspace.ts'
 
 interface LogOptions extends Globals {
   agent?: AgentName
@@ -24,13 +27,12 @@ interface Turn {
 }
 
 export async function log(ref: string | undefined, options: LogOptions): Promise<void> {
-  const file = await pickSession(ref, options.agent)
+  const file = await sessionOrImport(ref, options)
   const out = new Output(options)
   const { since } = options
   const models = await configuredModels()
   const whole = emptyTally()
   const span = emptyTally()
-  const commits: string[] = []
   const turns: Turn[] = []
   let handoffs = 0
   const onFact = (fact: Fact) => {
@@ -49,8 +51,7 @@ export async function log(ref: string | undefined, options: LogOptions): Promise
   }
   const facts = ledger(watched())
   for (const { text, id } of facts.instructions) turns.push({ text, id, ...dated(dates.get(id)) })
-  for (const { command, ok } of facts.commands)
-    if (/\bgit\b[^|;&]*\bcommit\b/.test(command) && ok !== false) commits.push(command)
+  const commits = facts.deeds.map(({ text }) => text).filter((text) => text.startsWith('Committed '))
   const meter = meterOf(file.agent, whole, models)
   const spent = meterOf(file.agent, { ...span, ...(whole.model === undefined ? {} : { model: whole.model }) }, models)
   const about = { agent: file.agent, session: file.id, title: whole.title, cwd: whole.cwd, branch: whole.branch }
@@ -59,7 +60,19 @@ export async function log(ref: string | undefined, options: LogOptions): Promise
     return
   }
   head(out, about, whole, meter)
-  print(out, { facts, turns, commits, handoffs, span, spent, since })
+  print(out, { facts, turns, handoffs, span, spent, since })
+}
+
+/** The tape of an import stands for the transcript it came from. */
+async function sessionOrImport(ref: string | undefined, options: LogOptions): Promise<SessionFile> {
+  try {
+    return await pickSession(ref, options.agent)
+  } catch (error) {
+    if (ref === undefined || !(error instanceof NotFoundError)) throw error
+    const mark = await withStore(options, (store) => markOf(store, ref))
+    if (mark === undefined) throw error
+    return resolveSession(mark.agent === 'opencode' ? `opencode:${mark.session}` : mark.path, { agent: mark.agent })
+  }
 }
 
 function dated(at: string | undefined): { at?: string } {
@@ -97,14 +110,13 @@ function head(
 interface Story {
   readonly facts: Ledger
   readonly turns: readonly Turn[]
-  readonly commits: readonly string[]
   readonly handoffs: number
   readonly span: Tally
   readonly spent: Meter
   readonly since: string | undefined
 }
 
-function print(out: Output, { facts, turns, commits, handoffs, span, spent, since }: Story): void {
+function print(out: Output, { facts, turns, handoffs, span, spent, since }: Story): void {
   const now = Date.now()
   const section = (title: string, lines: readonly string[], total = lines.length) => {
     if (lines.length === 0) return
@@ -125,9 +137,9 @@ function print(out: Output, { facts, turns, commits, handoffs, span, spent, sinc
     changed.length,
   )
   section(
-    'Commits',
-    few(commits).map((command) => brief(command, 110)),
-    commits.length,
+    'Done for good',
+    few(facts.deeds).map(({ text }) => brief(text, 110)),
+    facts.deeds.length,
   )
   section(
     'Tests',

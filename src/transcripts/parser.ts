@@ -8,6 +8,8 @@ import type { Line } from './lines.ts'
 export interface Parser {
   /** Facts of one parsed line. */
   facts(line: Fields): Fact[]
+  /** Facts that it held back for a line which will not come any more. */
+  rest?(): Fact[]
   /** What it remembers, as JSON. */
   readonly memory: Fields
 }

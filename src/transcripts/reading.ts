@@ -25,6 +25,9 @@ export interface Step {
   readonly bytes: number
 }
 
+/** Milliseconds after which a file that has not changed is taken for whole. */
+const settled = 60_000
+
 export class Reading {
   readonly file: SessionFile
   readonly #parser: Parser
@@ -59,6 +62,10 @@ export class Reading {
       this.#line = start + line.number
       yield { facts, bytes: line.end - line.offset }
     }
+    // While the file is being written, what a line waits for may still come.
+    if (this.#limit !== undefined || Date.now() - this.file.changed < settled) return
+    const facts = this.#parser.rest?.() ?? []
+    if (facts.length > 0) yield { facts, bytes: 0 }
   }
 
   *#records(): Generator<Step> {

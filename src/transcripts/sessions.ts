@@ -192,6 +192,19 @@ function read(file: SessionFile, cache: Cache, now: number): Found {
   }
 }
 
+/** What a transcript amounts to, wherever it lies, read as a whole. */
+export function tallyOf(file: SessionFile): Tally {
+  const agent = agentNamed(file.agent)
+  const tally = emptyTally()
+  const reading = new Reading(agent, file)
+  try {
+    for (const { facts } of reading.steps()) for (const fact of facts) count(tally, fact)
+    return hinted(agent, file, tally)
+  } finally {
+    reading.close()
+  }
+}
+
 /** What the beginning says about it, and what the end says about now. */
 function ends(agent: Agent, file: SessionFile): Tally {
   const tally = emptyTally()

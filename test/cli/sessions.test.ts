@@ -157,4 +157,18 @@ describe('baton log', () => {
     expect((part!.turns as unknown[]).length).toBe(1)
     expect((await baton(home.home, ['log', file!.id, '--since', 'soon'])).code).toBe(2)
   })
+
+  test('of an imported tape is that of its transcript, wherever that lies [C2]', async () => {
+    const home = homeWith('pi')
+    const [file] = sessionsIn(home, 'pi')
+    const elsewhere = path.join(home.home, 'elsewhere.jsonl')
+    fs.renameSync(file!.path, elsewhere)
+    const { out: imported } = await baton(home.home, ['import', elsewhere, '--tape', 'mine'])
+    expect(imported).toContain('mine: ')
+    const { code, out } = await baton(home.home, ['log', 'mine'])
+    expect(code).toBe(0)
+    expect(out).toContain('please write the notes')
+    const { out: document } = await baton(home.home, ['handoff', elsewhere])
+    expect(document).toContain('Project: /tmp/baton-stage/pi/project')
+  })
 })

@@ -9,6 +9,7 @@ import { atDetail, atLeast, details } from './detail.ts'
 import type { HandoffDocument, Item, Profile, Section, SectionKey } from './document.ts'
 import { plain } from './likeness.ts'
 import { namesFile } from './names-file.ts'
+import { longAgoText } from './long-ago.ts'
 import { lookUp, renderMarkdown, showCommand } from './render.ts'
 import { profiles } from './sections.ts'
 
@@ -39,8 +40,7 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
   const needed = candidates.filter((candidate) => candidate.rank <= essential)
   const measureAt = (detailed: HandoffDocument, terse?: true) => (kept: readonly Candidate[]) => {
     const chosen = terse ? byPath(choose(detailed, kept, terse)) : choose(detailed, kept)
-    // Blank lines are for the eye; where every token counts, headings and bullets have to do.
-    const markdown = terse ? renderMarkdown(chosen).replace(/\n{2,}/g, '\n') : renderMarkdown(chosen)
+    const markdown = renderMarkdown(chosen, terse)
     // So long a text is not worth counting: a token is rarely longer than five characters.
     const tokens = markdown.length > budget * 10 ? Infinity : count(markdown)
     return { document: chosen, markdown, tokens }
@@ -145,13 +145,17 @@ function ranked(document: HandoffDocument, budget: number, count: CountTokens): 
   )
   const folders = lastTouched(document)
   const within = fitting(itemsOf(document, 'constraints'), 120 + budget / 10, count)
+  const asked = document.sections.flatMap(({ key, items }) => (key === 'context' || key === 'notes' ? items : []))
+  const lately =
+    budget < small ? new Set<Item>() : fitting(asked.filter(({ by }) => by === 'user').slice(0, 3), budget / 16, count)
   const rules = fitting(itemsOf(document, 'context').filter(mayBeRule), budget / 8, count)
   const candidates = document.sections.flatMap(({ key, items }) =>
     items.map((item, at): Candidate => {
       const isNothing = items.length === 1 && isNone(item.text)
-      let rank = isNothing ? -1 : rankOf(document.profile, key, item, at)
+      let rank = isNothing ? -1 : rankOf(document.profile, key, item, at, budget)
       if (key === 'constraints' && (!within.has(item) || namesFile(item.text))) rank = Math.max(rank, 5.2)
       if (key === 'context' && rules.has(item)) rank = Math.min(rank, 5.5)
+      if (lately.has(item)) rank = Math.min(rank, 5.4)
       // Files of a folder stay together, where they share a line; the folder touched last comes first.
       const order = item.file === undefined ? at : -folders.get(folderOf(item))!
       return { key, item, rank, at, order: isWanted(item, wanted) ? order - 1e12 : order }
@@ -205,7 +209,10 @@ function isWanted(item: Item, wanted: ReadonlySet<string>): boolean {
     .some((word) => wanted.has(word))
 }
 
-function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): number {
+/** Below this, what the assistant said and did last gives way to what the user said and what was changed. */
+const small = 1_000
+
+function rankOf(profile: Profile, key: SectionKey, item: Item, at: number, budget: number): number {
   const claimed = item.status === 'claimed' ? 0.5 : 0
   switch (key) {
     case 'goal':
@@ -215,7 +222,7 @@ function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): numb
     case 'constraints':
       return 2 + claimed
     case 'failures':
-      return 3
+      return item.text.includes(longAgoText) ? 5.8 : 3
     case 'doing':
       return profile === 'cycle' && item.by === 'user' ? 0 : 4 + claimed
     case 'pending':
@@ -226,12 +233,21 @@ function rankOf(profile: Profile, key: SectionKey, item: Item, at: number): numb
     case 'decisions':
       return 6 + claimed
     case 'context':
-      return item.by === 'user' ? (profile === 'cycle' ? 2 : 9) : 7
+      return item.by === 'user' && profile === 'cycle' ? 2 : storyRank(item, budget, 7)
     case 'notes':
-      return item.by === 'user' ? 9 : profile === 'cycle' ? 6 + claimed : 7.5
+      return storyRank(item, budget, profile === 'cycle' ? 6 + claimed : 7.5)
     case 'done':
-      return 8
+      // What was done for good, lately, must not be done again.
+      return /^(?:Committed|Ran) /.test(item.text) && at < (budget < small ? 1 : 4) ? 4.7 : 8 + claimed
   }
+}
+
+/** The assistant's last words tell where it stood; which commands ran is told last. */
+function storyRank(item: Item, budget: number, other: number): number {
+  if (item.by === 'user') return 9
+  if (item.text.startsWith('The assistant said last')) return budget < small ? 6.2 : 4.6
+  if (/ on branch \S+(?: at [0-9a-f]{7,10})?(?:,|$)/.test(item.text)) return 5.3
+  return item.text.startsWith('Ran ') ? 9.6 : other
 }
 
 function choose(document: HandoffDocument, kept: readonly Candidate[], terse?: true): HandoffDocument {

@@ -22,13 +22,21 @@ const past: ReadonlySet<SectionKey> = new Set([
   'decisions',
 ])
 
+/** Items that report what the assistant said, in its words: that it was said is a fact. */
+export const assistantQuoted = /^(?:The assistant said last[^:`]*|Said|That answers the assistant): `/
+
+/** Whether the words claim a success that the ledger denies. */
+export function isDenied(text: string, ledger: Ledger): boolean {
+  return successDenied(text, ledger) !== undefined
+}
+
 export function contradictions(document: HandoffDocument, ledger: Ledger): Map<Item, Contradiction> {
   const found = new Map<Item, Contradiction>()
   const sight = seen(ledger)
   const open = ledger.todos.filter((todo) => todo.status === 'pending' || todo.status === 'in_progress')
   for (const { key, items } of document.sections) {
     for (const item of items) {
-      if (item.status === 'verified' || item.by === 'user') continue
+      if (item.status === 'verified' || item.by === 'user' || assistantQuoted.test(item.text)) continue
       const problem =
         (past.has(key) ? successDenied(item.text, ledger) : undefined) ??
         (key === 'done' || item.checked === true ? todoOpen(item.text, open) : undefined) ??

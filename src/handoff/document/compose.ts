@@ -2,16 +2,23 @@
 // out here, that is the budget's. A narrative adds what a model says, as claims; on facts the ledger has the last word.
 
 import { sentences } from '../ledger/cues.ts'
+import { withoutPastes } from '../ledger/pastes.ts'
+import { questionIn } from '../ledger/speech.ts'
+import { clip } from '../ledger/vocabulary.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../ledger/facts.ts'
+import { isDenied } from './claims.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from './document.ts'
 import { inheritedDocument, withInherited } from './inherited.ts'
 import { contains } from './likeness.ts'
 import { mergeNarrative } from './merge.ts'
-import { brief, code, isBlank, nextSteps, unresolved } from './next-step.ts'
+import { brief, code, commandText, isBlank, nextSteps, unresolved } from './next-step.ts'
+import { codeSpan } from '../safety/fence.ts'
 import { namesFile } from './names-file.ts'
-import { normalDocument } from './normal.ts'
+import { normalDocument, oneLine } from './normal.ts'
 import { ruleOf } from './sections.ts'
+import { longAgoText } from './long-ago.ts'
 import { shorten, shortenStart } from './shorten.ts'
+import { isIdle, type Thread, threadOf } from './thread.ts'
 
 export interface ComposeOptions extends Omit<Header, 'range'> {
   /** `session` unless said otherwise. */
@@ -86,30 +93,50 @@ class Facts {
   private readonly ledger: Ledger
   private readonly tape: string | undefined
   private readonly goal: string | undefined
+  private readonly thread: Thread
 
   constructor(ledger: Ledger, tape: string | undefined, goal: string | undefined) {
     this.ledger = ledger
+    this.thread = threadOf(ledger)
     this.tape = tape
     this.goal = goal
   }
 
   requests(): Item[] {
-    const { goal, lastRequest, inherited } = this.ledger
-    const items = isBlank(goal) ? [] : [this.quote(goal)]
-    if (!isBlank(lastRequest) && lastRequest.id !== goal?.id) items.push(this.quote(lastRequest))
+    const { goal, inherited } = this.ledger
+    const { quotes, answered } = this.thread
+    const items = [...(goal === undefined ? [] : [goal]), ...quotes.filter(({ id }) => id !== goal?.id)]
+      .filter((quote) => !isBlank(quote))
+      .map((quote) => this.quote(quote))
+    if (items.length > 0 && answered !== undefined) items.push(this.answered(answered))
     if (items.length > 0) return items
     if (this.goal !== undefined) return [this.item(`The next session is for: ${this.goal}`)]
     if (inherited !== undefined) return [this.item(`Go on from ${inherited.name}`, [inherited.id])]
     return [this.item('The tape holds no request by the user')]
   }
 
+  /** What the user's last words answer: without it they say nothing. */
+  private answered({ text, id }: Quote): Item {
+    const asked = questionIn(text)
+    return {
+      ...this.item(`That answers the assistant: ${code(asked ?? lastLine(text))}`, [id]),
+      status: 'claimed',
+      ...(brief(text) !== brief(asked ?? '') && { data: text }),
+    }
+  }
+
+  /** Rules for all that follows first; what only put something right at the time, the newest first. */
   constraints(): Item[] {
-    const { goal, lastRequest } = this.ledger
+    const { goal } = this.ledger
     const binding = this.ledger.instructions.filter((one) => one.kind !== 'instruct' && one.supersededBy === undefined)
-    const quoted = new Set([goal, lastRequest].flatMap((one) => (one && one.text.length <= wholeQuote ? [one.id] : [])))
+    const shown = [...(goal === undefined ? [] : [goal]), ...this.thread.quotes]
+    const quoted = new Set(shown.flatMap((one) => (one.text.length <= wholeQuote ? [one.id] : [])))
+    const isRule = (one: Instruction) => one.kind === 'constraint' || bindsAll(one.text)
+    const rules = binding.filter(isRule)
     const items = [
-      ...binding.filter((one) => !namesFile(one.text)),
-      ...binding.filter((one) => namesFile(one.text)).reverse(),
+      ...rules.filter((one) => !namesFile(one.text)),
+      ...rules.filter((one) => namesFile(one.text)).reverse(),
+      ...binding.filter((one) => !isRule(one)).reverse(),
     ]
       .filter((one) => !quoted.has(one.id))
       .map((one) => this.quote({ id: one.id, text: excerpt(one) }))
@@ -123,18 +150,19 @@ class Facts {
   }
 
   otherRequests(): Item[] {
-    const { instructions, goal, lastRequest } = this.ledger
-    const shown = new Set([goal?.id, lastRequest?.id])
+    const { instructions, goal } = this.ledger
+    const shown = new Set([goal?.id, ...this.thread.quotes.map(({ id }) => id)])
     const others = instructions.filter((one) => one.kind === 'instruct' && one.supersededBy === undefined)
     return others
-      .filter((one) => !shown.has(one.id))
+      .filter((one) => !shown.has(one.id) && !isIdle(one.text))
       .map((one) => this.quote(one))
       .reverse()
   }
 
   done(): Item[] {
-    const { tests, subagents } = this.ledger
+    const { tests, subagents, deeds } = this.ledger
     return [
+      ...deeds.map(({ text, id }) => this.item(deedText(text), [id])).reverse(),
       ...this.todos('completed'),
       ...tests
         .filter((test) => test.ok)
@@ -143,10 +171,25 @@ class Facts {
         .filter((agent) => agent.status === 'done')
         .map((agent) => this.item(`Subagent finished: ${brief(agent.task)}`, [agent.resultId ?? agent.id])),
       ...this.ledger.failures
-        .filter((failure) => failure.resolvedBy !== undefined)
-        .map((failure) => this.item(`Fixed ${code(failure.what)}: ${code(failure.message)}`, [failure.resolvedBy!]))
+        .filter((failure) => failure.resolvedBy !== undefined && failure.kind !== 'error')
+        .map((failure) =>
+          this.item(`Fixed ${code(commandText(failure.what, this.ledger))}: ${code(failure.message)}`, [
+            failure.resolvedBy!,
+          ]),
+        )
         .reverse(),
+      ...this.replies(),
     ]
+  }
+
+  /** What the assistant said at the end of each turn: the story of the session, in its own words. */
+  private replies(): Item[] {
+    const { replies } = this.ledger
+    return replies
+      .filter(({ text }) => text.length >= leastReply && !/[:：]\s*$/.test(text))
+      .filter(({ text, id }) => id !== this.thread.answered?.id && !isDenied(text, this.ledger))
+      .map(({ text, id }): Item => ({ ...this.item(`Said: ${code(text)}`, [id]), status: 'claimed' }))
+      .reverse()
   }
 
   doing(): Item[] {
@@ -173,7 +216,9 @@ class Facts {
 
   /** What a person confirmed comes first; what the assistant only said is its claim. */
   decisions(): Item[] {
-    const items = this.ledger.decisions.map(({ text, why, ruledOut, by, source, id }) => ({
+    const told = this.thread.answered === undefined ? undefined : this.thread.quotes.at(-1)?.id
+    const others = this.ledger.decisions.filter(({ id }) => id !== told)
+    const items = others.reverse().map(({ text, why, ruledOut, by, source, id }) => ({
       ...this.item(text, [id]),
       status: source === 'said' && by === 'assistant' ? ('claimed' as const) : ('verified' as const),
       ...(why !== undefined && { why }),
@@ -212,17 +257,18 @@ class Facts {
   lastWords(): Item[] {
     const { lastWords } = this.ledger
     if (lastWords === undefined) return []
+    const denied = isDenied(lastWords.text, this.ledger) ? ' (the open failures deny it)' : ''
     return [
       {
-        ...this.item('The assistant said last:', [lastWords.id]),
+        ...this.item(`The assistant said last${denied}: ${code(lastWords.text)}`, [lastWords.id]),
         status: 'claimed',
-        data: shorten(lastWords.text, longest),
+        ...(code(lastWords.text) !== codeSpan(lastWords.text.trim()) && { data: shorten(lastWords.text, longest) }),
       },
     ]
   }
 
   commands(): Item[] {
-    const worked = this.ledger.commands.filter((command) => command.ok === true)
+    const worked = this.ledger.commands.filter((command) => command.ok === true && command.looks !== true)
     return worked
       .sort((a, b) => b.times - a.times || b.lastId - a.lastId)
       .map(({ command, times, lastId }) => this.item(`Ran ${code(command)}${times > 1 ? ` ${times}×` : ''}`, [lastId]))
@@ -240,16 +286,34 @@ class Facts {
   }
 
   failures(): Item[] {
+    const seen = new Set<string>()
     return unresolved(this.ledger)
       .reverse()
-      .map((failure) => this.failure(failure))
+      .map((failure) => {
+        const again = seen.has(failure.message)
+        seen.add(failure.message)
+        return this.failure(failure, again)
+      })
   }
 
   /** The call that failed and what it said in a line; how it ended, below. */
-  private failure({ what, message, tail, exit, times, lastId }: Failure): Item {
-    const status = [...(exit === undefined ? [] : [`exit ${exit}`]), ...(times > 1 ? [`${times}×`] : [])].join(', ')
+  private failure({ what, message, tail, exit, times, lastId }: Failure, again: boolean): Item {
+    const command = code(commandText(what, this.ledger))
+    const since = this.ledger.instructions.filter(({ id }) => id > lastId).length
+    const status = [
+      ...(exit === undefined || exit === 0 ? [] : [`exit ${exit}`]),
+      ...(times > 1 ? [`${times}×`] : []),
+      ...(since >= longAgo ? [longAgoText] : []),
+    ].join(', ')
+    if (again) return this.item(`${command}${status === '' ? '' : ` ${status}`}: the same`, [lastId])
     const end = tail === undefined || brief(tail) === brief(message) ? {} : { data: shortenStart(tail, longest) }
-    return { ...this.item(`${code(what)}${status === '' ? '' : ` ${status}`}: ${code(message)}`, [lastId]), ...end }
+    return {
+      ...this.item(
+        `${command}${status === '' ? '' : ` ${status}`}: ${codeSpan(clip(oneLine(message), messageLimit))}`,
+        [lastId],
+      ),
+      ...end,
+    }
   }
 
   files(): Item[] {
@@ -271,7 +335,7 @@ class Facts {
   }
 
   private quote({ text, id }: Quote): Item {
-    return { ...this.item(text, [id]), by: 'user' }
+    return { ...this.item(typedPart(text), [id]), by: 'user' }
   }
 
   private item(text: string, ids: readonly number[] = []): Item {
@@ -284,6 +348,15 @@ class Facts {
   }
 }
 
+/** Messages of the user after which a failure that nobody came back to is not what the work is about. */
+const longAgo = 10
+
+/** What went wrong stands at the beginning of a message. */
+const messageLimit = 160
+
+/** Shorter ones say "Done!"; those that end in a colon tell what was going to be done. */
+const leastReply = 40
+
 /** No detail of a document comes near this, so what is longer need not be carried along. */
 const longest = 20_000
 
@@ -295,6 +368,16 @@ function byActionAndPath(a: FileFact, b: FileFact): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0
 }
 
+/** Commit messages and arguments are words of the agent. */
+function deedText(text: string): string {
+  const [, verb = '', rest = ''] = /^(\S+) ([\s\S]*)$/.exec(text) ?? []
+  return `${verb} ${code(rest)}`
+}
+
+function lastLine(text: string): string {
+  return text.trimEnd().split('\n').at(-1) ?? ''
+}
+
 function tally({ passed, skipped }: { passed?: number; skipped?: number }): string {
   if (passed === undefined) return ''
   return skipped === undefined || skipped === 0 ? ` (${passed})` : ` (${passed}, ${skipped} skipped)`
@@ -303,10 +386,19 @@ function tally({ passed, skipped }: { passed?: number; skipped?: number }): stri
 /** Past this, a message is a paste: what binds stands near its ends. */
 const searched = 10_000
 
+/** Of a message that is mostly pasted the lines that were typed, word for word. */
+function typedPart(text: string): string {
+  if (text.length <= 2 * wholeQuote || text.length > 2 * searched) return text
+  const typed = withoutPastes(text)
+  return typed.length > text.length / 2 ? text : `${typed.trim()} […]`
+}
+
 /** Of a long message the sentences that bind, word for word, and of any without those that were taken back. */
 function excerpt({ text, amended = [] }: Instruction): string {
   if (text.length <= wholeQuote && amended.length === 0) return text
-  const near = text.length <= 2 * searched ? text : `${text.slice(0, searched)}\n${text.slice(-searched)}`
+  const near = withoutPastes(
+    text.length <= 2 * searched ? text : `${text.slice(0, searched)}\n${text.slice(-searched)}`,
+  )
   const parts = near.split(/(?<=[.!?;])\s+|(?<=[。！？；])|\n+/u).filter((part) => part.trim() !== '')
   const takenBack = new Set(amended.map((one) => one.text.trim()))
   const standing = parts.map((part) => !takenBack.has(part.trim()))
@@ -318,6 +410,11 @@ function excerpt({ text, amended = [] }: Instruction): string {
     else if (!quote.endsWith('[…] ')) quote += `${quote === '' ? '' : ' '}[…] `
   }
   return quote.length < text.length * 0.8 || takenBack.size > 0 ? quote.trim() : text
+}
+
+/** In so many words: never, only, must. */
+function bindsAll(text: string): boolean {
+  return sentences(text.slice(0, 1_000)).some(({ binding }) => binding)
 }
 
 function binds(part: string): boolean {

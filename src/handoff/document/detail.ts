@@ -3,7 +3,8 @@
 
 import type { CountTokens } from '../../tape/tokens.ts'
 import type { FileNote, HandoffDocument, Item, SectionKey } from './document.ts'
-import { clipEnd, shorten, shortenStart } from './shorten.ts'
+import { clipEnd, shorten, shortenProse, shortenStart } from './shorten.ts'
+import { assistantQuoted } from './claims.ts'
 
 /** How much of each kind of text is kept, in characters. */
 export interface Detail {
@@ -49,7 +50,9 @@ export function atDetail(document: HandoffDocument, detail: Detail): HandoffDocu
 function textAt({ by, text }: Item, key: SectionKey, detail: Detail): string {
   if (detail.terse && key === 'failures') return commandOnly(text)
   if (by === 'user') return shorten(text, detail.quote)
-  return detail.text < 160 ? clipEnd(text, detail.text) : shorten(text, detail.text)
+  // Cut to a few words, what the assistant said would say nothing.
+  if (assistantQuoted.test(text)) return shortenProse(text, Math.max(detail.text, detail.quote))
+  return detail.text < 160 ? clipEnd(text, detail.text) : shortenProse(text, detail.text)
 }
 
 /** Without references, nobody looks for an entry that only git could stand in for. */

@@ -2,10 +2,11 @@
 
 import { codeSpan } from '../safety/fence.ts'
 import type { Failure, Ledger, Quote } from '../ledger/facts.ts'
-import { isConcrete } from './concrete.ts'
+import { questionIn } from '../ledger/speech.ts'
 import type { Item } from './document.ts'
 import { oneLine } from './normal.ts'
 import { shorten } from './shorten.ts'
+import { isIdle, threadOf } from './thread.ts'
 
 type Step = Pick<Item, 'text'> & { readonly ids: readonly number[] }
 
@@ -22,16 +23,22 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   const running = background.at(-1)
   const listed = Math.max(0, ...todos.map((todo) => todo.id))
   // A request that came after the list was written is not on it.
-  const given = lastRequest !== undefined && isConcrete(lastRequest.text) ? lastRequest : ledger.goal
+  const { quotes, answered } = threadOf(ledger)
+  const given = quotes.findLast((one) => !isIdle(one.text)) ?? ledger.goal
   const request = isBlank(given) ? undefined : given
-  const requested = request && { text: `Act on the user's request: ${brief(request.text, 120)}`, ids: [request.id] }
+  const question =
+    answered && request !== undefined && request === quotes.at(-1) ? questionIn(answered.text) : undefined
+  const wanted =
+    request &&
+    (question === undefined ? brief(request.text, 120) : `${brief(question, 120)} → ${brief(request.text, 80)}`)
+  const requested = request && { text: `Act on the user's request: ${wanted}`, ids: [request.id] }
   const steps: (Step | undefined)[] = [
     goal === undefined ? undefined : { text: `Work towards: ${brief(goal)}`, ids: [] },
     request !== undefined && listed > 0 && (request.id > listed || (doing === undefined && request === lastRequest))
       ? requested
       : undefined,
     doing && { text: `Finish: ${brief(doing.text)}`, ids: [doing.id] },
-    broken && { text: `Fix ${code(broken.what)}: ${code(broken.message)}`, ids: [broken.lastId] },
+    broken && { text: `Fix ${code(commandText(broken.what, ledger))}: ${code(broken.message)}`, ids: [broken.lastId] },
     doing === undefined && pending ? { text: `Start: ${brief(pending.text)}`, ids: [pending.id] } : undefined,
     asked && { text: `Get the user's answer to: ${brief(asked.text)}`, ids: [asked.id] },
     cut && { text: `See how far ${code(cut.what === '' ? cut.tool : cut.what)} got: it has no result`, ids: [cut.id] },
@@ -41,7 +48,7 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   if (found.length > 0) return found
   if (requested === undefined) return [{ text: 'Ask the user what to do: the tape holds no request', ids: [] }]
   // Whether it was carried out, only whoever reads the tape can tell.
-  return [{ ...requested, text: `Check that the user's request is carried out: ${brief(request!.text, 120)}` }]
+  return [{ ...requested, text: `Check that the user's request is carried out: ${wanted}` }]
 }
 
 /** Nothing that a reader would see. */
@@ -51,6 +58,15 @@ export function isBlank(quote: Quote | undefined): quote is undefined {
 
 export function unresolved(ledger: Ledger): Failure[] {
   return ledger.failures.filter((failure) => failure.resolvedBy === undefined)
+}
+
+/** A command as it was meant: without where it ran, if that is the session's folder, and without what only trims its output. */
+export function commandText(what: string, { git }: Ledger): string {
+  const home = git?.cwd
+  const here = /^\s*cd\s+("[^"]*"|'[^']*'|\S+)\s*&&\s*/.exec(what)
+  const isHome = here !== null && home !== undefined && here[1]!.replaceAll(/^["']|["']$|\/$/g, '') === home
+  const meant = isHome ? what.slice(here[0].length) : what
+  return meant.replace(/(?:\s*(?:2>&1|\|\|\s*true|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+)?))+\s*$/, '') || what
 }
 
 export function brief(text: string, limit = wordLimit): string {

@@ -65,16 +65,24 @@ function readHeader(line: string): Header {
   )
   const usage = /^(\d+(?:\.\d+)?)%$/.exec(fields.get('Context Usage') ?? '')
   const range = /#(\d+)\.\.(\d+)'?$/.exec(fields.get('Look up') ?? '')
+  const tape = fields.get('Tape') ?? (range === null ? undefined : tapeIn(fields.get('Look up')!))
   const created = fields.get('Created')
   return {
     ...(created !== undefined && created !== 'unknown' && { created }),
     ...(usage !== null && { contextUsage: Number(usage[1]) }),
     ...(range !== null && { range: { from: Number(range[1]), to: Number(range[2]) } }),
     ...pick(fields, 'project', 'Project'),
-    ...pick(fields, 'tape', 'Tape'),
+    ...(tape !== undefined && { tape }),
     ...pick(fields, 'anchor', 'Anchor'),
     ...pick(fields, 'goal', 'Goal'),
   }
+}
+
+/** `baton show main#1..8`, quoted as a shell wants it. */
+function tapeIn(command: string): string | undefined {
+  const word = /^baton show (.+)#\d+\.\.\d+'?$/.exec(command)?.[1]
+  const name = word?.startsWith("'") ? word.slice(1).replaceAll(String.raw`'\''`, "'") : word
+  return name === '' ? undefined : name
 }
 
 function pick(fields: ReadonlyMap<string, string>, key: keyof Header, name: string): Header {
@@ -90,11 +98,13 @@ function newDraft(key: SectionKey, label = ''): Draft {
 function readHeading(text: string, tape: string | undefined, profile: Profile): Draft | undefined {
   const filled = text.endsWith(fromLedger)
   const marked = takeStatus(filled ? text.slice(0, -fromLedger.length) : text)
-  const { rest: title, refs } = takeRefs(marked.rest, tape)
+  const { rest, refs } = takeRefs(marked.rest, tape)
+  const [, title = rest, more] = /^(.*) \(\+(\d+)\)$/.exec(rest) ?? []
   const known = profiles[profile].find((rule) => rule.title === title)?.key ?? readTitle(title)
   if (known === 'umbrella') return undefined
   const draft = known === undefined ? newDraft('notes', `${title}: `) : newDraft(known)
-  return { ...draft, refs, status: marked.status, ...(filled && { filled: true }) }
+  const omitted = more === undefined ? {} : { omitted: { count: Number(more) } }
+  return { ...draft, ...omitted, refs, status: marked.status, ...(filled && { filled: true }) }
 }
 
 const fromLedger = ' (from the ledger)'

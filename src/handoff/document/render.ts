@@ -7,33 +7,38 @@ import { shellWord } from '../../store/shell-word.ts'
 import { refMark } from './marks.ts'
 import { ruleOf } from './sections.ts'
 
-export function renderMarkdown(document: HandoffDocument): string {
-  const parts = [renderHead(document)]
+/**
+ * `terse`: where every token counts, headings count what was left out, the header says nothing twice, and blank lines, which
+ * are for the eye, go. It reads back to the same value.
+ */
+export function renderMarkdown(document: HandoffDocument, terse?: true): string {
+  const parts = [renderHead(document, terse)]
   let under: string | undefined
   for (const section of document.sections) {
     const rule = ruleOf(document.profile, section.key)
     if (rule.under !== undefined && rule.under !== under) parts.push(`## ${rule.under}`)
     under = rule.under
-    parts.push(renderSection(document, section))
+    parts.push(renderSection(document, section, terse))
   }
-  return `${parts.join('\n\n')}\n`
+  return terse ? `${parts.join('\n').replace(/\n{2,}/g, '\n')}\n` : `${parts.join('\n\n')}\n`
 }
 
 function titleOf(document: HandoffDocument): string {
   return `# ${document.profile === 'cycle' ? 'Cycle' : 'Session'} handoff (verified unless marked claimed)`
 }
 
-function renderHead(document: HandoffDocument): string {
-  return `${titleOf(document)}\n${headerFields(document.header).join(' | ')}`
+function renderHead(document: HandoffDocument, terse?: true): string {
+  return `${titleOf(document)}\n${headerFields(document.header, terse).join(' | ')}`
 }
 
-function headerFields(header: Header): string[] {
+function headerFields(header: Header, terse?: true): string[] {
   const { created, contextUsage, project, tape, range, anchor, goal } = header
   const fields: [name: string, value: string | undefined][] = [
     ['Created', created ?? 'unknown'],
-    ['Context Usage', contextUsage === undefined ? 'unknown' : `${contextUsage}%`],
+    ['Context Usage', contextUsage === undefined ? (terse ? undefined : 'unknown') : `${contextUsage}%`],
     ['Project', project],
-    ['Tape', tape],
+    // The command to look things up names it.
+    ['Tape', terse && range !== undefined ? undefined : tape],
     ['Look up', range && showCommand(tape ?? '', range)],
     ['Anchor', anchor],
     ['Goal', goal],
@@ -52,12 +57,15 @@ export function lookUp({ tape, range }: Header): string | undefined {
   return tape === undefined || range === undefined ? undefined : showCommand(tape, range)
 }
 
-function renderSection(document: HandoffDocument, section: Section): string {
+function renderSection(document: HandoffDocument, section: Section, terse?: true): string {
   const { tape } = document.header
   const { title, under } = ruleOf(document.profile, section.key)
   const hoisted = hoist(section)
+  const { omitted } = section
+  const counted = terse && omitted !== undefined && omitted.command === lookUp(document.header)
   const lines = [
     (under === undefined ? `## ${title}` : `### ${title}`) +
+      (counted ? ` (+${omitted.count})` : '') +
       (hoisted.refs ? refMark(section.items[0]!.refs, tape) : '') +
       (hoisted.status === 'claimed' ? ' (claimed)' : '') +
       (section.filled ? ' (from the ledger)' : ''),
@@ -76,7 +84,7 @@ function renderSection(document: HandoffDocument, section: Section): string {
     }
     previous = item
   }
-  if (section.omitted !== undefined) lines.push(omittedLine(section.omitted, section.key, lookUp(document.header)))
+  if (omitted !== undefined && !counted) lines.push(omittedLine(omitted, section.key, lookUp(document.header)))
   return lines.join('\n')
 }
 

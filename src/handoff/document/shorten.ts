@@ -10,6 +10,27 @@ export function shorten(text: string, limit: number): string {
   return `${text.slice(0, head).trimEnd()} […${tail - head} characters…] ${text.slice(tail).trimStart()}`.trim()
 }
 
+/** Likewise for a text of ours with code in it: a span that is cut is closed and opened again. */
+export function shortenProse(text: string, limit: number): string {
+  if (text.length <= limit || !text.includes('`')) return shorten(text, limit)
+  const head = boundary(text, Math.floor(limit * 0.7))
+  const tail = wholeCharacter(text, text.length - Math.floor(limit * 0.2))
+  const close = openSpan(text.slice(0, head))
+  const open = openSpan(text.slice(0, tail))
+  const left = text.slice(0, head).trimEnd() + (close === '' ? '' : `${close.length > 1 ? ' ' : ''}${close}`)
+  return `${left} […${tail - head} characters…] ${open === '' ? '' : `${open}${open.length > 1 ? ' ' : ''}`}${text.slice(tail).trimStart()}`.trim()
+}
+
+/** The backticks of the span that a text ends in; empty when it ends in none. */
+function openSpan(text: string): string {
+  let open = ''
+  for (const [run] of text.matchAll(/`+/g)) {
+    if (open === '') open = run
+    else if (run === open) open = ''
+  }
+  return open
+}
+
 /** The end of it: what went wrong stands last. */
 export function shortenStart(text: string, limit: number): string {
   if (text.length <= limit) return text

@@ -16,7 +16,7 @@ export class CommandBook {
   private readonly tests = new Map<string, TestFact>()
 
   /** A run has begun; its outcome, if any, is booked later. */
-  begin(command: string, cwd: string | undefined, id: number): Command {
+  begin(command: string, cwd: string | undefined, id: number, looks = false): Command {
     const known = this.find(command, cwd)
     if (known) {
       known.times += 1
@@ -29,6 +29,7 @@ export class CommandBook {
       command: clip(command, MAX_COMMAND),
       ...(command.length > MAX_COMMAND && { cut: true }),
       ...(cwd !== undefined && cwd !== '' && { cwd }),
+      ...(looks && { looks }),
       ok: undefined,
       times: 1,
       failed: 0,

@@ -107,11 +107,13 @@ function cuesIn(text: string): number {
   const lower = text.toLowerCase().replaceAll('’', "'")
   let words: readonly string[] = lower.match(plain ? ASCII_WORD : WORD) ?? []
   let joined = ` ${words.join(' ')} `
-  // What the user does not know binds nobody; keeping on is no constraint.
-  if (joined.includes(' i ') || joined.includes(' keep ')) {
+  // What the user does not know binds nobody; nor does keeping on, that there is only one, or that it must be something.
+  if (joined.includes(' i ') || joined.includes(' keep ') || joined.includes(' only ') || joined.includes(' must ')) {
     joined = joined
       .replaceAll(/ i (?:don't|dont|do not|can't|cannot) (?!want|need|like)\S+/g, '')
       .replaceAll(/ keep (?:going|on|at|it up)(?= )/g, '')
+      .replaceAll(/ (?:there's|there is|there are|it's|that's|we're|was|were|is|are|have|has) only(?= )/g, '')
+      .replaceAll(/ (?:(?:it|that|this|there) must be|must have(?: been)?)(?= )/g, '')
     words = joined.trim().split(' ')
   }
   let found = 0

@@ -14,7 +14,11 @@ export interface Ledger {
   readonly instructions: readonly Instruction[]
   /** What the assistant said last. Its words, not a fact: the document may quote it, never rely on it. */
   readonly lastWords: Quote | undefined
+  /** What the assistant said last before each of the user's messages, the newest of them. Its words, like `lastWords`. */
+  readonly replies: readonly Quote[]
   readonly files: readonly FileFact[]
+  /** What left the working folder, or the commits it was put into. */
+  readonly deeds: readonly Deed[]
   readonly commands: readonly CommandFact[]
   /** The last result of each test run that could be told apart. */
   readonly tests: readonly TestFact[]
@@ -100,6 +104,12 @@ export interface FileFact {
   readonly folder?: boolean
 }
 
+/** Commits, tags, pushes, pull requests, releases, deployments: whoever goes on must not do them again. */
+export interface Deed {
+  readonly text: string
+  readonly id: number
+}
+
 export interface CommandFact {
   /** Without wrappers such as `bash -lc`; cut when very long (`cut`), the whole is in its entry. */
   readonly command: string
@@ -110,6 +120,8 @@ export interface CommandFact {
   readonly exit?: number
   /** Of the last run, judged by its output as well as its exit status; undefined while it runs. */
   readonly ok: boolean | undefined
+  /** It only looks: nothing is different after it. */
+  readonly looks?: boolean
   /** Runs, and how many of them failed. */
   readonly times: number
   readonly failed: number

@@ -11,8 +11,11 @@ interface Open {
   waiting: Need[]
 }
 
-/** A run that must succeed, or a tool call about one of these subjects. */
-export type Need = { readonly run: Run } | { readonly subjects: readonly string[] }
+/** A run that must succeed, or something done about one of these subjects: either will do. */
+export interface Need {
+  readonly run?: Run
+  readonly subjects?: readonly string[]
+}
 
 export class FailureBook {
   private readonly open = new Map<string, Open>()
@@ -58,10 +61,10 @@ export class FailureBook {
     for (const key of holders) {
       const open = this.open.get(key)
       if (open) {
-        open.waiting = open.waiting.filter((need) =>
-          'subjects' in need
-            ? !need.subjects.some((subject) => subjects.includes(subject))
-            : !runs.some((run) => settles(run, need.run)),
+        open.waiting = open.waiting.filter(
+          (need) =>
+            !need.subjects?.some((subject) => subjects.includes(subject)) &&
+            !(need.run && runs.some((run) => settles(run, need.run!))),
         )
         if (open.waiting.length > 0) continue
         this.open.delete(key)
@@ -74,10 +77,10 @@ export class FailureBook {
   }
 }
 
-function marksOf(need: Need): readonly string[] {
-  if ('subjects' in need) return need.subjects
-  const { key, check } = need.run
-  if (!check) return [`run ${key}`]
+function marksOf({ run, subjects = [] }: Need): readonly string[] {
+  if (run === undefined) return subjects
+  const { key, check } = run
+  if (!check) return [...subjects, `run ${key}`]
   const marks = [`run ${key}`, `check ${check.runner}`]
   // A part is covered by itself and by each folder above it; one part is enough to be found by.
   for (

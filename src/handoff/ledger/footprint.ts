@@ -2,6 +2,7 @@
 // tell; git finds those.
 
 import { countLines, type Effect } from './effect.ts'
+import { scriptEffects } from './inline-script.ts'
 import { readPatch } from './patch.ts'
 import { joinPath } from './paths.ts'
 import type { Arg, Step } from './steps.ts'
@@ -75,6 +76,10 @@ const PROGRAMS: Record<string, (step: Step) => Effect[]> = {
   touch: each('touch', /^-[drt]$/),
   mkdir: each('mkdir', /^-m$/),
   sed,
+  python: inlineScript,
+  python3: inlineScript,
+  node: inlineScript,
+  bun: (step) => [...npm(step), ...inlineScript(step)],
   perl: inPlaceScript,
   ruby: inPlaceScript,
   awk: gawk,
@@ -113,7 +118,6 @@ const PROGRAMS: Record<string, (step: Step) => Effect[]> = {
   npm,
   pnpm: npm,
   yarn: npm,
-  bun: npm,
   cargo: (step) => manifest(step, { add: 'edit', remove: 'edit', init: 'create' }, ['Cargo.toml']),
   go: (step) =>
     step.args[0]?.text === 'mod' && step.args[1]?.text === 'init' ? named(step, 'create', ['go.mod']) : [],
@@ -132,6 +136,19 @@ function sed(step: Step): Effect[] {
   const rest = operands[0]?.text === '' ? operands.slice(1) : operands
   const files = paths(step, scripted ? rest : rest.slice(1))
   return files.map((path) => ({ action: inPlace ? 'edit' : 'read', path }))
+}
+
+/** `python3 - <<'EOF'`, `python -c '…'`, `node -e '…'`: the program stands on the command line. */
+function inlineScript(step: Step): Effect[] {
+  const option = step.args.findIndex(({ text }) => /^(?:-c|-e|-p|-pe|--eval|--input-type=module)$/.test(text ?? ''))
+  const given = option < 0 ? undefined : step.args.slice(option + 1).find(({ text }) => !text?.startsWith('-'))?.text
+  const runsFile = step.args.some(({ text }) => text !== undefined && !text.startsWith('-'))
+  const script = given ?? (runsFile ? undefined : step.input)
+  if (script === undefined) return []
+  return scriptEffects(script).flatMap((effect): Effect[] => {
+    const path = 'path' in effect ? place(step, effect.path) : undefined
+    return path === undefined || 'to' in effect || !('path' in effect) ? [] : [{ ...effect, path }]
+  })
 }
 
 /** `perl -pi -e '…' file`, `ruby -i -pe '…' file`. */
@@ -168,7 +185,10 @@ function transfer(step: Step, action: 'rename' | 'copy', args: readonly Arg[]): 
   const to = target?.text === undefined || target.glob ? undefined : place(step, target.text)
   if (target?.text === undefined || to === undefined) return []
   const folder = operands.length > 2 || target.text.endsWith('/') || target.text === '.' || target.text.endsWith('..')
-  return paths(step, operands.slice(0, -1)).map((path) => ({
+  const sources = paths(step, operands.slice(0, -1))
+  // Wherever it came from, there is a file now.
+  if (sources.length === 0 && !folder && /\.\w+$/.test(target.text)) return [{ action: 'write', path: to }]
+  return sources.map((path) => ({
     action,
     path,
     to: folder ? joinPath(to, path.slice(path.lastIndexOf('/') + 1)) : to,

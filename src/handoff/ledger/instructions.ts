@@ -3,6 +3,7 @@
 
 import { type Cues, cuesOf, MAX_SENTENCES, sentences, stems, type Sentence } from './cues.ts'
 import type { Instruction, Quote } from './facts.ts'
+import { withoutPastes } from './pastes.ts'
 
 /** `use a instead of b`, `statt b`, `而不是 b`, `b ではなく`: what the rejected thing stands behind or in front of. */
 const REJECTED_AFTER =
@@ -39,7 +40,7 @@ export class InstructionBook {
   private readonly index = new Map<string, number[]>()
 
   add(quote: Quote, answers: number | undefined): void {
-    const text = sampleOf(quote.text)
+    const text = sampleOf(withoutPastes(quote.text))
     const kept: Kept = { text, fact: { ...quote, kind: 'instruct', ...(answers !== undefined && { answers }) } }
     const cues = cuesOf(text)
     // Most messages bind nothing and take nothing back: those are not even taken apart.

@@ -51,6 +51,8 @@ interface Pending {
   readonly script?: Script
 }
 
+const MOST_REPLIES = 100
+
 type Fields = Readonly<Record<string, unknown>>
 
 export class LedgerBuilder {
@@ -69,6 +71,7 @@ export class LedgerBuilder {
   private readonly subagents = new SubagentBook()
   private readonly questions = new QuestionBook()
   private lastWords: Quote | undefined
+  private readonly replies: Quote[] = []
   private lastSpokenId = 0
   /** The user's last words, and those before. */
   private answeredId = 0
@@ -137,6 +140,7 @@ export class LedgerBuilder {
       lastRequest: lastRequest && quoteOf(lastRequest),
       instructions: this.instructions.facts(),
       lastWords: this.lastWords,
+      replies: [...this.replies],
       files,
       ...shell,
       failures,
@@ -194,6 +198,11 @@ export class LedgerBuilder {
   }
 
   private userSaid(quote: Quote): void {
+    if (this.lastWords && this.lastWords.id > this.answeredId) {
+      const { text, id } = this.lastWords
+      this.replies.push({ text: text.length > 1_200 ? `${text.slice(0, 600)}\n…\n${text.slice(-600)}` : text, id })
+      if (this.replies.length > MOST_REPLIES) this.replies.shift()
+    }
     const question = this.lastWords && this.lastWords.id > this.answeredId ? questionIn(this.lastWords.text) : undefined
     this.instructions.add(quote, question === undefined ? undefined : this.lastWords?.id)
     if (question !== undefined && isAnswer(quote.text))
@@ -396,5 +405,5 @@ export type { Ledger } from './facts.ts'
 
 /** A choice, rather than a question in return or a task of its own. */
 function isAnswer(text: string): boolean {
-  return text.length <= 120 && !text.includes('\n') && !/[?？؟]/.test(text)
+  return text.length <= 120 && !text.includes('\n') && !/[?？؟]/.test(text) && !/^\/[\w:-]*$/.test(text)
 }

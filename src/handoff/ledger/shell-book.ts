@@ -2,15 +2,16 @@
 
 import { BackgroundBook } from './background-book.ts'
 import { CommandBook, type Command } from './command-book.ts'
+import { COMMITTED, DeedBook } from './deeds.ts'
 import type { Effect } from './effect.ts'
-import type { BackgroundTask, CommandFact, InFlight, TestFact } from './facts.ts'
-import { failureKey, type FailureBook } from './failure-book.ts'
+import type { BackgroundTask, CommandFact, Deed, InFlight, TestFact } from './facts.ts'
+import { checkKey, failureKey, type FailureBook } from './failure-book.ts'
 import type { FileTable } from './file-table.ts'
 import { footprint, gitVerb, programOf } from './footprint.ts'
 import { readShellOutput, type Output, type ShellOutput } from './output.ts'
 import type { Place } from './place.ts'
 import { readScript, type Step } from './steps.ts'
-import { judge, tailOf, toRun, type Run, type Verdict } from './verdict.ts'
+import { checksNamed, judge, tailOf, toRun, type Run, type Verdict } from './verdict.ts'
 import { clip, line, type ShellCall } from './vocabulary.ts'
 
 /** A script without its here-documents: what it would do to files was taken from them already. */
@@ -21,6 +22,8 @@ export interface Script {
   readonly steps: readonly Step[]
   readonly runs: readonly Run[]
   readonly effects: readonly (readonly Effect[])[]
+  /** It only looks at things. */
+  readonly looks: boolean
   /** What a success of it changes, for failures that wait for that. */
   readonly subjects: readonly string[]
 }
@@ -39,7 +42,10 @@ const MAX_REMEMBERED_LENGTH = 500
 export class ShellBook {
   private readonly commands = new CommandBook()
   private readonly background = new BackgroundBook()
+  private readonly deeds = new DeedBook()
   private readonly interrupted = new Map<string, InFlight>()
+  /** What each script of the project runs, by the check that it is. */
+  private readonly scripts = new Map<string, readonly Run[]>()
   /** Scripts that run in the background, by their handle. */
   private readonly waiting = new Map<string, { script: Script; command: Command }>()
   /** Agents repeat themselves: short scripts that were read before, by folder and text. */
@@ -80,13 +86,15 @@ export class ShellBook {
 
   private readScript(command: string, cwd: string | undefined): Script {
     const { steps, cwd: after } = readScript(command, cwd)
+    const runs = steps.map(toRun)
     const effects = steps.map((step) => footprint(step).map((effect) => this.place.named(effect)))
     return {
       command: command.trim(),
       cwd,
       after,
       steps: steps.map((step) => (step.input === undefined ? step : { ...step, input: undefined })),
-      runs: steps.map(toRun),
+      runs,
+      looks: runs.every(({ reads }) => reads) && !effects.some((each) => each.some(({ action }) => action !== 'read')),
       effects,
       subjects: effects.flatMap((effects) => effects.flatMap(subjectOf)),
     }
@@ -95,7 +103,7 @@ export class ShellBook {
   settle(turn: ShellTurn, output: Output, id: number): void {
     const { call, script } = turn
     const answer = readShellOutput(output, call.marksFailure)
-    const command = this.commands.begin(script.command, script.cwd, turn.id)
+    const command = this.commands.begin(script.command, script.cwd, turn.id, script.looks)
     if (this.interrupted.size > 0) this.interrupted.delete(script.command)
     if (call.keepsFolder) this.moved(script, output.isError, answer)
     if (answer.running !== undefined || (call.background && answer.exit === undefined && !output.isError)) {
@@ -142,9 +150,16 @@ export class ShellBook {
     this.background.end(handle, ok, id)
   }
 
-  facts(): { commands: CommandFact[]; tests: TestFact[]; background: BackgroundTask[]; interrupted: InFlight[] } {
+  facts(): {
+    commands: CommandFact[]
+    tests: TestFact[]
+    deeds: Deed[]
+    background: BackgroundTask[]
+    interrupted: InFlight[]
+  } {
     return {
       ...this.commands.facts(),
+      deeds: this.deeds.facts(),
       background: this.background.facts(),
       interrupted: [...this.interrupted.values()],
     }
@@ -162,13 +177,23 @@ export class ShellBook {
     const verdict = judge(script.steps, script.runs, answer, isError)
     this.commands.end(command, verdict.ok, answer.exit, answer.tail, id)
     this.commands.tested(verdict, script.command, id)
-    if (verdict.ok) this.failures.succeed(verdict.runs, script.subjects, id)
+    if (verdict.ok) this.failures.succeed([...verdict.runs, ...this.inner(verdict.runs, answer)], script.subjects, id)
     // Looking for something that is not there is no failure of the work.
-    else if (verdict.runs.length > 0) this.failed(verdict, script.command, answer, id)
+    else if (verdict.runs.length > 0) this.failed(verdict, script, answer, id)
     return verdict
   }
 
-  private failed(verdict: Verdict, command: string, answer: ShellOutput, id: number): void {
+  /** What the scripts of the project ran: as their output says, now or when they ran before. */
+  private inner(runs: readonly Run[], { head, tail }: ShellOutput): Run[] {
+    return runs.flatMap((run) => {
+      if (run.check?.script !== true) return []
+      const told = checksNamed(head === tail ? head : `${head}\n${tail}`, run.check)
+      if (told.length > 0) this.scripts.set(checkKey(run.check), told)
+      return this.scripts.get(checkKey(run.check)) ?? []
+    })
+  }
+
+  private failed(verdict: Verdict, { command, subjects }: Script, answer: ShellOutput, id: number): void {
     const test = verdict.test?.check?.test === true && verdict.runs.some(({ key }) => key === verdict.test?.key)
     this.failures.fail(
       failureKey(verdict.runs, command),
@@ -180,7 +205,8 @@ export class ShellBook {
         ...(answer.exit !== undefined && { exit: answer.exit }),
         lastId: id,
       },
-      verdict.runs.map((run) => ({ run })),
+      // Whoever gets the file there by other means has done what the command was for.
+      verdict.runs.map((run) => (run.check || subjects.length === 0 ? { run } : { run, subjects })),
     )
   }
 
@@ -201,13 +227,14 @@ export class ShellBook {
     }
   }
 
-  private readGit(steps: readonly Step[], { head, tail }: ShellOutput, id: number): void {
+  private readGit(steps: readonly Step[], output: ShellOutput, id: number): void {
+    const { head, tail } = output
     for (const step of steps) {
+      if (step.sure) this.deeds.book(step, output, id)
       if (programOf(step) !== 'git') continue
       const { verb } = gitVerb(step)
       if (verb === 'commit') {
-        const pattern = /^\[([^\s\]]+)(?: \(root-commit\))? ([0-9a-f]{7,40})\]/m
-        const [, branch, commit] = pattern.exec(tail) ?? pattern.exec(head) ?? []
+        const [, branch, commit] = COMMITTED.exec(tail) ?? COMMITTED.exec(head) ?? []
         if (branch !== undefined && branch !== 'detached') this.place.switched(branch, id)
         if (commit !== undefined) this.place.committed(commit, id)
       } else if (verb === 'checkout' || verb === 'switch') {
@@ -219,7 +246,7 @@ export class ShellBook {
 }
 
 export function subjectOf(effect: Effect): string[] {
-  if (!('path' in effect) || effect.action === 'read') return []
+  if (!('path' in effect) || /^(?:read|mkdir|touch)$/.test(effect.action)) return []
   return [`file ${'to' in effect ? effect.to : effect.path}`]
 }
 

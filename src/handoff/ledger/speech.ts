@@ -11,7 +11,9 @@ export function textOf(content: unknown): { text: string; blob?: string } {
   let image = false
   for (const part of content as unknown[]) {
     if (!isFields(part)) continue
-    const { type, text, preview } = part
+    const { type, text, preview, synthetic } = part
+    // Put there by the agent's program: a file that was named, a reminder.
+    if (synthetic === true) continue
     if (type === 'blob' && part['of'] === undefined && typeof preview === 'string') {
       texts.push(preview)
       if (typeof part['sha256'] === 'string') blob = part['sha256']

@@ -100,8 +100,7 @@ function named(run: Run | undefined, summary: Summary | undefined, text: string)
     }
   }
   if (!check.script) return run
-  // npm prints the line it runs: `> name@1.0.0 test` and `> vitest run src`.
-  const banner = /^> \S+@\S+ \S+.*\n> (.+)$/m.exec(text)?.[1] ?? /^\$ (.+)$/m.exec(text)?.[1]
+  const banner = bannerIn(text)
   const inner = banner
     ? readScript(banner, check.cwd)
         .steps.map(readCheck)
@@ -119,6 +118,21 @@ function named(run: Run | undefined, summary: Summary | undefined, text: string)
     }
   }
   return summary ? { ...run, check: { ...check, runner: summary.runner, test: true } } : run
+}
+
+/** npm prints the line that it runs: `> name@1.0.0 test` and `> vitest run src`. */
+function bannerIn(text: string): string | undefined {
+  return /^> \S+@\S+ \S+.*\n> (.+)$/m.exec(text)?.[1] ?? /^\$ (.+)$/m.exec(text)?.[1]
+}
+
+/** The checks that a script of the project ran, as its output names them. */
+export function checksNamed(text: string, { cwd }: Check): Run[] {
+  const banner = bannerIn(text)
+  if (banner === undefined) return []
+  return readScript(banner, cwd).steps.flatMap((step) => {
+    const run = toRun(step)
+    return run.check && !run.check.script ? [run] : []
+  })
 }
 
 export function toRun(step: Step): Run {

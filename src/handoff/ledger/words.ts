@@ -20,7 +20,10 @@ const ELEMENTS =
   'ide_opened_file|ide_diagnostics|bash-input|bash-stdout|bash-stderr|user-prompt-submit-hook|collaboration_mode|apps_instructions|' +
   'skills_instructions|subagent_notification|user_shell_command|session_context|state_snapshot|hook_context|new-diagnostics|' +
   'user-memory-input|persisted-output|model_switch|personality_spec|skill|background-task|teammate-message|agent-notification'
-const ELEMENT = new RegExp(`(?<=^|\\n|>)[ \\t]*<(${ELEMENTS})(?:\\s[^<>]*)?>[\\s\\S]*?</\\1>[ \\t]*\\n?`, 'g')
+const ELEMENT = new RegExp(
+  `(?<=^|\\n|>)[ \\t]*<(${ELEMENTS}|file(?= name="))(?:\\s[^<>]*)?>[\\s\\S]*?</\\1>[ \\t]*\\n?`,
+  'g',
+)
 
 /** Whole messages that are not the user's. */
 const MACHINE: readonly RegExp[] = [
@@ -44,7 +47,14 @@ const INHERITED: readonly RegExp[] = [
 ]
 const INTERRUPTED = /^\[Request interrupted by user(?: for tool use)?\]/
 
-export function hear(content: string): Heard {
+/** Codex in an editor puts what is open there in front of what was typed. */
+const EDITOR = /^# (?:Context from my IDE setup|Files mentioned by the user):/
+const REQUEST = /^## My request for [\w ]+:[ \t]*\n?/m
+/** Gemini CLI appends the files that a prompt names with `@`. */
+const REFERENCED = /\n?--- Content from referenced files ---[\s\S]*?(?:--- End of content ---|$)/g
+
+export function hear(given: string): Heard {
+  const content = typed(given)
   const notices = content.includes('<task-notification>') ? readNotices(content) : []
   const start = content.trimStart()
   if (INHERITED.some((pattern) => pattern.test(start))) return { kind: 'inherited', text: content.trim(), notices }
@@ -60,6 +70,14 @@ export function hear(content: string): Heard {
     return rest === '' ? { kind: 'nothing', interrupted: true, notices } : said(rest, notices)
   }
   return said(text === content ? content : text.trim(), notices)
+}
+
+function typed(content: string): string {
+  if (EDITOR.test(content)) {
+    const found = REQUEST.exec(content)
+    return found === null ? '' : content.slice(found.index + found[0].length)
+  }
+  return content.includes('--- Content from referenced files ---') ? content.replaceAll(REFERENCED, '') : content
 }
 
 function said(text: string, notices: readonly Notice[]): Heard {

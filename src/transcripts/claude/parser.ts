@@ -6,6 +6,7 @@ import type { Part, ToolCall, ToolResult } from '../../tape/index.ts'
 import type { Compacted, Fact, Used } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
 import type { Parser } from '../parser.ts'
+import { titleIn } from '../title.ts'
 import { limitIn } from './limit.ts'
 
 interface Memory {
@@ -32,6 +33,7 @@ export function claudeParser(stored?: Fields): Parser {
   const memory: Memory = { tip: [], talked: false, calls: {}, held: [], ...(stored as Partial<Memory> | undefined) }
   return {
     facts: (line) => (memory.talked && memory.held.length === 0 ? factsOf(line, memory) : inOrder(line, memory)),
+    rest: () => release(memory),
     get memory() {
       return memory as unknown as Fields
     },
@@ -158,9 +160,10 @@ function user(line: Fields, memory: Memory): Fact[] {
   if (interrupted) facts.push(moved('idle', at))
   if (prompt) {
     facts.push(moved('asked', at))
-    if (memory.titled !== true) {
+    const title = memory.titled === true ? undefined : titleIn(words)
+    if (title !== undefined) {
       memory.titled = true
-      facts.push({ type: 'about', title: words.slice(0, 200), titleRank: 0 })
+      facts.push({ type: 'about', title, titleRank: 0 })
     }
   }
   return seen(facts, line, memory)

@@ -1,11 +1,13 @@
 // Codex's dialect. What was said is taken from `response_item`, the stream that goes back to the model; its copy in
 // `event_msg` is only listened to for turns, usage and limits.
 
+import { hear } from '../../handoff/ledger/words.ts'
 import type { Draft } from '../../store/index.ts'
 import type { Part } from '../../tape/index.ts'
 import type { Fact, Quota } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, json, list, number, text } from '../fields.ts'
 import type { Parser } from '../parser.ts'
+import { titleIn } from '../title.ts'
 
 interface Memory {
   calls: Record<string, string>
@@ -116,9 +118,10 @@ function message(payload: Fields, memory: Memory, at: string | undefined): Fact[
   const facts: Fact[] = [said('message', shown, at, source, own ? { isMeta: true } : undefined)]
   if (role === 'user' && !own) {
     facts.push({ type: 'turn', to: 'asked', ...given({ date: at }) })
-    if (memory.titled !== true) {
+    const title = memory.titled === true ? undefined : titleIn(words)
+    if (title !== undefined) {
       memory.titled = true
-      facts.push({ type: 'about', title: words.slice(0, 200), titleRank: 0 })
+      facts.push({ type: 'about', title, titleRank: 0 })
     }
   }
   return facts
@@ -126,7 +129,9 @@ function message(payload: Fields, memory: Memory, at: string | undefined): Fact[
 
 /** What the program itself tells the model: it sees it, but nobody typed it. */
 function isOwn(role: string, words: string): boolean {
-  return role === 'developer' || (role === 'user' && /^\s*(<[a-z_]+>|# AGENTS\.md instructions)/.test(words))
+  if (role !== 'user') return role === 'developer'
+  // Codex wraps what it adds in an element; its names have an underscore, other than those of HTML that a person may type.
+  return hear(words).kind === 'nothing' || /^\s*<([a-z]+_[a-z_]+)>[\s\S]*<\/\1>\s*$/.test(words)
 }
 
 function reasoning(payload: Fields, at: string | undefined): Fact {

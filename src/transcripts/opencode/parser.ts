@@ -5,6 +5,7 @@ import type { Part } from '../../tape/index.ts'
 import type { Fact } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
 import type { Parser } from '../parser.ts'
+import { titleIn } from '../title.ts'
 
 interface Memory {
   /** What the compaction under way keeps. */
@@ -65,8 +66,9 @@ function user(parts: readonly Fields[], memory: Memory, id: string, at: string |
   let typed = false
   for (const part of parts) {
     if (part.type === 'text') {
-      content.push({ type: 'text', text: text(part.text) ?? '' })
-      typed ||= part.synthetic !== true
+      const synthetic = part.synthetic === true
+      content.push({ type: 'text', text: text(part.text) ?? '', ...(synthetic && { synthetic }) })
+      typed ||= !synthetic
     } else if (part.type === 'file') content.push(fileOf(part))
     else facts.push(said('event', { name: `opencode/${text(part.type) ?? 'unknown'}`, data: part }, id, at))
   }
@@ -75,8 +77,9 @@ function user(parts: readonly Fields[], memory: Memory, id: string, at: string |
   const shown = { role: 'user', content: only, ...(typed ? {} : { display: false }) }
   facts.unshift(said('message', shown, id, at, typed ? undefined : { isMeta: true }))
   facts.push({ type: 'turn', to: typed ? 'asked' : 'working', ...given({ date: at }) })
-  const words = content.map((part) => (typeof part.text === 'string' ? part.text : '')).join('\n')
-  if (typed) facts.push({ type: 'about', title: words.slice(0, 200), titleRank: 0 })
+  const words = parts.filter((part) => part.type === 'text' && part.synthetic !== true).map((part) => text(part.text))
+  const title = typed ? titleIn(words.join('\n')) : undefined
+  if (title !== undefined) facts.push({ type: 'about', title, titleRank: 0 })
   return facts
 }
 

@@ -6,6 +6,7 @@ import type { Part, ToolCall } from '../../tape/index.ts'
 import type { Fact } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
 import type { Parser } from '../parser.ts'
+import { titleIn } from '../title.ts'
 
 interface Memory {
   leaf?: string
@@ -101,9 +102,10 @@ function message(line: Fields, source: string, memory: Memory): Fact[] {
         said('message', { role: 'user', content }, line, source),
         { type: 'turn', to: 'asked', ...given({ date: at }) },
       ]
-      if (memory.titled !== true) {
+      const title = memory.titled === true ? undefined : titleIn(words(content))
+      if (title !== undefined) {
         memory.titled = true
-        facts.push({ type: 'about', title: words(content).slice(0, 200), titleRank: 0 })
+        facts.push({ type: 'about', title, titleRank: 0 })
       }
       return facts
     }

@@ -3,6 +3,7 @@ import { compose } from '../../../src/handoff/document/compose.ts'
 import { type SectionKey, sectionOf } from '../../../src/handoff/document/document.ts'
 import { makeDocument } from '../../../src/handoff/document/make.ts'
 import { parseClaims, parseDocument } from '../../../src/handoff/document/parse.ts'
+import { shortenProse } from '../../../src/handoff/document/shorten.ts'
 import { validate } from '../../../src/handoff/document/validate.ts'
 import type { Ledger } from '../../../src/handoff/ledger/facts.ts'
 import { busy, ledgerOf } from './ledgers.ts'
@@ -93,6 +94,138 @@ describe('a document from a ledger', () => {
       const { markdown, redacted } = await makeDocument(ledger, { ...header, budget })
       expect(markdown).not.toContain('ghp_')
       expect(redacted.get('GitHub token')).toBe(2)
+    }
+  })
+})
+
+describe('what the user wants now', () => {
+  const instructions = [
+    { text: 'Port the settings page', id: 3, kind: 'instruct' },
+    { text: 'Can we release it?', id: 40, kind: 'instruct' },
+    { text: 'minor, please', id: 44, kind: 'instruct', answers: 43 },
+    { text: 'yes, do it', id: 50, kind: 'instruct', answers: 49 },
+  ] as const
+  const asking = ledgerOf({
+    instructions,
+    goal: instructions[0],
+    lastRequest: instructions[3],
+    replies: [
+      { text: 'Patch or minor?', id: 43 },
+      { text: 'The steps are: tag, push, publish.\nShall I go on?', id: 49 },
+    ],
+  })
+
+  test('is told back to the message that says what, with the words that the last one answers [H13]', () => {
+    const items = sectionOf(compose(asking, header), 'goal')!.items
+    expect(items.map(({ text }) => text)).toEqual([
+      'Port the settings page',
+      'Can we release it?',
+      'minor, please',
+      'yes, do it',
+      'That answers the assistant: `Shall I go on?`',
+    ])
+    expect(items.at(-1)).toMatchObject({ status: 'claimed', data: expect.stringContaining('tag, push, publish') })
+  })
+
+  test('is what is done next, rather than "yes" [H10]', () => {
+    expect(texts(asking, 'next')[0]).toBe("Check that the user's request is carried out: minor, please")
+    const thanked = ledgerOf({
+      instructions: [instructions[0], { text: 'looks good, thanks!', id: 60, kind: 'instruct' }],
+      goal: instructions[0],
+      lastRequest: { text: 'looks good, thanks!', id: 60 },
+    })
+    expect(texts(thanked, 'next')[0]).toContain('Port the settings page')
+  })
+
+  test('is not a command for the program, nor "continue" [H13]', () => {
+    const others = ['Fix the header', 'Fix the footer', '/the', 'continue', 'ok'].map((text, at) => ({
+      text,
+      id: 10 + at,
+      kind: 'instruct' as const,
+    }))
+    const quoted = texts(
+      ledgerOf({ ...asking, instructions: [instructions[0], ...others, instructions[3]] }),
+      'context',
+    )
+    expect(quoted).toEqual(['Fix the header'])
+  })
+
+  test('keeps of a pasted screen what was typed [H14]', () => {
+    const paste = Array.from({ length: 30 }, (_, at) => `    at run (/r/src/file.ts:${at}:7)`).join('\n')
+    const text = `it crashes when I start it\n${paste}\nplease see why`
+    const ledger = ledgerOf({ instructions: [{ text, id: 9, kind: 'instruct' }], goal: { text, id: 9 } })
+    expect(texts(ledger, 'goal')).toEqual(['it crashes when I start it\nplease see why […]'])
+  })
+})
+
+describe('what was done and what was said', () => {
+  test('is told: commits first, then the turns in the words of the assistant [H13]', () => {
+    const ledger = ledgerOf({
+      deeds: [
+        { text: 'Committed 45ffe0a: Release', id: 8 },
+        { text: 'Ran git push origin main', id: 9 },
+      ],
+      replies: [
+        { text: 'The parser now reads all three formats, and is tested.', id: 5 },
+        { text: 'I am going to look at the parser and its tests now:', id: 6 },
+        { text: 'Done!', id: 7 },
+      ],
+      commands: [
+        { command: 'ls', ok: true, looks: true, times: 9, failed: 0, firstId: 1, lastId: 2 },
+        { command: 'npm i', ok: true, times: 1, failed: 0, firstId: 1, lastId: 2 },
+      ],
+    })
+    expect(texts(ledger, 'done')).toEqual([
+      'Ran `git push origin main`',
+      'Committed `45ffe0a: Release`',
+      'Said: `The parser now reads all three formats, and is tested.`',
+    ])
+    expect(texts(ledger, 'context')).toEqual(['Ran `npm i`'])
+  })
+
+  test('is not told as done where the tape denies it [H10]', () => {
+    const denied = { ...busy, replies: [{ text: 'All tests pass now, and the build is green.', id: 30 }] }
+    expect(texts(denied, 'done').join()).not.toContain('All tests pass')
+    expect(texts(denied, 'context').join()).toContain('The assistant said last (the open failures deny it)')
+  })
+})
+
+describe('open failures', () => {
+  const failure = { kind: 'command', message: 'a.ts(1,1): error TS1: x', times: 1, firstId: 1 } as const
+
+  test('that say the same say it once, and name their commands without what trims the output [H13]', () => {
+    const ledger = ledgerOf({
+      git: { cwd: '/home/me/shop', checked: false },
+      failures: [
+        { ...failure, what: 'npm run publish', exit: 1, lastId: 7 },
+        { ...failure, what: 'cd /home/me/shop && npm run build 2>&1 | tail -3', exit: 0, lastId: 9 },
+      ],
+    })
+    expect(texts(ledger, 'failures')).toEqual([
+      '`npm run build`: `a.ts(1,1): error TS1: x`',
+      '`npm run publish` exit 1: the same',
+    ])
+  })
+
+  test('that the work has left behind say so [H13]', () => {
+    const instructions = Array.from({ length: 10 }, (_, at) => ({
+      text: `Do ${at}`,
+      id: 20 + at,
+      kind: 'instruct' as const,
+    }))
+    const ledger = ledgerOf({ instructions, failures: [{ ...failure, what: 'tsc', exit: 2, lastId: 5 }] })
+    expect(texts(ledger, 'failures')[0]).toMatch(/^`tsc` exit 2, not run again since: /)
+  })
+})
+
+describe('a text that is cut', () => {
+  test('leaves no code open [H14]', () => {
+    const text = `Fix \`${'npm run '.repeat(20)}\`: \`\`${'cannot `x` '.repeat(20)}\`\``
+    for (const limit of [60, 120, 200]) {
+      const runs = shortenProse(text, limit).match(/`+/g) ?? []
+      let open = ''
+      for (const run of runs) open = open === '' ? run : run === open ? '' : open
+      expect(open).toBe('')
     }
   })
 })

@@ -21,6 +21,8 @@ export function ledgerOf(facts: Partial<Ledger> = {}): Ledger {
     lastRequest: undefined,
     instructions: [],
     lastWords: undefined,
+    replies: [],
+    deeds: [],
     files: [],
     commands: [],
     tests: [],

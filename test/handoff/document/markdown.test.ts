@@ -15,6 +15,17 @@ describe('a document written as Markdown', () => {
     )
   })
 
+  test('reads back as the same document where every token counts [H10] [H15]', () => {
+    fc.assert(
+      fc.property(anyDocument, (document) => {
+        // Blank lines within a text are for the eye too, and go.
+        const dense = JSON.parse(JSON.stringify(document).replaceAll(/(?:\\n)(?:\\n)+/g, '\\n')) as typeof document
+        expect(parseDocument(renderMarkdown(normalDocument(dense), true))).toEqual(normalDocument(dense))
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
   test('has one normal form', () => {
     fc.assert(
       fc.property(anyDocument, (document) => {

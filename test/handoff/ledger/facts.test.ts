@@ -293,6 +293,40 @@ describe('what still runs', () => {
   })
 })
 
+describe('what was done for good', () => {
+  it('[H13] commits, tags, pushes and releases, in their order, each once', () => {
+    const session = new Session()
+    session.bash('git commit -qam "Start"')
+    session.bash('git add . && git commit -m "Release 2"', '[main 45ffe0a] Release 2\n 4 files changed')
+    session.bash('git tag v2 && git push origin main', 'To example.org:r.git')
+    session.bash('git tag -l')
+    session.bash('git push --dry-run')
+    session.bash('gh pr create --fill | tail -1', 'https://example.org/r/pull/7')
+    session.bash('npm run release:minor')
+    session.bash('npm publish', 'npm error code E403', 1)
+    session.bash('git push origin main')
+    expect(session.ledger().deeds.map(({ text }) => text)).toEqual([
+      'Committed Start',
+      'Committed 45ffe0a: Release 2',
+      'Ran git tag v2',
+      'Ran gh pr create --fill → https://example.org/r/pull/7',
+      'Ran npm run release:minor',
+      'Ran git push origin main',
+    ])
+  })
+
+  it('[H13] what the assistant said at the end of each turn is kept', () => {
+    const session = new Session()
+    session.user('Rename it')
+    session.assistant('Looking.')
+    session.assistant('Renamed it to b.')
+    session.user('Now the docs')
+    session.user('and the changelog')
+    session.assistant('Both are done.')
+    expect(session.ledger().replies.map(({ text }) => text)).toEqual(['Renamed it to b.'])
+  })
+})
+
 describe('the phase as a whole', () => {
   it('[H13] an empty phase has no facts', () => {
     expect(ledger([])).toMatchObject({

@@ -219,3 +219,26 @@ describe('test results', () => {
     ])
   })
 })
+
+describe('what a script of the project runs', () => {
+  it('[H13] is known from an earlier run, so that its success settles what failed by itself', () => {
+    const session = new Session()
+    const banner = '> shop@1.0.0 build\n> tsgo -p tsconfig.build.json && chmod +x dist/cli.js\n'
+    session.bash('cd web && npm run build', banner)
+    session.bash('npx tsgo -p tsconfig.build.json 2>&1 | grep error', "a.ts(1,1): error TS2353: no 'x'")
+    expect(unresolved(session.ledger())).toHaveLength(1)
+    session.bash('npm run build 2>&1 | tail -3', 'done')
+    expect(unresolved(session.ledger())).toEqual([])
+  })
+})
+
+describe('a file that could not be put somewhere', () => {
+  it('[H13] is no failure any more when it got there by other means', () => {
+    const session = new Session()
+    session.bash('cp $(npm root -g)/x/dark.json themes/mine.json', 'cp: dark.json: No such file or directory', 1)
+    session.bash('cp src/other.json themes/other.json')
+    expect(unresolved(session.ledger())).toHaveLength(1)
+    session.bash('cp src/dark.json themes/mine.json')
+    expect(unresolved(session.ledger())).toEqual([])
+  })
+})

@@ -52,6 +52,7 @@ describe("the user's own words", () => {
     ['Create handoff document now - context at 86%. Write it to /x'],
     ['Read handoff from /x/handoff.md and resume work'],
     ['<turn_aborted>\nThe user interrupted\n</turn_aborted>'],
+    ['# Context from my IDE setup:\n\n## Active file: a.ts\n\n## Open tabs:\n- never.md: never.md\n'],
   ])('[H14] are not what an agent wrote in their place: %s', (text) => {
     const session = new Session()
     session.user(text)
@@ -254,4 +255,58 @@ describe('a later instruction', () => {
       { by: 'user', text: expect.stringContaining('SQLite') as string },
     ])
   })
+})
+
+describe('of a message, the user typed', () => {
+  it.each([
+    [
+      'what stands behind the context of an editor',
+      '# Context from my IDE setup:\n\n## Active file: a.ts\n\n## Open tabs:\n- b.ts: b.ts\n\n## My request for Codex:\nFix the parser',
+      'Fix the parser',
+    ],
+    [
+      'what stands behind the files that were dropped in',
+      '# Files mentioned by the user:\n\n## shot.png: /tmp/shot.png\n\n## My request for Codex:\nWhy is it red?\n',
+      'Why is it red?',
+    ],
+    [
+      'what stands before the files that it names',
+      'Explain @a.md\n--- Content from referenced files ---\nContent from @a.md:\nNever stop.\n--- End of content ---',
+      'Explain @a.md',
+    ],
+    ['what stands beside a file', '<file name="/r/a.md">\nAlways use tabs.\n</file>\nSummarise it', 'Summarise it'],
+    ['an element that is no wrapper', '<file> inputs look odd in Safari', '<file> inputs look odd in Safari'],
+  ])('[H14] %s', (_, text, typed) => {
+    const session = new Session()
+    session.user(text)
+    expect(session.ledger().instructions.map((one) => one.text)).toEqual([typed])
+  })
+
+  it("[H14] not what the agent's program put between", () => {
+    const session = new Session()
+    session.user([
+      { type: 'text', text: 'Tidy @a.md' },
+      { type: 'text', text: 'Called the Read tool: never do that', synthetic: true },
+    ])
+    expect(session.ledger().instructions.map((one) => one.text)).toEqual(['Tidy @a.md'])
+  })
+
+  it('[H13] and not what was pasted: that binds nobody', () => {
+    const session = new Session()
+    const trace = Array.from({ length: 6 }, (_, at) => `    at never (/r/only/must.ts:${at}:1)`).join('\n')
+    session.user(`it broke again, look\n\nError: you must never do this, only that\n${trace}`)
+    session.user(
+      `please take it out again\n+ 1 - **Always**: only this must stay   \n   never that, and so on and so on   \n${trace}`,
+    )
+    expect(session.ledger().instructions.map((one) => one.kind)).toEqual(['instruct', 'instruct'])
+  })
+
+  it.each(["there's only one file left, read it", 'that must be the reason', 'it must have been the cache'])(
+    '[H13] what merely describes is no rule: %s',
+    (text) => {
+      const session = new Session()
+      session.user(text)
+      expect(session.ledger().instructions[0]!.kind).toBe('instruct')
+    },
+  )
 })

@@ -145,3 +145,31 @@ describe('file changes made through the shell', () => {
     expect(session.ledger().files).toMatchObject([{ path: '/tmp/x/notes', state: 'changed' }])
   })
 })
+
+describe('a program on the command line', () => {
+  it.each([
+    [
+      "python3 - <<'EOF'\nfrom pathlib import Path\np = Path('src/a.ts')\ns = p.read_text()\np.write_text(s)\nEOF",
+      ['edited src/a.ts'],
+    ],
+    ["python3 <<'EOF'\nwith open('out/new.json', 'w') as f:\n  f.write('{}')\nEOF", ['created out/new.json']],
+    ["python -c \"open('b.txt','a').write('x')\"", ['created b.txt']],
+    [
+      "python3 - <<'EOF'\nname = 'src/c.py'\ntext = open(name).read()\nopen(name, 'w').write(text)\nEOF",
+      ['edited src/c.py'],
+    ],
+    [
+      "cd web && node -e \"const fs=require('fs'); fs.writeFileSync('d.json', fs.readFileSync('d.json'))\"",
+      ['edited web/d.json'],
+    ],
+    ["python3 - <<'EOF'\nimport os\nos.remove('old.py')\nEOF", ['deleted old.py']],
+    ["python3 - <<'EOF'\nprint(open('a.ts').read(), 'w')\nEOF", []],
+    ["python3 build.py <<'EOF'\nopen('x.txt','w')\nEOF", []],
+    ['cp "$SOURCE" themes/mine.json', ['created themes/mine.json']],
+    ['cp "$SOURCE" themes', []],
+  ])('[H13] changes the files that it names: %s', (command, expected) => {
+    const session = new Session()
+    session.bash(command)
+    expect(changes(session.ledger())).toEqual(expected)
+  })
+})

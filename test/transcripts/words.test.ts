@@ -1,0 +1,98 @@
+// Whose words a transcript holds, and that none of them are lost.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { ledger } from '../../src/handoff/ledger/ledger.ts'
+import { agentNamed } from '../../src/transcripts/agents.ts'
+import { sessionEntries } from '../../src/transcripts/entries.ts'
+import { type AgentName, type Fact } from '../../src/transcripts/index.ts'
+import { fileAt } from '../../src/transcripts/resolve.ts'
+import { tallyOf } from '../../src/transcripts/sessions.ts'
+import { temporaryFolder } from '../support/workspace.ts'
+
+function factsOf(agent: AgentName, lines: readonly Record<string, unknown>[]): Fact[] {
+  const parser = agentNamed(agent).parser()
+  return lines.flatMap((line) => parser.facts(line))
+}
+
+function titleOf(facts: readonly Fact[]): string | undefined {
+  return facts.flatMap((fact) => (fact.type === 'about' && fact.title !== undefined ? [fact.title] : []))[0]
+}
+
+const codexSays = (text: string) => ({
+  type: 'response_item',
+  timestamp: '2026-01-01T00:00:00Z',
+  payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
+})
+const piSays = (text: string) => ({ type: 'message', message: { role: 'user', content: [{ type: 'text', text }] } })
+
+describe('a Claude Code file whose first prompt is missing', () => {
+  const lines = [
+    { type: 'file-history-snapshot', messageId: 'm' },
+    ...[1, 2].map((n) => ({
+      type: 'assistant',
+      uuid: `a${n}`,
+      parentUuid: n === 1 ? 'gone' : 'a1',
+      sessionId: 's',
+      timestamp: `2026-01-01T00:00:0${n}Z`,
+      message: {
+        id: 'm1',
+        role: 'assistant',
+        model: 'claude-opus-4-6',
+        content:
+          n === 1
+            ? [{ type: 'text', text: 'Let me read the key files.' }]
+            : [{ type: 'tool_use', id: 't1', name: 'Read', input: { file_path: '/r/a.go' } }],
+        usage: { input_tokens: 3, cache_creation_input_tokens: 37_611, output_tokens: 9 },
+      },
+    })),
+  ]
+
+  function file(age: number): string {
+    const name = path.join(temporaryFolder(), 'x.jsonl')
+    fs.writeFileSync(name, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    const then = new Date(Date.now() - age)
+    fs.utimesSync(name, then, then)
+    return name
+  }
+
+  test('loses nothing once nobody writes to it any more [C2]', () => {
+    const found = fileAt(file(600_000), 'claude')
+    expect(ledger(sessionEntries(found)).lastWords?.text).toBe('Let me read the key files.')
+    expect(tallyOf(found).context).toMatchObject({ tokens: 37_614 })
+  })
+
+  test('waits for it while it may still come [C2]', () => {
+    expect(ledger(sessionEntries(fileAt(file(0), 'claude'))).counts.assistantMessages).toBe(0)
+  })
+})
+
+describe('the title of a session', () => {
+  test.each<[AgentName, Record<string, unknown>[]]>([
+    ['pi', [piSays('/mode'), piSays('Port the page')]],
+    ['codex', [codexSays('# Context from my IDE setup:\n\n## My request for Codex:\nPort the page')]],
+    [
+      'codex',
+      [codexSays('<environment_context>\n  <cwd>/r</cwd>\n</environment_context>'), codexSays('Port the page')],
+    ],
+    [
+      'claude',
+      ['<ide_opened_file>a.ts</ide_opened_file>', 'Port the page'].map((content, at) => ({
+        type: 'user',
+        uuid: `u${at}`,
+        parentUuid: at === 0 ? null : 'u0',
+        message: { role: 'user', content },
+      })),
+    ],
+  ])('of %s is what its user asked for, not what its program added [C2]', (agent, lines) => {
+    expect(titleOf(factsOf(agent, lines))).toBe('Port the page')
+  })
+})
+
+test('a prompt for Codex that begins with an element of HTML is the user’s [H14]', () => {
+  const said = factsOf('codex', [codexSays('<select> is too narrow'), codexSays('<turn_aborted>x</turn_aborted>')])
+    .flatMap((fact) => (fact.type === 'said' && fact.draft.kind === 'message' ? [fact.draft] : []))
+    .map(({ meta }) => meta?.isMeta)
+  expect(said).toEqual([undefined, true])
+})
