@@ -76,14 +76,21 @@ export interface Adapter {
   outcome?(output: TurnOutput): TurnOutcome
   /** The word that starts a fresh context, such as `/clear`. */
   readonly clear?: string
-  /** Whether that shows in its transcripts at once, rather than with the next prompt or reply. */
-  readonly clearShows?: boolean
+  /**
+   * Whether that shows in its transcripts at once, rather than with the next prompt or reply. `usually`: it does, but cannot
+   * be told from what another of its kind does in the same folder.
+   */
+  readonly clearShows?: boolean | 'usually'
   /** Keys that stop a turn, in tmux's names, one press after the other. Never C-c. */
   readonly interrupt?: readonly string[]
   /** Milliseconds between pasted text and Enter: some take what comes right behind a paste for a part of it. */
   readonly settle?: number
   /** Whether its screen always tells that it works: then one that does not is at rest. */
   readonly showsWork?: boolean
+  /** Whether a reply that will call a tool looks, in its transcript, like one that ends a turn: then its screen decides. */
+  readonly endOnScreen?: boolean
+  /** Whether it is given documents word for word, since its tools read nothing that git ignores. */
+  readonly inline?: boolean
   /** What a screen of it shows. */
   look?(screen: Screen): Look
 }

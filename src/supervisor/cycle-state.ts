@@ -188,7 +188,7 @@ export interface Policy {
   /** The number of the next cycle. */
   readonly n: number
   /** Whether a fresh context shows in the transcripts before its first prompt. */
-  readonly clearShows: boolean
+  readonly clearShows: boolean | 'usually'
   readonly onSilence: 'ledger' | 'ask'
   readonly turnMs: number
   readonly backgroundMs: number

@@ -288,6 +288,8 @@ function clearing(cycle: Clearing, seen: Seen, policy: Policy, now: number): Ste
   if (cycle.state === 'typing') return wait(cycle, 'a clear that is being typed')
   const patient = cycle.since + (cycle.state === 'refused' ? again : policy.clearMs)
   if (now < patient) return wait(cycle, 'a fresh context', patient)
+  // The next prompt will show whether it was heeded.
+  if (policy.clearShows === 'usually' && cycle.state === 'typed') return resume(cycle, cycle.clears, now)
   if (!mayType(seen)) return wait(cycle, `a chance to clear (${obstacle(seen)})`, now + again)
   if (cycle.state === 'refused') return act({ ...cycle, state: 'typing', since: now }, { do: 'clear' })
   if (cycle.clears === 1) return act({ ...cycle, clears: 2, state: 'typing', since: now }, { do: 'clear' })

@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import type { Author, Effect, Seen, Touch, Trigger } from './cycle-state.ts'
-import { documentsFolder, freePath } from './document-file.ts'
+import { documentsFolder, freePath, spelledOut } from './document-file.ts'
 import { keepDocument } from './document-store.ts'
 import type { Observation } from './eyes.ts'
 import type { Journal } from './journal.ts'
@@ -43,7 +43,9 @@ export class Deeds {
       case 'ask':
       case 'resume':
       case 'say':
-        return touch(deed.do, () => hands.driver.submit(deed.text, signal))
+        return touch(deed.do, () =>
+          hands.driver.submit(hands.adapter.inline === true ? spelledOut(deed.text) : deed.text, signal),
+        )
       case 'clear':
         return touch('clear', () => hands.driver.clear(signal))
       case 'interrupt':

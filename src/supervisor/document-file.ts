@@ -5,6 +5,7 @@ import path from 'node:path'
 import { parseClaims } from '../handoff/document/parse.ts'
 import { validate } from '../handoff/document/validate.ts'
 import type { Found } from './cycle-state.ts'
+import { documentIn } from './prompts.ts'
 
 /**
  * The folder of a session's documents. It lies in the agent's own folder, since a sandbox lets it write nowhere else: in the
@@ -29,6 +30,18 @@ export function freePath(folder: string, now: Date, promised?: string): string {
     const file = path.join(folder, `handoff-${minute}${n === 1 ? '' : `-${n}`}.md`)
     if (file !== promised && !fs.existsSync(file)) return file
   }
+}
+
+/** A prompt together with the document that it tells to read, for agents that may not be able to read it. */
+export function spelledOut(prompt: string): string {
+  const file = documentIn(prompt)
+  if (file === undefined || !fs.existsSync(file)) return prompt
+  return `${prompt} Here it is:\n\n${inWords(fs.readFileSync(file, 'utf8'))}`
+}
+
+/** Without words that an agent would take for the name of a file to put in. */
+export function inWords(document: string): string {
+  return document.replaceAll(/(^|\s)@/g, '$1\\@').trim()
 }
 
 export interface Request {

@@ -8,6 +8,7 @@ import { InvalidError, NotFoundError } from '../errors.ts'
 import { configuredModels } from '../transcripts/index.ts'
 import { type Adapter, capability, type LaunchOptions } from './adapter.ts'
 import { adapterNamed } from './adapters/index.ts'
+import { spelledOut } from './document-file.ts'
 import type { Driver, Place } from './driver.ts'
 import { HeadlessDriver } from './drivers/headless.ts'
 import { TmuxDriver } from './drivers/tmux.ts'
@@ -29,8 +30,9 @@ export interface HandsOptions {
 }
 
 export function openHands({ settings, env = process.env, socket, turns = turnsOf(env) }: HandsOptions): OpenHands {
-  return async (run, start) => {
+  return async (run, wanted) => {
     const adapter = adapterNamed(run.agent, { env, agents: settings().agents })
+    const start = adapter.inline === true ? inFull(wanted) : wanted
     const since = Date.now()
     // An agent that can be told the id of its session is never looked for.
     const id = start.how === 'launch' && run.driver === 'tmux' && takesId(adapter) ? randomUUID() : undefined
@@ -52,6 +54,10 @@ export function openHands({ settings, env = process.env, socket, turns = turnsOf
     })
     return { adapter, driver, eyes }
   }
+}
+
+function inFull(start: Start): Start {
+  return start.how === 'launch' && start.prompt !== undefined ? { ...start, prompt: spelledOut(start.prompt) } : start
 }
 
 function takesId(adapter: Adapter): boolean {

@@ -28,7 +28,7 @@ export interface History {
 
 export interface Circumstances {
   readonly run: Pick<Run, 'name' | 'agent'>
-  readonly adapter: Pick<Adapter, 'compactsAt' | 'transcript'>
+  readonly adapter: Pick<Adapter, 'compactsAt' | 'transcript' | 'clearShows'>
   readonly meter: Meter
   readonly session: string | undefined
   readonly history: History
@@ -93,9 +93,6 @@ function isBroken({ breaker }: SupervisorSettings, { cycles, wishedAt = 0 }: His
   )
 }
 
-/** These write the file of a fresh context at once; the others with its first prompt or reply. */
-const showAtOnce: readonly string[] = ['claude', 'gemini']
-
 export interface Choices {
   readonly wanted: boolean
   readonly hold: string | undefined
@@ -111,7 +108,7 @@ export function policyFor(settings: SupervisorSettings, at: Circumstances, { hol
     brink: compactionOf(at) - settings.margin / 5,
     predict: settings.predict,
     n: at.history.count + 1,
-    clearShows: showAtOnce.includes(at.adapter.transcript),
+    clearShows: at.adapter.clearShows ?? at.adapter.transcript === 'claude',
     onSilence: settings.onSilence,
     turnMs: settings.turnSeconds * 1000,
     backgroundMs: settings.backgroundSeconds * 1000,

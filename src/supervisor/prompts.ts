@@ -37,6 +37,14 @@ export function lateText(path: string): string {
   return `A handoff document from your previous context arrived late: read ${path} too, and take from it what you do not know yet.`
 }
 
+/** The document that such a prompt tells to read. */
+export function documentIn(text: string): string | undefined {
+  return /^(?:Read handoff from (.+?) and resume work|A handoff document .+? late: read (.+?) too,)/
+    .exec(text)
+    ?.slice(1)
+    .find((path) => path !== undefined)
+}
+
 export function restartText(): string {
   return 'Baton restarted you in the middle of your work: look at where it stands, and go on with it.'
 }

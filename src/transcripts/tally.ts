@@ -112,6 +112,8 @@ function turn(tally: Tally, to: 'asked' | 'working' | 'idle', date: string | und
     delete tally.limit
   }
   const ended = to === 'idle' && tally.turn?.to !== 'idle'
+  // It was not over after all.
+  if (to === 'working' && tally.turn?.to === 'idle' && tally.ends.at(-1) === tally.context?.tokens) tally.ends.pop()
   tally.turn = { to, ...(date === undefined ? {} : { date }) }
   if (!ended || tally.context === undefined) return
   tally.ends.push(tally.context.tokens)

@@ -46,6 +46,21 @@ export function toolsOf(agent: string, project: string): JobOptions['tools'] {
         if (move.do === 'read') return { name: 'read', arguments: { path: move.path } }
         return { name: 'write', arguments: { path: move.path, content: move.content } }
       }
+    case 'gemini':
+      return (move) => {
+        if (move.do === 'run')
+          return { name: 'run_shell_command', arguments: { command: move.command, description: move.say } }
+        const file_path = absolute(move.path)
+        if (move.do === 'read') return { name: 'read_file', arguments: { file_path } }
+        return { name: 'write_file', arguments: { file_path, content: move.content } }
+      }
+    case 'opencode':
+      return (move) => {
+        if (move.do === 'run') return { name: 'bash', arguments: { command: move.command, description: move.say } }
+        const filePath = absolute(move.path)
+        if (move.do === 'read') return { name: 'read', arguments: { filePath } }
+        return { name: 'write', arguments: { filePath, content: move.content } }
+      }
     case 'codex':
       return (move) => ({ name: 'exec_command', arguments: { cmd: shell(move), yield_time_ms: 30_000 } })
     default:

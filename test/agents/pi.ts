@@ -43,7 +43,7 @@ export const pi: RealAgent = {
 
 const command = [
   process.execPath,
-  installed('@mariozechner/pi-coding-agent/dist/cli.js'),
+  installed('@earendil-works/pi-coding-agent/dist/cli.js'),
   '--offline',
   '--provider',
   'loop',

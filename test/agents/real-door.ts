@@ -7,7 +7,9 @@ import { Door } from '../support/door.ts'
 import { type ModelServer, type Script, startModelServer } from '../support/model-server/index.ts'
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
+import { gemini } from './gemini.ts'
 import { job, toolsOf } from './job.ts'
+import { opencode } from './opencode.ts'
 import { pi } from './pi.ts'
 import { environment, installed, makeStage, platform, type RealAgent } from './stage.ts'
 
@@ -23,7 +25,8 @@ interface Part {
 
 /**
  * A turn of two modules ends above the threshold, and stays below the point where the agent would compact by itself:
- * at the very end for Claude Code, at 23,616 of 40,000 for pi, at 17,100 of 19,000 for Codex.
+ * at the very end for Claude Code, at 23,616 of 40,000 for pi, at 17,100 of 19,000 for Codex, at 524,288 of 1,048,576 for
+ * Gemini CLI, at 96,000 of 100,000 for opencode.
  */
 const parts: Record<string, Part> = {
   claude: {
@@ -34,7 +37,7 @@ const parts: Record<string, Part> = {
   },
   pi: {
     agent: pi,
-    program: [process.execPath, installed('@mariozechner/pi-coding-agent/dist/cli.js')],
+    program: [process.execPath, installed('@earendil-works/pi-coding-agent/dist/cli.js')],
     args: ['--offline', '--provider', 'loop', '--model', 'scripted'],
     tokens: [4_000, 3_700, 23_000],
   },
@@ -43,6 +46,18 @@ const parts: Record<string, Part> = {
     program: [process.execPath, installed('@openai/codex/bin/codex.js')],
     args: [],
     tokens: [2_000, 2_900, 16_700],
+  },
+  gemini: {
+    agent: gemini,
+    program: [process.execPath, installed('@google/gemini-cli/bundle/gemini.js')],
+    args: ['--model', 'gemini-2.5-pro'],
+    tokens: [60_000, 85_000, 500_000],
+  },
+  opencode: {
+    agent: opencode,
+    program: [installed(`opencode-${platform}`, 'bin/opencode')],
+    args: [],
+    tokens: [10_000, 16_000, 93_000],
   },
 }
 

@@ -20,7 +20,9 @@ try {
   const most = (words: string) =>
     Math.max(...server.requests.map(({ messages }) => messages.filter(({ text }) => text.includes(words)).length))
   const asked = { document: most('Create handoff document now'), resume: most('Read handoff from') }
-  process.stdout.write(JSON.stringify({ ...told, asked, problems: server.problems }))
+  // To its end: what a pipe has not taken by the time of the exit is lost.
+  const text = JSON.stringify({ ...told, asked, problems: server.problems })
+  await new Promise((resolve) => process.stdout.write(text, resolve))
 } finally {
   door.close()
   await server.close()

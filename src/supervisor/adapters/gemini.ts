@@ -2,7 +2,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Adapter, Look, Screen, TurnOutcome, TurnOutput } from '../adapter.ts'
 import { fieldsIn } from './files.ts'
-import { failureOf, type Known } from './known.ts'
+import { failureOf, jsonIn, type Known } from './known.ts'
 import { aboutOf, questionIn } from './picture.ts'
 
 /** Where Gemini CLI compacts, unless it is told otherwise. */
@@ -19,60 +19,79 @@ export const gemini: Known = {
       const chosen = typeof compressionThreshold === 'number' && compressionThreshold > 0 ? compressionThreshold : share
       return window === undefined ? undefined : Math.floor(window * Math.min(1, chosen))
     },
-    launch: ({ args = [], prompt } = {}) => command([...args, ...(prompt ? ['-i', prompt] : [])]),
+    launch: ({ args = [], prompt, session } = {}) =>
+      command([...named(session), ...args, ...(prompt ? ['-i', prompt] : [])]),
     resume: (session, { args = [], prompt } = {}) =>
       command(['--resume', session, ...args, ...(prompt ? ['-i', prompt] : [])]),
-    turn: (prompt, session, { args = [] } = {}) =>
-      command([
-        '--output-format',
-        'json',
-        ...(session === undefined ? [] : ['--resume', session]),
-        ...args,
-        '-p',
-        prompt,
-      ]),
+    turn: (prompt, session, { args = [], session: name } = {}) => {
+      const which = session === undefined ? named(name) : ['--resume', session]
+      return command(['--output-format', 'stream-json', ...which, ...args, '-p', prompt])
+    },
     outcome,
     clear: '/clear',
-    clearShows: true,
+    // What is typed before its new file is there is lost.
+    clearShows: 'usually',
     interrupt: ['Escape'],
+    // It takes an Enter right behind a paste for a part of it.
+    settle: 100,
     showsWork: true,
+    endOnScreen: true,
+    inline: true,
     look,
   }),
 }
 
+function named(session: string | undefined): string[] {
+  return session === undefined ? [] : ['--session-id', session]
+}
+
+/** Above the place to type: a rule, or the lid of a box in older versions. */
+const rule = /^(─{20,}|╭─{20,}╮)$/
+const place = /^[\s│]*[>!*](\s|$)/
+const edge = /^[\s│]*$|[╰▀▄─]{5,}/
+
 function look({ lines, solid }: Screen): Look {
-  const question = questionIn(lines)
-  if (question !== undefined) return { is: 'dialog', question, about: aboutOf(question) }
-  // The place to type: `> words` between two bars or in a box, with continuing lines below.
-  const at = lines.findLastIndex((line) => /^[\s│]*[>!*](\s|$)/.test(line))
-  if (at < 0) return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
-  const end = lines.findIndex((line, i) => i > at && /^[\s│]*$|[╰▀▄─]{5,}/.test(line))
-  const rows = solid.slice(at, end < 0 ? at + 1 : end).map((row) => row.replaceAll('│', ' ').trim())
+  const composer = composerIn(lines)
+  if (composer === undefined) {
+    const question = choiceIn(lines)
+    if (question !== undefined) return { is: 'dialog', question, about: aboutOf(question) }
+    return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
+  }
+  const { from, until } = composer
+  const rows = solid.slice(from, until).map((row) => row.replaceAll('│', ' ').trim())
   const typed = rows
     .join('\n')
     .replace(/^[>!*]\s*/, '')
     .trim()
   const draft = typed.startsWith('Type your message') ? '' : typed
-  const busy = lines.slice(Math.max(0, at - 12)).some((line) => /\(esc to cancel/i.test(line))
+  const busy = lines.slice(Math.max(0, from - 12), from).some((line) => /\(esc to cancel/i.test(line))
   return busy ? { is: 'busy', draft } : { is: 'prompt', draft }
 }
 
-function outcome(output: TurnOutput): TurnOutcome {
-  // One object over several lines; errors come as one of their own, among other words.
-  const told = objectIn(output.out) ?? {}
-  const failed = objectIn(output.err) ?? told
-  const session = [told.session_id, failed.session_id].find((each): each is string => typeof each === 'string')
-  const words = (failed.error as { message?: unknown } | undefined)?.message
-  return { session, error: typeof words === 'string' ? words : failureOf(output, 'response' in told) }
+/** Where something is typed. What was said before is drawn alike, but more of it, or a question, stands below. */
+function composerIn(lines: readonly string[]): { from: number; until: number } | undefined {
+  const from = lines.findLastIndex((line) => place.test(line))
+  if (from < 0 || !lines.slice(Math.max(0, from - 3), from).some((line) => rule.test(line.trim()))) return undefined
+  const end = lines.findIndex((line, i) => i > from && edge.test(line))
+  const until = end < 0 ? from + 1 : end
+  return lines.slice(until + 1).some((line) => /^\s*[│╭✦ℹ✕⚠]/.test(line)) ? undefined : { from, until }
 }
 
-function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
-  const from = text.search(/^\{/m)
-  const until = text.lastIndexOf('}')
-  if (from < 0 || until < from) return undefined
-  try {
-    return JSON.parse(text.slice(from, until + 1)) as Readonly<Record<string, unknown>>
-  } catch {
-    return undefined
-  }
+/** A question stands in the place of what is typed: one of its answers is marked. */
+function choiceIn(lines: readonly string[]): string | undefined {
+  const found = questionIn(lines)
+  if (found !== undefined) return found
+  const at = lines.findLastIndex((line) => /^[\s│]*●\s*\d+[.)]\s+\S/.test(line))
+  if (at < 0) return undefined
+  const from = lines.slice(0, at).findLastIndex((line) => line.includes('╭'))
+  const words = lines.slice(from + 1, at).map((line) => line.replaceAll(/[│╭╮╰╯]/g, ' ').trim())
+  return words.join(' ').replaceAll(/\s+/g, ' ').trim().slice(0, 300)
+}
+
+function outcome(output: TurnOutput): TurnOutcome {
+  const told = jsonIn(output.out)
+  const session = told.map((line) => line.session_id).find((id): id is string => typeof id === 'string')
+  const result = told.findLast((line) => line.type === 'result')
+  const words = (result?.error as { message?: unknown } | undefined)?.message
+  return { session, error: typeof words === 'string' ? words : failureOf(output, result?.status === 'success') }
 }

@@ -72,7 +72,10 @@ export class Finder {
     const named = session === undefined || session === current?.file.id ? undefined : this.#byId(session)
     if (named !== undefined) return this.#take(named, true)
     if (session !== undefined && driver.place.driver === 'headless') return undefined
-    const others = this.#others(current)
+    const all = this.#others(current)
+    const cleared = this.#cleared(all)
+    if (cleared !== undefined) return this.#take(cleared, false)
+    const others = all.filter(({ prompts }) => prompts.length > 0)
     if (others.length === 0 || (current !== undefined && this.#isSettled(others))) return undefined
     const pids = this.pids()
     const open = new Set(pids.flatMap(openFilesOf))
@@ -130,9 +133,18 @@ export class Finder {
       const view = this.#strangers.get(key) ?? new View(file, cwd)
       this.#strangers.set(key, view)
       view.grow(Date.now())
-      if (view.prompts.length > 0) views.push(view)
+      views.push(view)
     }
     return views
+  }
+
+  /** The one that the clear began which was sent last, though nothing is said in it yet. */
+  #cleared(all: readonly View[]): View | undefined {
+    const { adapter, driver } = this.#hunt
+    const sent = driver.sent.at(-1)
+    if (adapter.clearShows !== 'usually' || sent === undefined || sent.text !== adapter.clear) return undefined
+    const begun = all.filter((view) => begunAt(view) >= sent.at && this.#isFree(view))
+    return begun.length === 1 && this.#isAlone(this.pids()) ? begun[0] : undefined
   }
 
   /** Whether anything about them may have become clearer since it was judged last. */

@@ -10,6 +10,8 @@ const steps = [1_000, 3_000, 6_000, 12_000, 24_000]
 const longest = 15_000
 /** While a question stands there, its end is awaited. */
 const whileAsked = 1_000
+/** What a line tells of shows on the screen a moment later. */
+export const settling = 100
 
 interface Reasons {
   /** Milliseconds since anything was written. */
@@ -18,6 +20,8 @@ interface Reasons {
   /** What the agent itself says it waits for. */
   readonly asks: string | undefined
   readonly failed: boolean
+  /** Only the screen can say whether the turn is over. */
+  readonly unclear: boolean
   readonly changed: number | undefined
 }
 
@@ -48,7 +52,7 @@ export class Glances {
   }
 
   /** `changed`: when it was written to last; what was seen before then says nothing about now. */
-  async look({ quiet, turn, asks, failed, changed }: Reasons): Promise<void> {
+  async look({ quiet, turn, asks, failed, unclear, changed }: Reasons): Promise<void> {
     const news = asks !== this.#asked
     this.#asked = asks
     if (changed !== this.#changed) {
@@ -56,8 +60,10 @@ export class Glances {
       this.#rests = 0
       this.#restsSince = undefined
     }
-    if (!news && !failed && this.#last.is !== 'dialog' && quiet < steps[0]!) return
-    if (!news && !failed && !this.isDue(quiet, turn, false)) return
+    if (unclear && this.#rests === 0 && quiet < settling) return
+    const asked = news || failed || (unclear && this.#rests === 0)
+    if (!asked && this.#last.is !== 'dialog' && quiet < steps[0]!) return
+    if (!asked && !this.isDue(quiet, turn, false)) return
     const look = await this.#driver.look().catch((): Look => ({ is: 'unknown' }))
     const now = Date.now()
     this.#rests = look.is === 'prompt' ? this.#rests + 1 : 0
@@ -65,6 +71,11 @@ export class Glances {
     else this.#restsSince ??= now
     this.#last = look
     this.#at = now
+  }
+
+  /** Whether the screen has shown an agent at rest since the last change. */
+  get rests(): boolean {
+    return this.#rests > 0
   }
 
   sees(what: Look['is']): boolean {

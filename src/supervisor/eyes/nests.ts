@@ -36,8 +36,9 @@ export function transcriptOf(
   const now = Date.now()
   const likely = roots.flatMap((root) => nestsOf(transcript, root, cwd, now, now).filter((nest) => nest !== root))
   for (const folder of [...likely, ...roots]) {
-    const file = agent.find(folder).find(({ id, parent }) => parent === undefined && fits(id, session))
-    if (file !== undefined) return file
+    const found = agent.find(folder).filter(({ id, parent }) => parent === undefined && fits(id, session))
+    // Gemini begins another whenever a session is resumed, and goes on with the first.
+    if (found.length > 0) return found.reduce((first, file) => (file.path < first.path ? file : first))
   }
   return undefined
 }

@@ -13,7 +13,7 @@ import { watchFolder } from './bell.ts'
 import { claudeFile, type ClaudeStatus, claudeStatus, statusFolder } from './claude-status.ts'
 import { Finder } from './finder.ts'
 import { onPulse } from './pulse.ts'
-import { Glances } from './glances.ts'
+import { Glances, settling } from './glances.ts'
 import { View } from './view.ts'
 
 type Turn = Pick<Observation, 'turn' | 'turnSince'>
@@ -56,7 +56,7 @@ export class SessionEyes implements Eyes {
     // One that was taken over while it ran may write what it began with.
     const since = Math.min(options.since, (pid === undefined ? undefined : startOf(pid)) ?? options.since)
     this.#options = { ...options, since }
-    this.#env = withoutUndefined({ ...env, ...adapter.env })
+    this.#env = { ...env, ...adapter.env }
     this.#cwd = realOf(cwd)
     this.#session = options.session
     const { before } = options
@@ -212,7 +212,10 @@ export class SessionEyes implements Eyes {
       this.#ending = ending
     }
     const { failed = false, changed } = this.#view ?? {}
-    await this.#glances.look({ quiet: this.#quiet(), turn: this.#turn().turn, asks: this.#asks(), failed, changed })
+    const [unclear, quiet, { turn }] = [this.#isUnclear(), this.#quiet(), this.#turn()]
+    await this.#glances.look({ quiet, turn, asks: this.#asks(), failed, unclear, changed })
+    // The screen is drawn behind the transcript.
+    if (unclear && quiet < 1_000 && !this.#glances.rests) setTimeout(() => this.#soil(), settling)
     this.#alive = alive
     this.#refreshed = performance.now()
     this.#version++
@@ -305,7 +308,8 @@ export class SessionEyes implements Eyes {
       const asked = Date.parse(this.#view!.prompts.at(-1)?.at ?? '')
       const unwritten = this.#busySince > Date.parse(told.date ?? '') && !(this.#busySince - asked < 1_500)
       const busy = unwritten && (status === 'busy' || Date.now() - statusUpdatedAt < 1_000)
-      return busy || (this.#view!.failed && this.#glances.sees('busy')) ? { ...own, turn: 'working' } : own
+      const works = busy || (this.#view!.failed && this.#glances.sees('busy'))
+      return works || (this.#isUnclear() && !this.#glances.rests) ? { ...own, turn: 'working' } : own
     }
     // A turn that was stopped before its first word leaves no line.
     if (status === 'idle' && quiet) return { turn: 'idle', turnSince: new Date(statusUpdatedAt).toISOString() }
@@ -313,6 +317,13 @@ export class SessionEyes implements Eyes {
     return status === undefined && quiet && over !== undefined
       ? { turn: 'idle', turnSince: new Date(over).toISOString() }
       : own
+  }
+
+  /** Whether it says that the turn is over and does not know. */
+  #isUnclear(): boolean {
+    const { adapter, driver } = this.#options
+    const onScreen = adapter.endOnScreen === true && driver.place.driver === 'tmux'
+    return onScreen && this.#view?.session.tally.turn?.to === 'idle'
   }
 
   /** Without a screen, a turn is a process. */
@@ -374,13 +385,9 @@ function signOf({ file, session, turn, changed, alive, dialog, turns, error }: O
   return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog, error])
 }
 
-function withoutUndefined(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined))
-}
-
 function sizeOf(file: string): { bytes: number; changed: number } {
-  const stat = fs.statSync(file, { throwIfNoEntry: false })
-  return { bytes: stat?.size ?? 0, changed: stat?.mtimeMs ?? Date.now() }
+  const { size = 0, mtimeMs = Date.now() } = fs.statSync(file, { throwIfNoEntry: false }) ?? {}
+  return { bytes: size, changed: mtimeMs }
 }
 
 function realOf(folder: string): string {
