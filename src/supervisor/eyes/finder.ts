@@ -259,7 +259,7 @@ function plain(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N}]+/gu, '')
 }
 
-function realOf(folder: string): string {
+export function realOf(folder: string): string {
   try {
     return fs.realpathSync(folder)
   } catch {

@@ -2,6 +2,7 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
+import { StorageError } from '../../errors.ts'
 import { agentNamed } from '../../transcripts/agents.ts'
 import { stateOf } from '../../transcripts/state.ts'
 import type { Meter } from '../../transcripts/index.ts'
@@ -11,7 +12,7 @@ import { isThere, startOf } from '../../system/processes.ts'
 import type { Eyes, EyesOptions, Observation } from '../eyes.ts'
 import { watchFolder } from './bell.ts'
 import { claudeFile, type ClaudeStatus, claudeStatus, statusFolder } from './claude-status.ts'
-import { Finder } from './finder.ts'
+import { Finder, realOf } from './finder.ts'
 import { onPulse } from './pulse.ts'
 import { Glances, settling } from './glances.ts'
 import { View } from './view.ts'
@@ -204,8 +205,15 @@ export class SessionEyes implements Eyes {
     this.#dirty = false
     this.#arm()
     const alive = await driver.alive()
-    await this.#locate()
-    this.#view?.grow(Date.now())
+    try {
+      await this.#locate()
+      this.#view?.grow(Date.now())
+    } catch (error) {
+      // A transcript that is just being made, or written while it was read.
+      if (!(error instanceof StorageError)) throw error
+      this.#stirred = true
+      setTimeout(() => this.#soil(), databasePause)
+    }
     if (driver.place.driver === 'headless') {
       const ending = await driver.ended()
       if (ending !== undefined && this.#ending === undefined) this.#endedAt = Date.now()
@@ -388,12 +396,4 @@ function signOf({ file, session, turn, changed, alive, dialog, turns, error }: O
 function sizeOf(file: string): { bytes: number; changed: number } {
   const { size = 0, mtimeMs = Date.now() } = fs.statSync(file, { throwIfNoEntry: false }) ?? {}
   return { bytes: size, changed: mtimeMs }
-}
-
-function realOf(folder: string): string {
-  try {
-    return fs.realpathSync(folder)
-  } catch {
-    return path.resolve(folder)
-  }
 }

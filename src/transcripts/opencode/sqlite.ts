@@ -54,10 +54,12 @@ export class Database {
     this.#file = file
     this.#fd = fs.openSync(file, 'r')
     const header = Buffer.alloc(100)
-    fs.readSync(this.#fd, header, 0, 100, 0)
+    const isEmpty = fs.readSync(this.#fd, header, 0, 100, 0) === 0
     this.#log = readLog(`${file}-wal`)
     const first = this.#log.length >= 32 ? this.#log.readUInt32BE(8) : 0
-    if (header.toString('latin1', 0, 15) !== 'SQLite format 3' && first === 0) {
+    // One that was just made has neither page nor log yet.
+    if (isEmpty && first === 0) this.#tables = new Map()
+    else if (header.toString('latin1', 0, 15) !== 'SQLite format 3' && first === 0) {
       fs.closeSync(this.#fd)
       throw new StorageError(`${file} is not an SQLite database`)
     }
