@@ -11,6 +11,8 @@ interface Here {
   readonly name: string
   /** Undefined: what the tape of the session says. */
   readonly run?: Run
+  /** For one that goes on. */
+  readonly bounds?: Bounds
   readonly quiet?: boolean
   /** Does not say what can be done with a session that was let go. */
   readonly quietEnd?: boolean
@@ -20,7 +22,7 @@ interface Here {
 
 /** Supervises in this process until the session ends or the person lets go of it. */
 export async function superviseHere(store: Store, out: Output, here: Here): Promise<void> {
-  const { globals, name, run, quiet, quietEnd, onHeld } = here
+  const { globals, name, run, bounds, quiet, quietEnd, onHeld } = here
   const letGo = new AbortController()
   const interrupt = () => {
     if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${name}`)
@@ -35,6 +37,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
       store,
       name,
       ...(run === undefined ? {} : { run }),
+      ...(bounds === undefined ? {} : { bounds }),
       ...tools,
       signal: letGo.signal,
       onEvent: (event) => {
@@ -44,7 +47,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
       },
     })
     if (quiet !== true && quietEnd !== true && ended.why === 'released') tellRelease(name, out)
-    process.exitCode = exitCode(ended, run?.bounds)
+    process.exitCode = exitCode(ended, bounds ?? run?.bounds)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     await tools.close()

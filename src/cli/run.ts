@@ -55,21 +55,24 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
     const known = (await allSupervised(store)).find(({ name }) => name === ref)
     if (known !== undefined) {
       if (known.state !== 'ended' && known.supervisor !== undefined) throw held(known.name, known.supervisor.pid)
+      const bounds = boundsOf(options)
+      const given = Object.keys(bounds).length === 0 ? {} : { bounds }
       await (options.detach === true
-        ? detach(store, out, known.name, undefined, options)
-        : superviseHere(store, out, { globals: options, name: known.name }))
+        ? detach(store, out, known.name, given, options)
+        : superviseHere(store, out, { globals: options, name: known.name, ...given }))
       return
     }
     const file = await pickSession(ref)
     const cwd = folderOf(file)
     const name = await nameFor(store, options.name, `${file.agent}-${path.basename(cwd)}`)
     const driver = options.driver ?? defaultDriver()
-    await begin(store, out, { name, agent: file.agent, cwd, driver, args: [], session: file.id }, options)
+    const run = { name, agent: file.agent, cwd, driver, args: [], session: file.id, bounds: boundsOf(options) }
+    await begin(store, out, run, options)
   })
 }
 
 async function begin(store: Store, out: Output, run: Run, options: RunOptions): Promise<void> {
-  if (options.detach === true) return detach(store, out, run.name, run, options)
+  if (options.detach === true) return detach(store, out, run.name, { run }, options)
   out.note(`${run.name}: ${run.agent} ${whereOf(run, options.cwd)}. Ctrl-C lets go of it and leaves it running.`)
   await superviseHere(store, out, { globals: options, name: run.name, run })
 }

@@ -206,7 +206,8 @@ export class Conductor {
     if (cycle.at === 'failed') return
     await recordContinuation(store, look, cycle)
     if (isRaised(settings(), standing.history, now)) {
-      const what = 'More than one cycle within an hour: the threshold is raised for a while'
+      const raised = settings().raise > 0 ? ': the threshold is raised for a while' : ''
+      const what = `More than one cycle within an hour${raised}`
       await this.#report('context', 'warning', what, 'logs')
     } else await this.#report('context', 'ok', 'Its context is fresh', '')
   }

@@ -138,6 +138,9 @@ export class Runner {
       void warmUp()
       await this.#look()
       await this.#conductor.takeUp()
+      // What was told of an end before this start is over.
+      await this.#report('bounds', 'ok', 'No bound is reached', '').catch(tolerateDisk)
+      await this.#report('agent', 'ok', 'It runs', '').catch(tolerateDisk)
       this.wake()
       while (this.#ended === undefined) {
         const mail = await this.#mailbox.next()
