@@ -144,7 +144,10 @@ export class Runner {
       this.wake()
       while (this.#ended === undefined) {
         const mail = await this.#mailbox.next()
-        if (mail === 'over') return { why: 'released' }
+        if (mail === 'over') {
+          await this.#conductor.settle()
+          return { why: 'released' }
+        }
         await this.#guarded(mail)
       }
       await this.#end(this.#ended)
