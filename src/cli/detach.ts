@@ -9,6 +9,7 @@ import * as z from 'zod'
 import { checked } from '../config/checked.ts'
 import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
+import { shellWord } from '../store/shell-word.ts'
 import type { Bounds, Run } from '../supervisor/index.ts'
 import { boundsSchema } from '../supervisor/settings.ts'
 import { superviseHere } from './foreground.ts'
@@ -52,9 +53,9 @@ export async function detach(
   child.unref()
   if (out.json) return out.data({ name, pid: child.pid, log })
   out.line(`${name} is supervised in the background, by process ${child.pid}.`)
-  out.note(`  Its screen:    baton attach ${name}`)
-  out.note(`  What happens:  baton logs ${name} --follow`)
-  out.note(`  End it:        baton stop ${name}`)
+  out.note(`  Its screen:    baton attach ${shellWord(name)}`)
+  out.note(`  What happens:  baton logs ${shellWord(name)} --follow`)
+  out.note(`  End it:        baton stop ${shellWord(name)}`)
 }
 
 async function untilTaken(store: Store, name: string, pid: number | undefined): Promise<'taken'> {

@@ -1,6 +1,7 @@
 // A session that is supervised by this very process, with a line for each thing that happens.
 
 import type { Store } from '../store/index.ts'
+import { shellWord } from '../store/shell-word.ts'
 import { type Bounds, control, type Ended, type Run, supervise } from '../supervisor/index.ts'
 import { equipment } from './equipment.ts'
 import { Narrator } from './narration.ts'
@@ -25,7 +26,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
   const { globals, name, run, bounds, quiet, quietEnd, onHeld } = here
   const letGo = new AbortController()
   const interrupt = () => {
-    if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${name}`)
+    if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${shellWord(name)}`)
     letGo.abort()
   }
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
@@ -66,8 +67,8 @@ export async function stopHere(store: Store, out: Output, globals: Globals, name
 }
 
 function tellRelease(name: string, out: Output): void {
-  out.note(`  Take it up again:  baton resume ${name}`)
-  out.note(`  End it:            baton stop ${name}`)
+  out.note(`  Take it up again:  baton resume ${shellWord(name)}`)
+  out.note(`  End it:            baton stop ${shellWord(name)}`)
 }
 
 /** 0 when it got where it should; a run that was to reach something and did not has failed. */

@@ -90,8 +90,8 @@ export async function supervise(options: SuperviseOptions): Promise<Ended> {
 }
 
 /** Names are parts of tapes and of folders; `~` begins those of Baton's own. */
-function checkName(name: string): void {
-  if (/^[^~\s/\\.][^/\\]{0,99}$/.test(name)) return
+export function checkName(name: string): void {
+  if (/^[^~\s/\\.-][^/\\\p{Cc}]{0,99}$/u.test(name)) return
   throw new InvalidError(`"${name}" cannot be the name of a session`, { hint: 'Use letters, digits, - and _.' })
 }
 
