@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process'
 import * as z from 'zod'
-import { BatonError, UnsupportedError } from '../errors.ts'
+import { BatonError, NotFoundError, UnsupportedError } from '../errors.ts'
 import { shellWord } from '../store/shell-word.ts'
 import type { Globals } from './output.ts'
 import { supervised } from './supervised.ts'
@@ -17,8 +17,11 @@ export async function attach(globals: Globals, ref: string): Promise<void> {
   })
   if (place === undefined) {
     throw new UnsupportedError(`${row.name} has no screen`, {
-      hint: `It runs without one; see what it does with "baton logs ${row.name} --follow".`,
+      hint: `It runs without one; see what it does with "baton logs ${shellWord(row.name)} --follow".`,
     })
+  }
+  if (row.state === 'ended') {
+    throw new NotFoundError(`${row.name} has ended`, { hint: `Reopen it: baton resume ${shellWord(row.name)}` })
   }
   const commands = attachCommands(place, process.env)
   if (globals.json === true) {
@@ -33,7 +36,7 @@ export async function attach(globals: Globals, ref: string): Promise<void> {
     const { status, error } = spawnSync(program!, args, { stdio: 'inherit' })
     if (error !== undefined || status !== 0) {
       throw new BatonError('refused', `The screen of ${row.name} cannot be shown`, {
-        hint: `Its agent may be gone; see "baton health ${row.name}".`,
+        hint: `Its agent may be gone; see "baton health ${shellWord(row.name)}".`,
         cause: error,
       })
     }

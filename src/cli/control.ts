@@ -2,6 +2,7 @@
 
 import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
+import { shellWord } from '../store/shell-word.ts'
 import { control, type SessionRow, sessionTape, type Wish } from '../supervisor/index.ts'
 import { stopHere } from './foreground.ts'
 import type { Globals } from './output.ts'
@@ -26,7 +27,9 @@ export async function wish(globals: Globals, ref: string, wanted: Wish): Promise
         return out.json
           ? out.data({ name: row.name, wish: wanted, ended: row.ended })
           : out.line(`${row.name} has ended already`)
-      throw new BatonError('refused', `${row.name} has ended`, { hint: `Reopen it with "baton resume ${row.name}".` })
+      throw new BatonError('refused', `${row.name} has ended`, {
+        hint: `Reopen it with "baton resume ${shellWord(row.name)}".`,
+      })
     }
     const held = row.supervisor !== undefined
     // Nobody is there to do it: then this command is.
@@ -49,6 +52,6 @@ async function untilEnded(store: Store, { name, supervisor }: SessionRow, since:
     if (about === 'row' && data?.state === 'ended') return
   }
   throw new BatonError('refused', `${name} was asked to stop, and has not ended after ${stopMs / 1_000} s`, {
-    hint: `Its supervisor is process ${supervisor!.pid}: see "baton logs ${name}".`,
+    hint: `Its supervisor is process ${supervisor!.pid}: see "baton logs ${shellWord(name)}".`,
   })
 }

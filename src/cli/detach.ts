@@ -9,7 +9,8 @@ import * as z from 'zod'
 import { checked } from '../config/checked.ts'
 import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
-import type { Run } from '../supervisor/index.ts'
+import { shellWord } from '../store/shell-word.ts'
+import type { Bounds, Run } from '../supervisor/index.ts'
 import { boundsSchema } from '../supervisor/settings.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from './output.ts'
@@ -23,7 +24,7 @@ export async function detach(
   store: Store,
   out: Output,
   name: string,
-  run: Run | undefined,
+  wanted: { readonly run?: Run; readonly bounds?: Bounds },
   globals: Globals,
 ): Promise<void> {
   const log = path.join(workspaceFolder(globals), 'logs', `${encodeURIComponent(name)}.log`)
@@ -41,7 +42,7 @@ export async function detach(
   const failed = new Promise<number>((resolve) =>
     child.once('exit', (code) => resolve(code ?? 1)).once('error', () => resolve(1)),
   )
-  child.stdin?.on('error', () => undefined).end(run === undefined ? '' : JSON.stringify(run))
+  child.stdin?.on('error', () => undefined).end(JSON.stringify(wanted))
   const taken = await Promise.race([failed, untilTaken(store, name, child.pid)])
   if (typeof taken === 'number') {
     const said = fs.readFileSync(log, 'utf8').trim().split('\n').at(-1) ?? ''
@@ -52,9 +53,9 @@ export async function detach(
   child.unref()
   if (out.json) return out.data({ name, pid: child.pid, log })
   out.line(`${name} is supervised in the background, by process ${child.pid}.`)
-  out.note(`  Its screen:    baton attach ${name}`)
-  out.note(`  What happens:  baton logs ${name} --follow`)
-  out.note(`  End it:        baton stop ${name}`)
+  out.note(`  Its screen:    baton attach ${shellWord(name)}`)
+  out.note(`  What happens:  baton logs ${shellWord(name)} --follow`)
+  out.note(`  End it:        baton stop ${shellWord(name)}`)
 }
 
 async function untilTaken(store: Store, name: string, pid: number | undefined): Promise<'taken'> {
@@ -77,12 +78,15 @@ const runSchema = z.object({
   session: z.string().optional(),
   bounds: boundsSchema.optional(),
 })
+const wantedSchema = z.object({ run: runSchema.optional(), bounds: boundsSchema.optional() })
 
-/** What the process in the background does: the run comes on standard input, or is on the tape already. */
+/** What the process in the background does: what is wanted comes on standard input, or is on the tape already. */
 export async function superviseDetached(globals: Globals, name: string): Promise<void> {
   const given = await text(process.stdin)
-  const run = given === '' ? undefined : (checked(runSchema, JSON.parse(given), 'the run') as Run)
-  await withStore(globals, (store, out) =>
-    superviseHere(store, out, { globals, name, ...(run === undefined ? {} : { run }) }),
-  )
+  const { run, bounds } = checked(wantedSchema, given === '' ? {} : JSON.parse(given), 'the run')
+  const wanted = {
+    ...(run === undefined ? {} : { run: run as Run }),
+    ...(bounds === undefined ? {} : { bounds }),
+  }
+  await withStore(globals, (store, out) => superviseHere(store, out, { globals, name, ...wanted }))
 }

@@ -1,6 +1,7 @@
 // A session that is supervised by this very process, with a line for each thing that happens.
 
 import type { Store } from '../store/index.ts'
+import { shellWord } from '../store/shell-word.ts'
 import { type Bounds, control, type Ended, type Run, supervise } from '../supervisor/index.ts'
 import { equipment } from './equipment.ts'
 import { Narrator } from './narration.ts'
@@ -11,6 +12,8 @@ interface Here {
   readonly name: string
   /** Undefined: what the tape of the session says. */
   readonly run?: Run
+  /** For one that goes on. */
+  readonly bounds?: Bounds
   readonly quiet?: boolean
   /** Does not say what can be done with a session that was let go. */
   readonly quietEnd?: boolean
@@ -20,10 +23,10 @@ interface Here {
 
 /** Supervises in this process until the session ends or the person lets go of it. */
 export async function superviseHere(store: Store, out: Output, here: Here): Promise<void> {
-  const { globals, name, run, quiet, quietEnd, onHeld } = here
+  const { globals, name, run, bounds, quiet, quietEnd, onHeld } = here
   const letGo = new AbortController()
   const interrupt = () => {
-    if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${name}`)
+    if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${shellWord(name)}`)
     letGo.abort()
   }
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
@@ -35,6 +38,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
       store,
       name,
       ...(run === undefined ? {} : { run }),
+      ...(bounds === undefined ? {} : { bounds }),
       ...tools,
       signal: letGo.signal,
       onEvent: (event) => {
@@ -44,7 +48,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
       },
     })
     if (quiet !== true && quietEnd !== true && ended.why === 'released') tellRelease(name, out)
-    process.exitCode = exitCode(ended, run?.bounds)
+    process.exitCode = exitCode(ended, bounds ?? run?.bounds)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     await tools.close()
@@ -63,8 +67,8 @@ export async function stopHere(store: Store, out: Output, globals: Globals, name
 }
 
 function tellRelease(name: string, out: Output): void {
-  out.note(`  Take it up again:  baton resume ${name}`)
-  out.note(`  End it:            baton stop ${name}`)
+  out.note(`  Take it up again:  baton resume ${shellWord(name)}`)
+  out.note(`  End it:            baton stop ${shellWord(name)}`)
 }
 
 /** 0 when it got where it should; a run that was to reach something and did not has failed. */

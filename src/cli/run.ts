@@ -6,7 +6,8 @@ import { text } from 'node:stream/consumers'
 import { loadConfig } from '../config/config.ts'
 import { ConflictError, InvalidError, NotFoundError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
-import { adapterNamed, type Bounds, capability, type Run, supervisorSection } from '../supervisor/index.ts'
+import { shellWord } from '../store/shell-word.ts'
+import { adapterNamed, type Bounds, capability, checkName, type Run, supervisorSection } from '../supervisor/index.ts'
 import { listSessions, type SessionFile } from '../transcripts/index.ts'
 import { detach } from './detach.ts'
 import { superviseHere } from './foreground.ts'
@@ -55,21 +56,24 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
     const known = (await allSupervised(store)).find(({ name }) => name === ref)
     if (known !== undefined) {
       if (known.state !== 'ended' && known.supervisor !== undefined) throw held(known.name, known.supervisor.pid)
+      const bounds = boundsOf(options)
+      const given = Object.keys(bounds).length === 0 ? {} : { bounds }
       await (options.detach === true
-        ? detach(store, out, known.name, undefined, options)
-        : superviseHere(store, out, { globals: options, name: known.name }))
+        ? detach(store, out, known.name, given, options)
+        : superviseHere(store, out, { globals: options, name: known.name, ...given }))
       return
     }
     const file = await pickSession(ref)
     const cwd = folderOf(file)
     const name = await nameFor(store, options.name, `${file.agent}-${path.basename(cwd)}`)
     const driver = options.driver ?? defaultDriver()
-    await begin(store, out, { name, agent: file.agent, cwd, driver, args: [], session: file.id }, options)
+    const run = { name, agent: file.agent, cwd, driver, args: [], session: file.id, bounds: boundsOf(options) }
+    await begin(store, out, run, options)
   })
 }
 
 async function begin(store: Store, out: Output, run: Run, options: RunOptions): Promise<void> {
-  if (options.detach === true) return detach(store, out, run.name, run, options)
+  if (options.detach === true) return detach(store, out, run.name, { run }, options)
   out.note(`${run.name}: ${run.agent} ${whereOf(run, options.cwd)}. Ctrl-C lets go of it and leaves it running.`)
   await superviseHere(store, out, { globals: options, name: run.name, run })
 }
@@ -77,7 +81,7 @@ async function begin(store: Store, out: Output, run: Run, options: RunOptions): 
 function whereOf({ name, driver }: Run, folder: string | undefined): string {
   if (driver === 'headless') return 'without a screen'
   if (process.env.TMUX) return `in the window "${name}" of this tmux`
-  return `on a screen of its own (${folder === undefined ? '' : `in ${folder}: `}baton attach ${name})`
+  return `on a screen of its own (${folder === undefined ? '' : `in ${folder}: `}baton attach ${shellWord(name)})`
 }
 
 /** Where the session worked: agents reopen one only there. */
@@ -122,13 +126,14 @@ function readTask(file: string): string {
 
 /** The name that was asked for, unless it is in use; else the usual one, with a number if there was one before. */
 async function nameFor(store: Store, wanted: string | undefined, usual: string): Promise<string> {
+  if (wanted !== undefined) checkName(wanted)
   const rows = await allSupervised(store)
   const taken = rows.find(({ name, state }) => name === wanted && state !== 'ended')
   if (taken?.supervisor !== undefined) throw held(taken.name, taken.supervisor.pid)
   if (taken !== undefined) {
     throw new ConflictError(`There is a session ${taken.name} that has not ended`, {
       actual: 0,
-      hint: `Go on with it: baton resume ${taken.name}. End it: baton stop ${taken.name}.`,
+      hint: `Go on with it: baton resume ${shellWord(taken.name)}. End it: baton stop ${shellWord(taken.name)}.`,
     })
   }
   const names = rows.map(({ name }) => name)
@@ -138,7 +143,7 @@ async function nameFor(store: Store, wanted: string | undefined, usual: string):
 function held(name: string, pid: number): ConflictError {
   return new ConflictError(`${name} is supervised already, by process ${pid}`, {
     actual: pid,
-    hint: `See its screen: baton attach ${name}. Give another run its own --name.`,
+    hint: `See its screen: baton attach ${shellWord(name)}. Give another run its own --name.`,
   })
 }
 

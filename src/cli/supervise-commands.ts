@@ -9,6 +9,12 @@ const driver = () =>
     'headless',
   ])
 
+const until = () =>
+  new Option('--until <command>', 'end when this command succeeds; it is run after each turn').argParser(line)
+const maxUsd = () => new Option('--max-usd <dollars>', 'end when it has cost so much').argParser(positive)
+const maxHours = () => new Option('--max-hours <hours>', 'end after so long').argParser(positive)
+const maxCycles = () => new Option('--max-cycles <cycles>', 'end after so many cycles').argParser(wholeNumber)
+
 export function addSupervise(program: Command): void {
   program
     .command('run')
@@ -19,10 +25,10 @@ export function addSupervise(program: Command): void {
     .option('--cwd <dir>', 'the project (else this folder)')
     .addOption(driver())
     .option('--task <file>', 'its first prompt; - is standard input')
-    .option('--until <command>', 'end when this command succeeds; it is run after each turn')
-    .option('--max-usd <dollars>', 'end when it has cost so much', positive)
-    .option('--max-hours <hours>', 'end after so long', positive)
-    .option('--max-cycles <cycles>', 'end after so many cycles', wholeNumber)
+    .addOption(until())
+    .addOption(maxUsd())
+    .addOption(maxHours())
+    .addOption(maxCycles())
     .option('--detach', 'supervise it in the background')
     .action(async (agent: string, args: string[], _options, command: Command) =>
       (await import('./run.ts')).run(command.optsWithGlobals(), agent, args),
@@ -38,6 +44,10 @@ export function addSupervise(program: Command): void {
     .argument('<session>', 'the name of a supervised session, or an id from "baton ls"')
     .option('--name <name>', 'what to call it')
     .addOption(driver())
+    .addOption(until())
+    .addOption(maxUsd())
+    .addOption(maxHours())
+    .addOption(maxCycles())
     .option('--detach', 'supervise it in the background')
     .action(async (session: string, _options, command: Command) =>
       (await import('./run.ts')).resume(command.optsWithGlobals(), session),
@@ -81,6 +91,11 @@ function wish(program: Command, name: 'pause' | 'unpause' | 'stop' | 'cycle', de
     .action(async (session: string, _options, command: Command) =>
       (await import('./control.ts')).wish(command.optsWithGlobals(), session, name),
     )
+}
+
+function line(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('It must be a command.')
 }
 
 function positive(text: string): number {

@@ -67,6 +67,9 @@ export class Conductor {
   #waits: Waits | undefined
   /** It could have begun before, but others came first. */
   #held = false
+  readonly #underWay = new Set<Promise<void>>()
+  /** What came of the last deed, until it has been taken. */
+  #seen: Seen | undefined
 
   constructor(options: ConductorOptions, { cycle, promised }: Pick<Past, 'cycle' | 'promised'>) {
     this.#o = options
@@ -129,6 +132,7 @@ export class Conductor {
   }
 
   async take({ seen, deed, evidence }: Outcome, now: number): Promise<void> {
+    this.#seen = undefined
     if (seen.seen !== 'refused') this.#timings.did(deed, evidence, now)
     const { look } = this.#o.standing
     if (deed === 'ask' && look !== undefined) this.#o.tape.keepUp(look)
@@ -186,8 +190,21 @@ export class Conductor {
     const evidence = evidenceOf(sight)
     for (const effect of effects) {
       if (effect.do === 'health') continue
-      void this.#deeds.do(effect, hands, look).then((seen) => this.#o.onSeen({ seen, deed: effect.do, evidence }))
+      const done = this.#deeds.do(effect, hands, look).then((seen) => {
+        this.#underWay.delete(done)
+        this.#seen = seen
+        this.#o.onSeen({ seen, deed: effect.do, evidence })
+      })
+      this.#underWay.add(done)
     }
+  }
+
+  /** Lets what is under way come to its end, and keeps what came of it: the next supervisor need not find out. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#underWay)
+    if (this.#seen === undefined) return
+    const { cycle, effects } = this.#o.judge.next(this.#cycle, this.#seen, Date.now())
+    if (effects.length === 0 && isNews(this.#cycle, cycle)) await this.#o.journal.mean(cycle, []).catch(tolerateDisk)
   }
 
   async #conclude(cycle: Extract<Cycle, { at: 'done' | 'failed' }>, sight: Sight | undefined): Promise<void> {
@@ -206,7 +223,8 @@ export class Conductor {
     if (cycle.at === 'failed') return
     await recordContinuation(store, look, cycle)
     if (isRaised(settings(), standing.history, now)) {
-      const what = 'More than one cycle within an hour: the threshold is raised for a while'
+      const raised = settings().raise > 0 ? ': the threshold is raised for a while' : ''
+      const what = `More than one cycle within an hour${raised}`
       await this.#report('context', 'warning', what, 'logs')
     } else await this.#report('context', 'ok', 'Its context is fresh', '')
   }

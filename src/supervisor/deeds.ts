@@ -116,7 +116,7 @@ async function touch(what: Touch, act: () => Promise<void>): Promise<Seen> {
     await act()
     return { seen: 'done', what }
   } catch (error) {
-    if (BatonError.is(error) && (error.code === 'refused' || error.code === 'unsupported')) {
+    if (BatonError.is(error) && ['refused', 'unsupported', 'cancelled'].includes(error.code)) {
       return { seen: 'refused', what, reason: error.message }
     }
     return { seen: 'done', what }

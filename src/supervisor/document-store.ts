@@ -71,7 +71,7 @@ export async function keepDocument(job: DocumentJob): Promise<Kept> {
   const { value } = await redactValue({ facts, narrative })
   const count = await tokenCounter()
   const composed = withoutOld(compose(value.facts, { ...header, narrative: value.narrative }))
-  const { markdown, tokens } = fit(composed, budgetFor(job, job.text === undefined ? 0 : count(job.text)), count)
+  const { markdown, tokens } = fit(composed, budgetFor(job, count(job.text ?? before ?? '')), count)
   const note = {
     profile: 'cycle' as const,
     writer: by === 'ledger' ? 'ledger' : 'agent',

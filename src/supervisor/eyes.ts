@@ -30,6 +30,8 @@ export interface Observation {
   readonly dialog: { readonly question: string } | undefined
   /** Commands that it left running. */
   readonly background: readonly string[]
+  /** What it was doing when it was last heard of: calls without a result. */
+  readonly doing?: readonly string[]
   /** The last error that it told, if nothing has come after it. */
   readonly error: string | undefined
   /** When the transcript grew last, in milliseconds. */

@@ -8,6 +8,7 @@ import { atRest } from './cycle.ts'
 import type { Place } from './driver.ts'
 import type { PastCycle } from './policy.ts'
 import { type Ended, type Run, sessionTape } from './run.ts'
+import type { Bounds } from './settings.ts'
 import type { Timing } from './timings.ts'
 
 /** How a session began, or began again. */
@@ -100,6 +101,8 @@ interface Kept {
   readonly cycle: { readonly cycle: Cycle }
   readonly cycled: Cycled
   readonly restarts: { readonly at: readonly number[] }
+  /** Other ones than the run began with. */
+  readonly bounds: Bounds
   readonly ended: Ended
 }
 
@@ -110,6 +113,7 @@ type Name =
   | 'cycle'
   | 'cycled'
   | 'restarts'
+  | 'bounds'
   | 'ended'
   | 'row'
   | 'promised'
@@ -137,7 +141,7 @@ export class Journal {
   }
 
   async load(): Promise<Past> {
-    const [run, whereabouts, launching, promised, late, cycle, cycled, restarts, ended, stop, pause, wish] =
+    const [run, whereabouts, launching, promised, late, cycle, cycled, restarts, bounds, ended, stop, pause, wish] =
       await Promise.all([
         this.#latest('run'),
         this.#latest('whereabouts'),
@@ -147,6 +151,7 @@ export class Journal {
         this.#latest('cycle'),
         this.#latest('cycled'),
         this.#latest('restarts'),
+        this.#latest('bounds'),
         this.#latest('ended'),
         lastControl(this.#store, this.#name, 'stop'),
         lastControl(this.#store, this.#name, 'pause'),
@@ -160,7 +165,7 @@ export class Journal {
     const n = 'n' in state ? state.n : (cycled?.data.n ?? 0)
     const work = run?.data.since ?? run?.id ?? 0
     return {
-      run: run?.data.run,
+      run: run && { ...run.data.run, ...(since(bounds) === undefined ? {} : { bounds: since(bounds)!.data }) },
       started: run?.date,
       whereabouts: since(whereabouts)?.data,
       launching: (launching?.id ?? 0) > (whereabouts?.id ?? 0) ? since(launching)?.data : undefined,

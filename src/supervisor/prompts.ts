@@ -45,8 +45,14 @@ export function documentIn(text: string): string | undefined {
     .find((path) => path !== undefined)
 }
 
-export function restartText(): string {
-  return 'Baton restarted you in the middle of your work: look at where it stands, and go on with it.'
+/** `doing`: what was under way; it may or may not have been done, and its outcome was lost. */
+export function restartText(doing: readonly string[] = []): string {
+  const last = doing.slice(-3).map((each) => `\`${oneLine(each).slice(0, 200)}\``)
+  const lost =
+    last.length === 0
+      ? ''
+      : ` The outcome of ${last.join(', ')} was lost: find out whether it took effect, or do it again.`
+  return `Baton restarted you in the middle of your work: look at where it stands, and go on with it.${lost}`
 }
 
 export function limitText(): string {

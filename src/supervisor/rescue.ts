@@ -50,7 +50,7 @@ export async function afterLoss(life: Life, plight: Plight, meant: (cycle: Cycle
   if (decision.do === 'resume') {
     const { session, afterMs } = decision
     const wasAtWork = look?.turn === 'asked' || look?.turn === 'working'
-    const say = wasAtWork ? { say: restartText() } : {}
+    const say = wasAtWork ? { say: restartText(look.doing) } : {}
     const act = async () => ({ hands: await life.reopen(session), cycle: { at: 'watching' as const }, ...say })
     return { do: 'go on', afterMs, how, act }
   }

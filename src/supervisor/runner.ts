@@ -138,10 +138,16 @@ export class Runner {
       void warmUp()
       await this.#look()
       await this.#conductor.takeUp()
+      // What was told of an end before this start is over.
+      await this.#report('bounds', 'ok', 'No bound is reached', '').catch(tolerateDisk)
+      await this.#report('agent', 'ok', 'It runs', '').catch(tolerateDisk)
       this.wake()
       while (this.#ended === undefined) {
         const mail = await this.#mailbox.next()
-        if (mail === 'over') return { why: 'released' }
+        if (mail === 'over') {
+          await this.#conductor.settle()
+          return { why: 'released' }
+        }
         await this.#guarded(mail)
       }
       await this.#end(this.#ended)

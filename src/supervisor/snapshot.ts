@@ -227,17 +227,22 @@ class Git {
         cwd: this.#cwd,
         env: this.#env,
         stdio: ['pipe', 'pipe', 'pipe'],
-        timeout: 60_000,
         ...(this.#signal === undefined ? {} : { signal: this.#signal }),
       })
+      // One of our own: that of `spawn` goes on where there is no program.
+      const timer = setTimeout(() => child.kill(), 60_000)
       const out: Buffer[] = []
       const err: Buffer[] = []
       child.stdout.on('data', (bytes: Buffer) => out.push(bytes))
       child.stderr.on('data', (bytes: Buffer) => err.push(bytes))
-      child.on('error', (error: NodeJS.ErrnoException) =>
-        reject(error.code === 'ENOENT' ? new GitError('there is no git, or the folder is gone') : error),
-      )
-      child.on('close', (code) => resolve({ code, out: String(Buffer.concat(out)), err: String(Buffer.concat(err)) }))
+      child.on('error', (error: NodeJS.ErrnoException) => {
+        clearTimeout(timer)
+        reject(error.code === 'ENOENT' ? new GitError('there is no git, or the folder is gone') : error)
+      })
+      child.on('close', (code) => {
+        clearTimeout(timer)
+        resolve({ code, out: String(Buffer.concat(out)), err: String(Buffer.concat(err)) })
+      })
       // It may not read all of it.
       child.stdin.on('error', () => undefined)
       child.stdin.end(input)

@@ -10,7 +10,7 @@ import { leaseKey, type SessionRow } from './rows.ts'
 import type { Place } from './driver.ts'
 import type { Ended, Notify, OpenHands, Run } from './run.ts'
 import { Runner } from './runner.ts'
-import type { SupervisorSettings } from './settings.ts'
+import type { Bounds, SupervisorSettings } from './settings.ts'
 import { Slots } from './slots.ts'
 
 /** What happens, as it happens. */
@@ -32,6 +32,8 @@ export interface SuperviseOptions {
   readonly name: string
   /** What to run; undefined, or where the session has not ended: what its tape says. */
   readonly run?: Run
+  /** For one without `run`: laid over those that its tape says. They count from where it was started or reopened last. */
+  readonly bounds?: Bounds
   /** Where it runs already, for one that Baton did not start. */
   readonly place?: Place
   readonly hands: OpenHands
@@ -88,20 +90,22 @@ export async function supervise(options: SuperviseOptions): Promise<Ended> {
 }
 
 /** Names are parts of tapes and of folders; `~` begins those of Baton's own. */
-function checkName(name: string): void {
-  if (/^[^~\s/\\.][^/\\]{0,99}$/.test(name)) return
+export function checkName(name: string): void {
+  if (/^[^~\s/\\.-][^/\\\p{Cc}]{0,99}$/u.test(name)) return
   throw new InvalidError(`"${name}" cannot be the name of a session`, { hint: 'Use letters, digits, - and _.' })
 }
 
 /** A session that goes on is taken up as it is; one that has ended, or is new, begins. */
-async function begin(journal: Journal, { run, place }: SuperviseOptions): Promise<Past> {
+async function begin(journal: Journal, { run, place, bounds }: SuperviseOptions): Promise<Past> {
   const past = await journal.load()
   const goesOn = past.run !== undefined && past.ended === undefined && !past.stopped
-  if (goesOn) return past
+  if (goesOn && bounds !== undefined) await journal.write('bounds', { ...past.run?.bounds, ...bounds })
+  if (goesOn) return bounds === undefined ? past : journal.load()
   const { prompt: _prompt, ...before } = past.run ?? {}
   // Once more: the agent's own session is reopened, and its first prompt is not given again.
   const session = past.whereabouts?.session
-  const next = run ?? { ...(before as Run), ...(session === undefined ? {} : { session }) }
+  const again = { ...(before as Run), ...(session === undefined ? {} : { session }) }
+  const next = run ?? (bounds === undefined ? again : { ...again, bounds: { ...again.bounds, ...bounds } })
   const opening: Opening =
     run !== undefined || past.run === undefined
       ? { run: next }

@@ -32,7 +32,7 @@ function pidOf(door: Door): number {
   return (rowOf(door).place as { pid: number }).pid
 }
 
-describe.concurrent('baton run', { timeout: 120_000 }, () => {
+describe('baton run', { timeout: 120_000 }, () => {
   test('cycles an agent in a tmux pane until the job is done, and tells each step [C3, C5, C6, C8, C9, C13]', async ({
     onTestFinished,
     expect,
@@ -91,6 +91,24 @@ describe.concurrent('baton run', { timeout: 120_000 }, () => {
     expect(rowOf(door)).toMatchObject({ state: 'ended', cycles: 2 })
     expect(second.events.some(isStep('done', 2))).toBe(true)
     expect(pid).toBe(pidOf(door))
+  })
+
+  test('a session that is taken up again, or reopened, takes bounds of its own [C19]', async ({
+    onTestFinished,
+    expect,
+  }) => {
+    const door = open(onTestFinished, { ...small, pace: 100 })
+    const first = door.start('run', 'scripted', '--name', 'job', '--task', door.task)
+    await first.event(isState('working'))
+    first.child.kill('SIGINT')
+    await first.ended
+    const second = door.start('resume', 'job', '--until', 'node --test', '--max-cycles', '1')
+    expect(await second.ended, second.err()).toBe(1)
+    expect(rowOf(door)).toMatchObject({ ended: 'bound: 1 cycles are done', cycles: 1 })
+    // Reopened, it counts anew.
+    const third = door.start('resume', 'job', '--max-cycles', '9')
+    expect(await third.ended, third.err()).toBe(0)
+    expect(door.say('health', 'job')).toContainEqual(expect.objectContaining({ check_type: 'bounds', status: 'ok' }))
   })
 
   test('a second supervisor is refused and told who is there [C7]', async ({ onTestFinished, expect }) => {

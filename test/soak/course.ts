@@ -6,8 +6,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStore, type Store } from '../../src/store/index.ts'
+import { allProcesses, folderOf } from '../../src/system/processes.ts'
 import type { Door, Started } from '../support/door.ts'
-import type { Harm, Planned } from './plan.ts'
+import { between, type Harm, type Planned } from './plan.ts'
 
 export interface Incident {
   readonly agent: string
@@ -85,9 +86,9 @@ export class Course {
       if (name === 'whereabouts') this.#pane = data.place as { pid: number }
       if (name === 'cycled') {
         last = this.#over(data)
-        const due = open.find(({ cycle, step }) => step === 'working' && cycle === last + 1)
+        const due = open.find(({ cycle, step }) => between.includes(step) && cycle === last + 1)
         open = open.filter((each) => each !== due)
-        if (due !== undefined) void this.#harm(due, 250)
+        if (due !== undefined) void this.#harm(due)
       }
       const state = data?.cycle as { n?: number; at?: string } | undefined
       if (name !== 'cycle' || state?.n === undefined) continue
@@ -110,8 +111,10 @@ export class Course {
     return n
   }
 
-  async #harm({ cycle, step, harm }: Planned, afterMs = 0): Promise<void> {
-    await sleep(afterMs)
+  async #harm({ cycle, step, harm }: Planned): Promise<void> {
+    if (step === 'working') await sleep(250)
+    if (step === 'anywhere') await sleep(Math.random() * 4_000)
+    while (step === 'running' && !this.#isStamping()) await sleep(10)
     const { agent, say, own } = this.#options
     const incident: Incident = { agent, cycle, step, harm, seconds: 0, lost: [] }
     this.incidents.push(incident)
@@ -142,6 +145,11 @@ export class Course {
     await killed.ended
     this.#supervisor = this.#options.door.start('resume', 'job')
     this.#isReplaced = false
+  }
+
+  #isStamping(): boolean {
+    const { project } = this.#options.door
+    return allProcesses().some(({ pid, args }) => args.includes('scripts/stamp.mjs') && folderOf(pid) === project)
   }
 
   /** Grows with each module that is stamped: the work itself, whoever does it. */

@@ -1,6 +1,7 @@
 // What goes wrong, and when: in which cycle and at which of its steps.
 
-type Step = 'asked' | 'documented' | 'clearing' | 'resuming' | 'verifying' | 'working'
+/** `working`: it thinks. `running`: in the middle of a command. `anywhere`: at a moment that nobody chose. */
+type Step = 'asked' | 'documented' | 'clearing' | 'resuming' | 'verifying' | 'working' | 'running' | 'anywhere'
 
 export type Harm =
   | 'supervisor killed'
@@ -12,13 +13,16 @@ export type Harm =
   | 'permission dialog'
 
 export interface Planned {
-  /** The cycle that it happens in; at `working`, the one before it is over. */
+  /** The cycle that it happens in; at the last three steps, the one before it is over. */
   readonly cycle: number
   readonly step: Step
   readonly harm: Harm
 }
 
-/** Twenty-four cycles of the scripted agent. */
+/** What happens between two cycles, or whenever. */
+export const between: readonly Step[] = ['working', 'running', 'anywhere']
+
+/** Thirty-three cycles of the scripted agent. */
 export const scripted: readonly Planned[] = [
   { cycle: 2, step: 'asked', harm: 'supervisor killed' },
   { cycle: 3, step: 'documented', harm: 'supervisor killed' },
@@ -37,13 +41,25 @@ export const scripted: readonly Planned[] = [
   { cycle: 18, step: 'working', harm: 'tmux server killed' },
   { cycle: 20, step: 'working', harm: 'supervisor and tmux killed' },
   { cycle: 22, step: 'clearing', harm: 'person types' },
+  { cycle: 23, step: 'running', harm: 'agent killed' },
+  { cycle: 24, step: 'running', harm: 'supervisor killed' },
+  { cycle: 25, step: 'running', harm: 'tmux server killed' },
+  { cycle: 26, step: 'running', harm: 'supervisor and tmux killed' },
+  { cycle: 27, step: 'running', harm: 'agent killed' },
+  { cycle: 28, step: 'anywhere', harm: 'supervisor killed' },
+  { cycle: 29, step: 'anywhere', harm: 'supervisor killed' },
+  { cycle: 30, step: 'anywhere', harm: 'supervisor and tmux killed' },
+  { cycle: 31, step: 'anywhere', harm: 'agent killed' },
+  { cycle: 32, step: 'anywhere', harm: 'supervisor killed' },
 ]
 
-/** Six cycles of Claude Code. */
+/** Eight cycles of Claude Code. */
 export const claude: readonly Planned[] = [
   { cycle: 2, step: 'working', harm: 'permission dialog' },
   { cycle: 3, step: 'working', harm: 'quota stop' },
   { cycle: 4, step: 'asked', harm: 'agent killed' },
   { cycle: 5, step: 'clearing', harm: 'supervisor killed' },
   { cycle: 6, step: 'working', harm: 'tmux server killed' },
+  { cycle: 7, step: 'running', harm: 'agent killed' },
+  { cycle: 8, step: 'anywhere', harm: 'supervisor killed' },
 ]

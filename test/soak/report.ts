@@ -37,10 +37,10 @@ Baton's own part of a cycle in which nothing went wrong: ${quantile(own, 0.5)} s
 that module too: about ${quantile(
     done.map(({ totalMs }) => totalMs / 60_000).sort((a, b) => a - b),
     0.5,
-  )} minutes for a cycle and the turn behind it. A fact is lost when the next document lacks it;
-what was printed by a command that was running when its agent was killed is in no transcript. Earlier runs lost facts, which is
-why agents are killed while they think here, not in the middle of a command: zero loss is shown for kills between commands,
-not for kills at any moment. A supervisor killed while it types costs the twenty seconds (\`submitSeconds\`) in which its prompt may still arrive.
+  )} minutes for a cycle and the turn behind it. A fact is lost when the next document lacks it.
+\`running\` is the middle of a command, \`anywhere\` a moment that nobody chose. What a command prints after its agent was killed is in no
+transcript, so the commands of this job print the same again when they are run again, and the agent is told that their outcome was
+lost: no fact of a command that prints only once could be kept then. A supervisor killed while it types costs the twenty seconds (\`submitSeconds\`) in which its prompt may still arrive.
 
 | event | agent | cycle | at | minutes lost | facts lost |
 | --- | --- | --- | --- | --- | --- |

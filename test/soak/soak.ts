@@ -10,6 +10,7 @@ import { realDoor } from '../agents/real-door.ts'
 import { scriptedDoor } from '../support/door.ts'
 import { call, fail, type Reply } from '../support/model-server/index.ts'
 import { Course } from './course.ts'
+import { slowStamps } from './stamps.ts'
 import { claude, scripted } from './plan.ts'
 import { report } from './report.ts'
 
@@ -23,12 +24,12 @@ const place = (name: string) => {
 
 // So many crashes in minutes would be given up on, and waited longer for each time.
 const settings = { restarts: 50, restartSeconds: 0 }
-const first = scriptedDoor(place('scripted'), { modules: 25, perTurn: 1, growth: 17_000, pace: 500, settings })
+const first = scriptedDoor(place('scripted'), { modules: 34, perTurn: 1, growth: 17_000, pace: 500, settings })
 
 // What Claude Code's model says once, in place of the job.
 let instead: Reply | undefined
 const second = await realDoor('claude', place('claude'), {
-  modules: 7,
+  modules: 9,
   perTurn: 1,
   pace: 500,
   tokens: [20_000, 52_000, 188_000],
@@ -41,6 +42,7 @@ const second = await realDoor('claude', place('claude'), {
   },
 })
 const pane = () => second.door.tmux('capture-pane', '-p')
+for (const { project } of [first, second.door]) slowStamps(project)
 const courses = [
   new Course({
     agent: 'scripted',

@@ -189,13 +189,13 @@ describe('commands', () => {
   test('of each agent: launched, reopened, a turn, a turn that goes on [C13]', () => {
     expect(Object.fromEntries(agentNames.map((name) => [name, words(name)]))).toEqual({
       claude: [
-        'claude --session-id ID -x do it',
+        'claude --session-id ID -x -- do it',
         'claude --resume ID -x',
         'claude -p --output-format json --session-id ID -- do it',
         'claude -p --output-format json --resume ID -- do it',
       ],
       codex: [
-        'codex --disable daemon_auto_start -x do it',
+        'codex --disable daemon_auto_start -x -- do it',
         'codex resume --disable daemon_auto_start -x ID',
         'codex exec --json --skip-git-repo-check -- do it',
         'codex exec resume --json --skip-git-repo-check ID -- do it',

@@ -118,6 +118,26 @@ test('a late document is picked up by a supervisor that was started since, too [
   expect(theatre.prompts('A handoff document')).toEqual([expect.stringContaining(`read ${late} too`)])
 })
 
+test('a long task waits for the answer to a question at the start; a person is told, and it is typed once [C5][C16]', async () => {
+  const theatre = await Theatre.open()
+  theatre.script({ dialog: 'Do you trust the files in this folder?' })
+  const prompt = `Build the shop. ${'It has many shelves. '.repeat(300)}`.trim()
+  theatre.supervise({ run: { ...theatre.run, prompt } })
+  await theatre.until(() => theatre.told.some(({ title }) => title.includes('Do you trust')), 'word of the question')
+  await theatre.until(
+    () => theatre.events.some((event) => event.type === 'row' && event.row.state === 'dialog'),
+    'the state',
+  )
+  expect(theatre.heard()).toEqual([])
+  theatre.script({ dialog: null })
+  await theatre.until(() => theatre.prompts('Build').length > 0, 'the task')
+  await theatre.until(
+    () => theatre.events.findLast((event) => event.type === 'row')?.row.state === 'waiting',
+    'its end',
+  )
+  expect(theatre.prompts('Build')).toEqual([prompt])
+})
+
 test('a frozen agent is interrupted once, asked again, and handed over [C4][C5]', async () => {
   const theatre = await atWork({ documentSeconds: 1 })
   theatre.script({ mute: '^Create handoff' })

@@ -39,7 +39,10 @@ test('one that is killed with a full context starts afresh, with the ledger’s 
   const { theatre } = await atWork({ turnSeconds: 60 })
   theatre.script({ mute: 'Think' })
   theatre.fill(60)
-  await theatre.until(() => (rows(theatre).at(-1)?.context_usage ?? 0) > 0.5, 'the fill')
+  await theatre.until(() => {
+    const { context_usage = 0, state } = rows(theatre).at(-1) ?? {}
+    return context_usage > 0.5 && state === 'waiting'
+  }, 'the fill')
   theatre.say('Think about the shop.')
   await theatre.until(() => rows(theatre).at(-1)?.state === 'working', 'work')
   theatre.settings = { ...theatre.settings, threshold: 0.5 }

@@ -157,6 +157,20 @@ test('a turn is left to end by itself; only past the deadline it is interrupted,
   expect(last.waits).toEqual({ for: 'the end of its turn' })
 })
 
+test('what is said to try whether a limit still holds comes to an end while it does [C17]', () => {
+  const limited = sight({ limited: true, turn: 'idle' })
+  const { cycle, effects } = walk(
+    { seen: 'say', text: 'Go on.' },
+    { seen: 'done', what: 'say' },
+    {
+      ...limited,
+      heard: true,
+    },
+  )
+  expect(effects).toEqual([{ do: 'say', text: 'Go on.' }])
+  expect(cycle).toEqual({ at: 'watching' })
+})
+
 test('a turn on the brink of the agent’s own compaction is interrupted at once [C1]', () => {
   expect(walk(sight({ percent: 96, turn: 'working' })).effects).toEqual([{ do: 'interrupt' }])
 })

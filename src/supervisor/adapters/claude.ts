@@ -26,9 +26,13 @@ export const claude: Known = {
       return chosen > 0 ? Math.max(0, Math.min(chosen, window ?? chosen) - reserve) : window
     },
     launch: ({ args = [], prompt, session } = {}) =>
-      command([...(session === undefined ? [] : ['--session-id', session]), ...args, ...(prompt ? [prompt] : [])]),
+      command([
+        ...(session === undefined ? [] : ['--session-id', session]),
+        ...args,
+        ...(prompt ? ['--', prompt] : []),
+      ]),
     resume: (session, { args = [], prompt } = {}) =>
-      command(['--resume', session, ...args, ...(prompt ? [prompt] : [])]),
+      command(['--resume', session, ...args, ...(prompt ? ['--', prompt] : [])]),
     turn: (prompt, session, { args = [], session: name } = {}) => {
       const which = session !== undefined ? ['--resume', session] : name !== undefined ? ['--session-id', name] : []
       return command(['-p', '--output-format', 'json', ...which, ...args, '--', prompt])

@@ -24,9 +24,9 @@ export const codex: Known = {
       // A larger one than its own does not count.
       return chosen === undefined ? own : Math.min(chosen, own ?? chosen)
     },
-    launch: ({ args = [], prompt } = {}) => command([...noDaemon, ...args, ...(prompt ? [prompt] : [])]),
+    launch: ({ args = [], prompt } = {}) => command([...noDaemon, ...args, ...(prompt ? ['--', prompt] : [])]),
     resume: (session, { args = [], prompt } = {}) =>
-      command(['resume', ...noDaemon, ...args, session, ...(prompt ? [prompt] : [])]),
+      command(['resume', ...noDaemon, ...args, session, ...(prompt ? ['--', prompt] : [])]),
     turn: (prompt, session, { args = [] } = {}) => {
       const which = session === undefined ? [] : ['resume']
       const id = session === undefined ? [] : [session]

@@ -20,17 +20,22 @@ export const pi: Known = {
       if (enabled === false || window === undefined) return undefined
       return Math.max(0, window - (typeof reserveTokens === 'number' ? reserveTokens : reserve))
     },
-    launch: ({ args = [], prompt } = {}) => command([...args, ...(prompt ? [prompt] : [])]),
+    launch: ({ args = [], prompt } = {}) => command([...args, ...(prompt ? [plain(prompt)] : [])]),
     resume: (session, { args = [], prompt } = {}) =>
-      command(['--session', session, ...args, ...(prompt ? [prompt] : [])]),
+      command(['--session', session, ...args, ...(prompt ? [plain(prompt)] : [])]),
     turn: (prompt, session, { args = [] } = {}) =>
-      command(['--mode', 'json', ...(session === undefined ? [] : ['--session', session]), ...args, prompt]),
+      command(['--mode', 'json', ...(session === undefined ? [] : ['--session', session]), ...args, plain(prompt)]),
     outcome,
     clear: '/new',
     interrupt: ['Escape'],
     showsWork: true,
     look,
   }),
+}
+
+/** Words that begin so would be taken for a flag or for the name of a file. */
+function plain(prompt: string): string {
+  return /^[-@]/.test(prompt) ? ` ${prompt}` : prompt
 }
 
 function folder(env: NodeJS.ProcessEnv): string {

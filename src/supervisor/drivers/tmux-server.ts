@@ -96,21 +96,27 @@ function runTmux(
 ): Promise<{ code: number | null; out: string; err: string }> {
   return new Promise((resolve, reject) => {
     const found = env.PATH === undefined ? { PATH: process.env.PATH } : {}
-    const child = spawn('tmux', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...found, ...env }, timeout: patience })
+    const child = spawn('tmux', args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...found, ...env } })
+    // One of our own: that of `spawn` goes on where there is no program.
+    const timer = setTimeout(() => child.kill(), patience)
     let out = ''
     let err = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
-    child.on('error', (error: NodeJS.ErrnoException) =>
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer)
       reject(
         error.code === 'ENOENT'
           ? new UnsupportedError('There is no tmux on this machine', {
               hint: 'Install tmux, or run the agent with --driver headless.',
             })
           : error,
-      ),
-    )
-    child.on('close', (code) => resolve({ code, out, err }))
+      )
+    })
+    child.on('close', (code) => {
+      clearTimeout(timer)
+      resolve({ code, out, err })
+    })
     // It may have ended before it read everything.
     child.stdin.on('error', () => undefined)
     child.stdin.end(input ?? '')

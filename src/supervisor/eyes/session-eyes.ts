@@ -374,6 +374,9 @@ export class SessionEyes implements Eyes {
       get background() {
         return view?.background ?? []
       },
+      get doing() {
+        return [...(view?.calls.values() ?? [])]
+      },
       dialog: dialog === undefined ? undefined : { question: dialog },
       error: view?.failed === true ? view.error : this.#ending?.error,
       changed: view?.changed,

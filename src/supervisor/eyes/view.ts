@@ -17,7 +17,7 @@ export class View {
   readonly session: GrowingSession
   /** The newest is the last. */
   readonly prompts: Words[] = []
-  /** Calls without a result: id to name. */
+  /** Calls without a result: what each does. */
   readonly calls = new Map<string, string>()
   /** The last thing that was said was an error. */
   failed = false
@@ -86,7 +86,7 @@ export class View {
       if (payload.role === 'user') this.#heard = words
       else if (words !== '') this.reply = words
     } else if (draft.kind === 'tool_call') {
-      for (const { id, name } of payload.calls as ToolCall[]) this.calls.set(id, name)
+      for (const call of payload.calls as ToolCall[]) this.calls.set(call.id, deedOf(call))
     } else if (draft.kind === 'tool_result') {
       for (const { call_id } of payload.results as ToolResult[]) this.calls.delete(call_id)
     } else if (draft.kind === 'error') {
@@ -129,6 +129,13 @@ export class View {
     }
     return this.#facts
   }
+}
+
+/** The command or the file of a call, else its tool. */
+function deedOf({ name, arguments: given }: ToolCall): string {
+  const { command, cmd, file_path, path: file } = fieldsOf(given)
+  const said = [command, cmd, file_path, file].find((each) => typeof each === 'string' || Array.isArray(each))
+  return said === undefined ? name : (Array.isArray(said) ? said.join(' ') : String(said)).split('\n')[0]!
 }
 
 function wordsOf(content: unknown): string {

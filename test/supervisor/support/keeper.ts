@@ -8,7 +8,16 @@ import { supervise } from '../../../src/supervisor/supervise.ts'
 import { puppetHands } from './puppet-hands.ts'
 
 const [job = '{}'] = process.argv.slice(2)
-const { workspace, home, program, real, run, settings, killAt, times = 1 } = JSON.parse(job) as {
+const {
+  workspace,
+  home,
+  program,
+  real,
+  run,
+  settings,
+  killAt,
+  times = 1,
+} = JSON.parse(job) as {
   workspace: string
   home: string
   program: string
