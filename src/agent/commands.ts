@@ -146,8 +146,9 @@ async function fork(tape: Tape, { named, words }: Arguments): Promise<CommandOut
 
 /** A name for a fork that nobody named. */
 export async function freeFork(tape: Tape): Promise<string> {
+  const base = tape.name.replace(/(?:-fork-\d+)+$/, '')
   for (let n = 1; ; n++) {
-    const name = `${tape.name}-fork-${n}`
+    const name = `${base}-fork-${n}`
     if ((await tape.store.info(name)) === undefined) return name
   }
 }

@@ -19,7 +19,7 @@ import { gist } from './tool-block.ts'
 
 export async function print(options: ChatOptions): Promise<void> {
   const given = typeof options.print === 'string' ? options.print : ''
-  const piped = process.stdin.isTTY ? '' : (await readAll(process.stdin)).trimEnd()
+  const piped = process.stdin.isTTY ? '' : (await readInput(given !== '')).trimEnd()
   const prompt = given !== '' && piped !== '' ? `${given}\n\n${piped}` : given + piped
   if (prompt.trim() === '') {
     throw new InvalidError('There is nothing to ask', { hint: 'baton chat -p "…", or text on stdin' })
@@ -46,6 +46,18 @@ export async function print(options: ChatOptions): Promise<void> {
       await agent.close()
     }
   })
+}
+
+/** What comes through the pipe. Whoever left one open by mistake is told what is waited for. */
+async function readInput(hasPrompt: boolean): Promise<string> {
+  const patience = setTimeout(() => {
+    if (hasPrompt) process.stderr.write('baton: waiting for the end of stdin; where there is none, add < /dev/null\n')
+  }, 3_000)
+  try {
+    return await readAll(process.stdin)
+  } finally {
+    clearTimeout(patience)
+  }
 }
 
 /**
