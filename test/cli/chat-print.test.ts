@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { call, fail, say } from '../support/model-server/index.ts'
 import { program, records, type Run } from './cli.ts'
 import { chatRooms, type Room } from './chat-room.ts'
+import { collect } from '../support/workspace.ts'
 
 const room = chatRooms()
 
@@ -183,6 +184,14 @@ describe.concurrent('baton chat -p', () => {
     expect({ code, out }).toEqual({ code: 0, out: 'Here again.\n' })
     expect(err).toContain('The last run ended in the middle of a turn')
     expect(err).toContain('Last anchor: session/start {"owner":"human"}')
+  })
+
+  test('a command where there is no session yet leaves none behind; ,help needs none', async () => {
+    const here = await room()
+    expect(await ask(here, ['-p', ',tape.info'])).toMatchObject({ code: 4, err: /There is no chat in this folder yet/ })
+    expect((await ask(here, ['-p', ',help fork'])).out).toMatch(/^,fork name=CHILD/)
+    expect((await ask(here, ['-p', ',hepl'])).err).toContain('There is no command ,hepl\n  Did you mean ,help?')
+    expect(await here.store((store) => collect(store.list()))).toEqual([])
   })
 
   test('a command is about the last session of the folder', async () => {
