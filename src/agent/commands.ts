@@ -51,7 +51,7 @@ const commands: Readonly<Record<string, Command>> = {
     cuts: true,
     run: reset,
   },
-  help: { usage: ',help COMMAND', about: 'this list', run: help },
+  help: { usage: ',help COMMAND', about: 'this list', run: async (_tape, args) => help(args) },
 }
 
 /** `tape.` in front of a name may be there or not. */
@@ -146,8 +146,9 @@ async function fork(tape: Tape, { named, words }: Arguments): Promise<CommandOut
 
 /** A name for a fork that nobody named. */
 export async function freeFork(tape: Tape): Promise<string> {
+  const base = tape.name.replace(/(?:-fork-\d+)+$/, '')
   for (let n = 1; ; n++) {
-    const name = `${tape.name}-fork-${n}`
+    const name = `${base}-fork-${n}`
     if ((await tape.store.info(name)) === undefined) return name
   }
 }
@@ -169,7 +170,7 @@ async function reset(tape: Tape, { named, words }: Arguments): Promise<CommandOu
   return { text: `Archived entries ${ref.firstId} to ${ref.lastId}; ${tape.name} starts afresh`, data: ref }
 }
 
-async function help(_tape: Tape, { words }: Arguments): Promise<CommandOutput> {
+export function help({ words }: Arguments): CommandOutput {
   const [name] = words
   const shown = name === undefined ? Object.values(commands) : [findCommand(name.replace(/^,/, ''))]
   return {

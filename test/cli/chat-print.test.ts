@@ -1,15 +1,20 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
+import type { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { call, fail, say } from '../support/model-server/index.ts'
 import { program, records, type Run } from './cli.ts'
 import { chatRooms, type Room } from './chat-room.ts'
+import { collect } from '../support/workspace.ts'
 
 const room = chatRooms()
 
 interface Asking {
   readonly input?: string
+  /** The input ends only when stderr says this. */
+  readonly inputAfter?: string
   readonly env?: Record<string, string>
   /** Sent as soon as the model was asked. */
   readonly signal?: NodeJS.Signals
@@ -23,6 +28,7 @@ async function ask({ folder, env, server }: Room, args: readonly string[], optio
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  if (options.inputAfter !== undefined) await until(child.stderr, () => err.includes(options.inputAfter!))
   child.stdin.on('error', () => {}).end(options.input ?? '')
   const ended = new Promise<number | null>((resolve, reject) => child.on('close', resolve).on('error', reject))
   if (options.signal !== undefined) {
@@ -32,7 +38,29 @@ async function ask({ folder, env, server }: Room, args: readonly string[], optio
   return { code: await ended, out, err }
 }
 
+async function until(stream: Readable, condition: () => boolean): Promise<void> {
+  while (!condition()) await once(stream, 'data')
+}
+
 describe.concurrent('baton chat -p', () => {
+  test('says what it waits for where a pipe was left open', async () => {
+    const here = await room({ script: [say('Fine.')] })
+    const { code, out } = await ask(here, ['-p', 'Well?'], {
+      input: 'late',
+      inputAfter: 'waiting for the end of stdin',
+    })
+    expect({ code, out }).toEqual({ code: 0, out: 'Fine.\n' })
+    expect(here.server.requests[0]!.messages[0]!.text).toBe('Well?\n\nlate')
+  })
+
+  test('a model that says nothing, or that cannot be reached, is a failure that says what to do', async () => {
+    const here = await room({ script: [{ noText: true }, fail.status(404, 'no such model')] })
+    const silent = await ask(here, ['-p', 'Well?'])
+    expect(silent).toEqual({ code: 1, out: '', err: 'baton: The model returned no text\n' })
+    const unknown = await ask(here, ['-p', 'Well?'])
+    expect(unknown.err).toMatch(/^baton: no such model \(HTTP 404\)\n {2}Asked at http.*\/v1\/chat\/completions\./)
+  })
+
   test('prints the answer and nothing else, with what was piped in behind the question', async () => {
     const here = await room({ script: [say('All **good**.')] })
     const { code, out, err } = await ask(here, ['-p', 'Review this'], { input: 'diff --git a b\n+ü\n' })
@@ -156,6 +184,14 @@ describe.concurrent('baton chat -p', () => {
     expect({ code, out }).toEqual({ code: 0, out: 'Here again.\n' })
     expect(err).toContain('The last run ended in the middle of a turn')
     expect(err).toContain('Last anchor: session/start {"owner":"human"}')
+  })
+
+  test('a command where there is no session yet leaves none behind; ,help needs none', async () => {
+    const here = await room()
+    expect(await ask(here, ['-p', ',tape.info'])).toMatchObject({ code: 4, err: /There is no chat in this folder yet/ })
+    expect((await ask(here, ['-p', ',help fork'])).out).toMatch(/^,fork name=CHILD/)
+    expect((await ask(here, ['-p', ',hepl'])).err).toContain('There is no command ,hepl\n  Did you mean ,help?')
+    expect(await here.store((store) => collect(store.list()))).toEqual([])
   })
 
   test('a command is about the last session of the folder', async () => {

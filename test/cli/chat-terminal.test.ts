@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, closedGate, say } from '../support/model-server/index.ts'
 import { program } from './cli.ts'
-import { chatRooms } from './chat-room.ts'
+import { atRest, chatRooms } from './chat-room.ts'
 
 const room = chatRooms()
 
@@ -66,6 +66,15 @@ describe.concurrent('the terminal', () => {
     expect(screen.split('\n').at(-1)).toMatch(/^chat · ⚓ session\/start.*%$/)
     await pane.press('C-d')
     expect(await pane.exit()).toBe(0)
+  })
+
+  test('shows what the model says on a screen of five rows too', async () => {
+    const { chat } = await room({ script: [say('The answer.')] })
+    const pane = await chat([], { columns: 20, rows: 5 })
+    await pane.enter('Well?')
+    await pane.until(() => pane.lines.includes('The answer.'), 'the answer')
+    await atRest(pane)
+    expect(await pane.screen()).toMatch(/The answer\.\n[\s\S]*⚓/)
   })
 
   test('neither a model nor a tool nor a file can steer it', async () => {
@@ -171,6 +180,8 @@ describe.concurrent('the terminal', () => {
     await pane.shows('There is no shell to go back to')
     await pane.enter('hello')
     await pane.shows('Still here.')
+    await pane.press('C-d')
+    expect(await pane.exit()).toBe(0)
   })
 
   test('a tape that another chat has open is left to it', async () => {

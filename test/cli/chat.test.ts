@@ -104,18 +104,28 @@ describe.concurrent('a chat on a terminal', () => {
     expect(fs.readFileSync(path.join(folder, 'a.txt'), 'utf8')).toBe('some new words\nand more here\n')
   })
 
-  test('who is in the middle of a word when a question comes up answers nothing', async () => {
-    const { chat } = await room({ script: [call('bash', { command: 'true' }), say('Done.')] })
+  test('who is writing when a question comes up answers nothing, however long they pause', async () => {
+    const { chat, server } = await room({
+      script: [call('bash', { command: 'true' }), call('bash', { command: 'false' }), say('Done.')],
+    })
     const pane = await chat()
     await pane.enter('Go')
     await pane.shows('allow once')
-    await pane.type('maybe any day')
+    await pane.type('maybe ')
+    await pane.shows('Send what you are writing, or empty it (Ctrl+C), to answer; Escape denies')
+    await new Promise((resolve) => setTimeout(resolve, 700)) // longer than between two keys of a word
+    await pane.type('any day')
     await pane.shows('maybe any day')
-    expect(await pane.screen()).toContain('allow once')
     await pane.press('Escape')
-    await pane.shows('Done.')
+    await pane.shows('● bash true · failed: denied: the user did not allow this')
     expect(await pane.screen()).toContain('maybe any day')
-    expect(await pane.screen()).toContain('● bash true · failed: denied: the user did not allow this')
+    await pane.shows('  false\n')
+    await pane.press('Enter')
+    await pane.shows('queued: the model gets it')
+    await pane.shows('allow once')
+    await pane.press('y')
+    await pane.shows('Done.')
+    expect(server.requests.at(-1)!.messages.at(-1)!.text).toBe('maybe any day')
   })
 
   test('with --yes nobody is asked, and the footer says so', async () => {

@@ -58,8 +58,9 @@ export async function chat(options: ChatOptions): Promise<void> {
 }
 
 function demandTerminal(): void {
-  if (process.stdin.isTTY && process.stdout.isTTY && process.env.TERM !== 'dumb') return
-  throw new UnsupportedError('baton chat needs a terminal', {
+  const isDumb = process.env.TERM === 'dumb'
+  if (process.stdin.isTTY && process.stdout.isTTY && !isDumb) return
+  throw new UnsupportedError(`baton chat needs a terminal${isDumb ? ', and TERM says that this one is dumb' : ''}`, {
     hint: 'In a pipe or a script, ask with: baton chat -p "…"',
   })
 }

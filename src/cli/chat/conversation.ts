@@ -193,8 +193,8 @@ export class Conversation {
     const { editor } = this.#screen
     const { folding } = this.#screen.transcript
     if (isKeyRelease(key)) return true // some terminals tell that a key was let go
-    const isTyping = Date.now() - this.#lastTyped <= typingMs && !matchesKey(key, Key.escape)
-    if (!isTyping && this.#questions.answer(key)) return true
+    const isTyping = editor.getText() !== '' || Date.now() - this.#lastTyped <= typingMs
+    if ((!isTyping || matchesKey(key, Key.escape)) && this.#questions.answer(key)) return true
     if (!matchesKey(key, Key.ctrl('c'))) this.#lastInterrupt = 0
     if (matchesKey(key, Key.ctrl('c'))) return this.#interrupt()
     if (matchesKey(key, Key.escape)) return !editor.isShowingAutocomplete() && this.#cancel()

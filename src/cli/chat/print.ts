@@ -4,9 +4,10 @@
 import { text as readAll } from 'node:stream/consumers'
 import type { AgentEvent } from '../../agent/event.ts'
 import type { TurnResult } from '../../agent/agent.ts'
+import { findCommand, help } from '../../agent/commands.ts'
 import { route } from '../../agent/router.ts'
 import { chosenName } from '../../config/model.ts'
-import { CancelledError, InvalidError, StorageError } from '../../errors.ts'
+import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
 import { withStore } from '../workspace.ts'
 import { noModel, recoveryText } from './advice.ts'
@@ -19,7 +20,7 @@ import { gist } from './tool-block.ts'
 
 export async function print(options: ChatOptions): Promise<void> {
   const given = typeof options.print === 'string' ? options.print : ''
-  const piped = process.stdin.isTTY ? '' : (await readAll(process.stdin)).trimEnd()
+  const piped = process.stdin.isTTY ? '' : (await readInput(given !== '')).trimEnd()
   const prompt = given !== '' && piped !== '' ? `${given}\n\n${piped}` : given + piped
   if (prompt.trim() === '') {
     throw new InvalidError('There is nothing to ask', { hint: 'baton chat -p "…", or text on stdin' })
@@ -30,6 +31,8 @@ export async function print(options: ChatOptions): Promise<void> {
     throw new InvalidError(`/${to.name} works in the chat only`, { hint: 'baton handoff --new starts a new session.' })
   }
   const isCommand = to.to === 'command'
+  if (isCommand) demandCommand(to.name)
+  if (isCommand && to.name === 'help') return give({ kind: 'command', ok: true, ...help(to.args) }, '', options)
   if (!isCommand && chosenName(options) === undefined) throw new InvalidError(noModel)
   await withStore(options, async (store) => {
     // What can fail comes first: a run that never began leaves no tape behind.
@@ -48,13 +51,40 @@ export async function print(options: ChatOptions): Promise<void> {
   })
 }
 
+/** A command that is not known is bad input, and told before anything is opened. */
+function demandCommand(name: string): void {
+  try {
+    findCommand(name)
+  } catch (error) {
+    if (!BatonError.is(error)) throw error
+    throw new InvalidError(error.message, error.hint === undefined ? {} : { hint: error.hint })
+  }
+}
+
+/** What comes through the pipe. Whoever left one open by mistake is told what is waited for. */
+async function readInput(hasPrompt: boolean): Promise<string> {
+  const patience = setTimeout(() => {
+    if (hasPrompt) process.stderr.write('baton: waiting for the end of stdin; where there is none, add < /dev/null\n')
+  }, 3_000)
+  try {
+    return await readAll(process.stdin)
+  } finally {
+    clearTimeout(patience)
+  }
+}
+
 /**
  * Apart from the chat's own session: scripts run at once, and do not mean to talk about each other. A command is about what is
  * there already.
  */
 async function tapeFor(store: Store, isCommand: boolean, { tape }: ChatOptions): Promise<string> {
   if (tape !== undefined) return namedTape(store, tape)
-  return (isCommand ? await lastTape(store, process.cwd()) : undefined) ?? newTape(store, 'print')
+  if (!isCommand) return newTape(store, 'print')
+  const last = await lastTape(store, process.cwd())
+  if (last !== undefined) return last
+  throw new NotFoundError('There is no chat in this folder yet', {
+    hint: 'Name a tape with --tape; baton tape ls lists them.',
+  })
 }
 
 function give(result: TurnResult, tape: string, options: ChatOptions): void {

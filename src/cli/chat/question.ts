@@ -12,9 +12,12 @@ export class QuestionBlock implements Component {
   readonly #question: Question
   readonly #folding: Folding
   readonly #theme: Theme
+  readonly #isWriting: () => boolean
 
-  constructor(question: Question, folding: Folding, theme: Theme) {
+  /** `isWriting`: keys are letters then, not answers. */
+  constructor(question: Question, folding: Folding, theme: Theme, isWriting: () => boolean) {
     this.#question = question
+    this.#isWriting = isWriting
     this.#folding = folding
     this.#theme = theme
   }
@@ -31,7 +34,9 @@ export class QuestionBlock implements Component {
     const more = this.#folding.folded ? lines.length - shownLines : 0
     const shown = more > 0 ? [...lines.slice(0, shownLines), warn(`  … ${more} more lines (ctrl+o shows them)`)] : lines
     const always = rules.length === 0 ? '' : `: ${visible(rules.join(', '))}`
-    const keys = [`y allow once`, `n deny (Escape)`, `a always${always}`]
+    const keys = this.#isWriting()
+      ? ['Send what you are writing, or empty it (Ctrl+C), to answer; Escape denies']
+      : ['y allow once', 'n deny (Escape)', `a always${always}`]
     return fitted([head, ...shown, ...keys.map((key) => dim(truncateToWidth(`  ${key}`, width, '…')))], width)
   }
 

@@ -32,7 +32,8 @@ export class Questions {
         resolve(given)
       }
       const withdrawn = () => answer('deny')
-      const asked: Asked = { block: new QuestionBlock(question, transcript.folding, theme), answer }
+      const isWriting = () => this.#screen.editor.getText() !== ''
+      const asked: Asked = { block: new QuestionBlock(question, transcript.folding, theme, isWriting), answer }
       this.#asked.push(asked)
       question.signal.addEventListener('abort', withdrawn)
       this.#show()

@@ -1,6 +1,7 @@
 // The chat on a terminal: transcript, status, question, editor and footer, one below the other. Whatever way the process
 // ends, the terminal is handed back as it was found.
 
+import { stripVTControlCharacters } from 'node:util'
 import { type Component, Container, Editor, ProcessTerminal, TUI } from '@earendil-works/pi-tui'
 import { fitted } from './blocks.ts'
 import { Footer } from './footer.ts'
@@ -97,9 +98,15 @@ class Body extends Container {
   }
 }
 
+/** On fewer rows the editor goes without its lines, for something of the conversation to be seen. */
+const lowRows = 8
+
 /** Of a component that is not ours: a line too wide for the screen would end the program. */
 class FittedEditor extends Editor {
   override render(width: number): string[] {
-    return fitted(super.render(width), width)
+    const lines = fitted(super.render(width), width)
+    return this.tui.terminal.rows < lowRows
+      ? lines.filter((line) => !stripVTControlCharacters(line).startsWith('───'))
+      : lines
   }
 }
