@@ -79,6 +79,7 @@ export class Relay {
   readonly #owners: Owners
   readonly #resumptions: Resumptions
   readonly #background = new Set<Promise<unknown>>()
+  #sweeping = 0
 
   constructor({
     store,
@@ -90,7 +91,9 @@ export class Relay {
   }: RelayOptions) {
     const monotonic = () => performance.now()
     this.settings = settings
-    this.#journal = new Journal(store, monotonic, () => this.#later(this.sweep()))
+    this.#journal = new Journal(store, monotonic, () => {
+      if (this.#sweeping === 0) this.#later(this.sweep())
+    })
     this.#desk = {
       journal: this.#journal,
       settings,
@@ -254,7 +257,12 @@ export class Relay {
 
   /** Ends the requests whose time is up, so that none stays open because nobody asked. */
   async sweep(): Promise<void> {
-    await this.#answers.sweep(await this.#journal.current())
+    this.#sweeping++
+    try {
+      await this.#answers.sweep(await this.#journal.current())
+    } finally {
+      this.#sweeping--
+    }
   }
 
   /** Who has a trace now. */
