@@ -46,7 +46,10 @@ export interface RelayOptions {
   readonly settings: RelaySettings
   /** OpenTelemetry, unless given: it hears nothing and costs nothing until an SDK is set up. */
   readonly telemetry?: RelayObserver
-  /** Told when a person is asked; whatever becomes of it, the escalation is stored and listed. */
+  /**
+   * Told when a person is asked; whatever becomes of it, the escalation is stored and listed. Where somebody tends the
+   * relay, tell with a teller (teller.ts), so that people are told once by all together.
+   */
   readonly notify?: (escalation: Escalation) => Promise<void> | void
   /** The agents that are functions of this process. */
   readonly handlers?: Readonly<Record<string, Handler>>
