@@ -31,12 +31,8 @@ const script = fileURLToPath(import.meta.url)
 const settings = relaySection.parse({ ...team, limits: { handoffTimeoutMs: 3_600_000 }, leaseMs })
 const handlers = { researcher: () => resolved }
 
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
+let folder = ''
 const children = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const each of children) each.kill('SIGKILL')
-  fs.rmSync(folder, { recursive: true, force: true })
-})
 
 switch (args[0]) {
   case '--wait':
@@ -53,6 +49,11 @@ switch (args[0]) {
 }
 
 async function main(): Promise<void> {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
+  process.on('exit', () => {
+    for (const each of children) each.kill('SIGKILL')
+    fs.rmSync(folder, { recursive: true, force: true })
+  })
   const sections: Section[] = []
   for (const measure of [throughput, latency, coldStart, killed]) sections.push(await measure())
   const about = machine(folder)
