@@ -5,7 +5,6 @@
 // What counts are the ratios within one run; the absolute figures belong to the machine.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -14,6 +13,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { openRelay, type Relay, relaySection } from '../src/relay/index.ts'
 import { type Draft, openFileStore, type Store } from '../src/store/index.ts'
+import { request, resolved, team } from '../test/relay/team.ts'
 import { type Bar, isMet, machine, render, type Section } from './table.ts'
 
 const args = process.argv.slice(2)
@@ -28,38 +28,11 @@ const crowd = quick ? 500 : 10_000
 const leaseMs = 500
 const script = fileURLToPath(import.meta.url)
 
-const settings = relaySection.parse({
-  agents: { generator: {}, researcher: {} },
-  routes: [{ from: 'generator', to: 'researcher', reason: 'Missing market data' }],
-  limits: { handoffTimeoutMs: 3_600_000 },
-  leaseMs,
-})
-const resolved = { status: 'resolved', providedInputs: { marketSize: 42 } } as const
+const settings = relaySection.parse({ ...team, limits: { handoffTimeoutMs: 3_600_000 }, leaseMs })
 const handlers = { researcher: () => resolved }
 
-function request() {
-  return {
-    schemaVersion: '1.0.0',
-    traceId: randomUUID(),
-    timestamp: new Date().toISOString(),
-    sourceAgent: 'generator',
-    sourceContext: { documentType: 'market-analysis', currentStep: 2, attemptNumber: 1 },
-    canHandle: false,
-    handoffTo: 'researcher',
-    reason: 'missing_required_input',
-    reasonDetail: 'The size of the market is unknown',
-    missingInputs: [{ key: 'marketSize', expectedType: 'number', description: 'In millions', source: 'market' }],
-    contextForTarget: { summary: 'Writing the market analysis of the second quarter' },
-    priority: 'medium',
-  }
-}
-
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
+let folder = ''
 const children = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const each of children) each.kill('SIGKILL')
-  fs.rmSync(folder, { recursive: true, force: true })
-})
 
 switch (args[0]) {
   case '--wait':
@@ -76,6 +49,11 @@ switch (args[0]) {
 }
 
 async function main(): Promise<void> {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
+  process.on('exit', () => {
+    for (const each of children) each.kill('SIGKILL')
+    fs.rmSync(folder, { recursive: true, force: true })
+  })
   const sections: Section[] = []
   for (const measure of [throughput, latency, coldStart, killed]) sections.push(await measure())
   const about = machine(folder)

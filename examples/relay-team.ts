@@ -80,6 +80,8 @@ interface Run {
 async function generator(relay: Relay, folder: string): Promise<string> {
   const file = path.join(folder, 'run.json')
   const run = fs.existsSync(file) ? (JSON.parse(fs.readFileSync(file, 'utf8')) as Run) : { traceId: randomUUID() }
+  // Before anything is asked: in the same trace, a job that died and was started again asks nothing twice.
+  fs.writeFileSync(file, JSON.stringify(run))
   try {
     const draft = await work({
       relay,

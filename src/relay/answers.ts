@@ -27,6 +27,8 @@ export interface AnswerOptions {
   readonly by?: string | undefined
 }
 
+const atOnce = 64
+
 export class Answers {
   readonly #desk: Desk
 
@@ -157,13 +159,16 @@ export class Answers {
     for (;;) {
       const open = (await journal.current()).open.get(requestId)
       if (open === undefined || open.escalation !== undefined) return
-      const envelope = await journal.envelope(open.entry)
-      const ms = open.deadline === undefined ? 0 : open.deadline - open.at
-      const failed = failedResponse(this.#desk, envelope.request, `${open.to} did not answer within ${ms} ms`)
-      const response = { ...failed, executionTimeMs: this.#age(envelope) }
-      const settling = { requestId, entry: open.entry, head: open.head, envelope }
-      if ((await this.settle(settling, response, { by: 'relay', timedOut: true })) !== undefined) return
+      if (await this.#fail(open, await journal.envelope(open.entry))) return
     }
+  }
+
+  /** False if the chain of the request has moved. */
+  async #fail({ requestId, entry, head, to, at, deadline = at }: OpenRequest, envelope: Envelope): Promise<boolean> {
+    const reason = `${to} did not answer within ${deadline - at} ms`
+    const response = { ...failedResponse(this.#desk, envelope.request, reason), executionTimeMs: this.#age(envelope) }
+    const settling = { requestId, entry, head, envelope }
+    return (await this.settle(settling, response, { by: 'relay', timedOut: true })) !== undefined
   }
 
   /** By the wall clock, or because this process has seen it open for that long: a clock that goes back gives no more time. */
@@ -174,8 +179,16 @@ export class Answers {
 
   /** Ends whatever is overdue, so that nothing stays open because nobody asked. */
   async sweep(board: Board): Promise<void> {
-    const overdue = [...board.open.values()].filter((open) => this.isOverdue(open))
-    for (const { requestId } of overdue) await this.timeOut(requestId)
+    const overdue = [...board.open.values()].filter((open) => this.isOverdue(open)).sort((a, b) => a.entry - b.entry)
+    // Many at a time, so that they are read together, and share what makes them durable.
+    while (overdue.length > 0) {
+      const some = overdue.splice(0, atOnce)
+      const envelopes = await this.#desk.journal.envelopes(some.map(({ entry }) => entry))
+      const end = async (open: OpenRequest) => {
+        if (!(await this.#fail(open, envelopes.get(open.entry)!))) await this.timeOut(open.requestId)
+      }
+      await Promise.all(some.map((open) => end(open)))
+    }
   }
 
   #age({ acceptedAt }: Envelope): number {

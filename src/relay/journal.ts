@@ -110,6 +110,22 @@ export class Journal {
     return (factIn(await this.entry(entry)) as Requested).envelope
   }
 
+  /** Several of them, in the order of their entries: those that lie close together are read at once. */
+  async envelopes(entries: readonly number[]): Promise<Map<number, Envelope>> {
+    const found = new Map<number, Envelope>()
+    const first = entries[0] ?? 0
+    const last = entries.at(-1) ?? 0
+    if (last - first > entries.length * 8) {
+      for (const entry of entries) found.set(entry, await this.envelope(entry))
+      return found
+    }
+    const wanted = new Set(entries)
+    for await (const entry of this.#store.read(tape, { after: first - 1, before: last + 1 })) {
+      if (wanted.has(entry.id)) found.set(entry.id, (factIn(entry) as Requested).envelope)
+    }
+    return found
+  }
+
   /** Where the chain of a request ends: its newest claim, escalation or answer. */
   async newestOf(requestId: string): Promise<{ fact: Fact; entry: Entry } | undefined> {
     const entry = await this.latest(requestKey(requestId))

@@ -46,7 +46,10 @@ export interface RelayOptions {
   readonly settings: RelaySettings
   /** OpenTelemetry, unless given: it hears nothing and costs nothing until an SDK is set up. */
   readonly telemetry?: RelayObserver
-  /** Told when a person is asked; whatever becomes of it, the escalation is stored and listed. */
+  /**
+   * Told when a person is asked; whatever becomes of it, the escalation is stored and listed. Where somebody tends the
+   * relay, tell with a teller (teller.ts), so that people are told once by all together.
+   */
   readonly notify?: (escalation: Escalation) => Promise<void> | void
   /** The agents that are functions of this process. */
   readonly handlers?: Readonly<Record<string, Handler>>
@@ -79,6 +82,7 @@ export class Relay {
   readonly #owners: Owners
   readonly #resumptions: Resumptions
   readonly #background = new Set<Promise<unknown>>()
+  #sweeping = 0
 
   constructor({
     store,
@@ -90,7 +94,9 @@ export class Relay {
   }: RelayOptions) {
     const monotonic = () => performance.now()
     this.settings = settings
-    this.#journal = new Journal(store, monotonic, () => this.#later(this.sweep()))
+    this.#journal = new Journal(store, monotonic, () => {
+      if (this.#sweeping === 0) this.#later(this.sweep())
+    })
     this.#desk = {
       journal: this.#journal,
       settings,
@@ -254,7 +260,12 @@ export class Relay {
 
   /** Ends the requests whose time is up, so that none stays open because nobody asked. */
   async sweep(): Promise<void> {
-    await this.#answers.sweep(await this.#journal.current())
+    this.#sweeping++
+    try {
+      await this.#answers.sweep(await this.#journal.current())
+    } finally {
+      this.#sweeping--
+    }
   }
 
   /** Who has a trace now. */

@@ -3,7 +3,7 @@
 // asks goes on; who asks meanwhile waits.
 
 import { randomUUID } from 'node:crypto'
-import { BatonError, ConflictError } from '../errors.ts'
+import { BatonError, CancelledError, ConflictError } from '../errors.ts'
 import type { Desk } from './desk.ts'
 import { beating } from './heartbeat.ts'
 import { factIn, type Hold, type Resumed, type Resuming, resumptionKey } from './record.ts'
@@ -65,7 +65,8 @@ export class Resumptions {
       result = await work()
     } catch (error) {
       stop()
-      await write(() => ({ type: 'resuming', requestId, by }))
+      // Where that cannot be written, the hold ends with its lease.
+      await write(() => ({ type: 'resuming', requestId, by })).catch(() => {})
       throw error
     }
     stop()
@@ -77,7 +78,7 @@ export class Resumptions {
   async #take({ requestId, signal }: Using, fact: () => Resuming | Resumed): Promise<number> {
     let seen = { id: 0, at: 0 }
     for (;;) {
-      signal?.throwIfAborted()
+      if (signal?.aborted === true) throw new CancelledError(`No longer waiting for the answer to ${requestId}`)
       const newest = await this.#newest(requestId)
       if (newest.fact?.type === 'resumed') throw used(requestId, newest)
       if (seen.id !== newest.id) seen = { id: newest.id, at: this.#desk.monotonic() }

@@ -73,6 +73,8 @@ test('what is refused says why, and ends with 1; what is wrong names its field, 
     [ask('generator', 'researcher', '--priority', 'soon'), 'priority must be one of critical, high, medium, low'],
     [ask('generator', 'researcher', '--trace', 'abc'), 'traceId'],
     [['request', '--from', 'generator', '--to', 'researcher'], 'A request needs --reason'],
+    [ask('generator', 'researcher', '--output', 'draft={"pages":'), 'The input "draft" is not JSON: '],
+    [['claim', 'researcher', '--lease', '0'], 'leaseMs: it must be at least 1, not 0'],
     [['status', '--wait'], '--wait needs a request'],
     [['claim'], "missing required argument 'agent'"],
   ]

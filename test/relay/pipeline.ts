@@ -1,6 +1,5 @@
 // The agents of the tests: a generator, a validator and a researcher around an orchestrator, as a pipeline has them.
 
-import { randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import type * as z from 'zod'
@@ -14,6 +13,7 @@ import {
 } from '../../src/relay/index.ts'
 import { openFileStore, type Store } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/workspace.ts'
+import { request as anyRequest } from './team.ts'
 
 const pipeline = {
   agents: { generator: {}, validator: {}, researcher: {}, orchestrator: {} },
@@ -39,13 +39,7 @@ export function settings(more: SettingsInput = {}) {
   return relaySection.parse({ ...pipeline, ...more })
 }
 
-/** Limits that are out of the way, for tests of something else. */
-export const boundless = {
-  maxHandoffsPerItem: 1_000_000,
-  maxHandoffsPerPipeline: 1_000_000,
-  handoffCooldownMs: 0,
-  handoffTimeoutMs: 600_000,
-}
+export { boundless, resolved } from './team.ts'
 
 export interface Opened {
   readonly relay: Relay
@@ -76,24 +70,9 @@ export type RequestInput = Partial<HandoffRequest> & { item?: string }
 
 /** A request of the generator's to the researcher, unless told otherwise; each in a trace of its own. */
 export function request({ item = 'market-analysis', ...more }: RequestInput = {}): HandoffRequest {
-  return {
-    schemaVersion: '1.0.0',
-    traceId: randomUUID(),
-    timestamp: new Date().toISOString(),
-    sourceAgent: 'generator',
-    sourceContext: { documentType: item, currentStep: 2, attemptNumber: 1 },
-    canHandle: false,
-    handoffTo: 'researcher',
-    reason: 'missing_required_input',
-    reasonDetail: 'The size of the market is unknown',
-    missingInputs: [{ key: 'marketSize', expectedType: 'number', description: 'In millions', source: 'market' }],
-    contextForTarget: { summary: 'Writing the market analysis' },
-    priority: 'medium',
-    ...more,
-  }
+  const usual = anyRequest()
+  return { ...usual, sourceContext: { ...usual.sourceContext, documentType: item }, ...more }
 }
-
-export const resolved = { status: 'resolved', providedInputs: { marketSize: 42 } } as const
 
 export function rejectionOf(outcome: Outcome): string | undefined {
   return outcome.status === 'rejected' ? outcome.rejection : undefined

@@ -1,6 +1,7 @@
 // What the processes of a relay have in common, and how a test starts them. Without vitest, for members run alone.
 
 import { randomUUID } from 'node:crypto'
+import type { HandoffRequest } from '../../src/relay/schema.ts'
 
 export const team = {
   agents: { generator: {}, researcher: {} },
@@ -18,7 +19,7 @@ export const boundless = {
 export const resolved = { status: 'resolved', providedInputs: { marketSize: 42 } } as const
 
 /** The same request for the same id; a trace of its own for each. */
-export function request(id?: string) {
+export function request(id?: string): HandoffRequest {
   return {
     schemaVersion: '1.0.0',
     traceId: id === undefined ? randomUUID() : traceOf(id),

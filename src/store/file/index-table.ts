@@ -16,6 +16,8 @@ export interface Row {
 
 export const rowBytes = 24
 export const markEvery = 64 * 1024
+/** Building the table costs about as much as looking through all rows so many times. */
+const looksBeforeTable = 8
 const kindCodes = { anchor: 1, key: 2, idempotency: 3 } as const
 
 export class IndexTable {
@@ -28,6 +30,8 @@ export class IndexTable {
   #rows: Buffer = Buffer.allocUnsafe(rowBytes * 64)
   #count = 0
   #slots: Int32Array | undefined
+  /** How many rows were looked at while there was no table. */
+  #lookedAt = 0
 
   get count(): number {
     return this.#count
@@ -100,8 +104,12 @@ export class IndexTable {
     return this.marks[low - 1]
   }
 
-  /** The newest row with that hash, from a table that is built when first asked for and kept up to date from then on. */
+  /**
+   * The newest row with that hash; -1 for none. The first few times the rows are looked through, which is all that a short
+   * command needs; whoever asks more often has a table built, kept up to date from then on.
+   */
   #newest(hash: number): number {
+    if (this.#slots === undefined && this.#lookedAt < this.#count * looksBeforeTable) return this.#lookThrough(hash)
     if (this.#slots === undefined || this.#slots.length < this.#count * 2) {
       let size = 256
       while (size < this.#count * 4) size *= 2
@@ -113,6 +121,14 @@ export class IndexTable {
       const number = slots[slot]! - 1
       if (number < 0 || this.#rows.readUInt32BE(number * rowBytes + 4) === hash) return number
     }
+  }
+
+  #lookThrough(hash: number): number {
+    const rows = this.#rows
+    let number = this.#count - 1
+    while (number >= 0 && rows.readUInt32BE(number * rowBytes + 4) !== hash) number--
+    this.#lookedAt += this.#count - 1 - number
+    return number
   }
 
   #place(number: number): void {

@@ -37,6 +37,8 @@ export class Segment {
   readonly #fd: number
   /** Up to where the bytes are accounted for: `at`, or the end of damaged lines behind it. */
   #end = 0
+  /** Where it ended before the last look. */
+  #endedAt: Position = origin
   #users = 1
   #indexed = 0
   #fingerprint = 0
@@ -87,6 +89,7 @@ export class Segment {
     this.table = stored ?? new IndexTable()
     if (stored === undefined) this.table.mark(origin)
     this.at = { ...this.table.marks.at(-1)! }
+    this.#endedAt = this.at
     this.#end = this.at.offset
     this.#recent.clear()
     this.catchUp()
@@ -109,6 +112,7 @@ export class Segment {
     // Shortened from outside: what is known of it may be gone.
     if (size < this.at.offset) return this.#load()
     const start = this.at.offset
+    this.#endedAt = this.at
     const scan = new Scan(this.path, this.at, (line) => this.#learn(line, factsOf(line)))
     for (const chunk of chunksOf(this.#fd, start, size)) scan.push(chunk)
     this.tail = scan.finish()
@@ -271,8 +275,12 @@ export class Segment {
     }
   }
 
-  /** Where reading can start so as to meet the entry behind that id. */
+  /** Where reading can start so as to meet the entry behind that id. Who follows the tape has read up to where it ended. */
   startOf(after: number): Position {
+    if (this.damage.length === 0) {
+      if (after === this.at.id) return this.at
+      if (after === this.#endedAt.id) return this.#endedAt
+    }
     return this.table.markBefore((mark) => mark.id <= after) ?? origin
   }
 
