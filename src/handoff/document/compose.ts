@@ -8,7 +8,7 @@ import { clip } from '../ledger/vocabulary.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../ledger/facts.ts'
 import { isDenied } from './claims.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from './document.ts'
-import { inheritedDocument, withInherited } from './inherited.ts'
+import { inheritedText, withInherited } from './inherited.ts'
 import { contains } from './likeness.ts'
 import { mergeNarrative } from './merge.ts'
 import { brief, code, commandText, isBlank, nextSteps, unresolved } from './next-step.ts'
@@ -32,7 +32,12 @@ type Sections = Partial<Record<SectionKey, Item[]>>
 export function compose(ledger: Ledger, options: ComposeOptions = {}): HandoffDocument {
   const { profile = 'session', narrative, ...header } = options
   const facts = new Facts(ledger, header.tape, header.goal)
-  const sections = withInherited(profile === 'cycle' ? cycleSections(facts) : sessionSections(facts), ledger, binds)
+  const sections = withInherited(
+    profile === 'cycle' ? cycleSections(facts) : sessionSections(facts),
+    ledger,
+    binds,
+    header.tape,
+  )
   const document: HandoffDocument = {
     profile,
     header: { ...header, ...(ledger.range !== undefined && { range: ledger.range }) },
@@ -237,12 +242,10 @@ class Facts {
       items.push(this.item(where + commit + dirty, git.id === undefined ? [] : [git.id]))
     }
     if (inherited !== undefined) {
-      const state = typeof inherited.state === 'string' ? inherited.state : JSON.stringify(inherited.state ?? null)
-      const empty = ['', '{}', 'null'].includes(state)
+      const said = inheritedText(this.ledger)
       items.push({
         ...this.item(`Handed over before: ${brief(inherited.name)}`, [inherited.id]),
-        // The items of a document of ours go along one by one.
-        ...(!empty && inheritedDocument(this.ledger) === undefined && { data: shorten(state, longest) }),
+        ...(said !== undefined && { data: shorten(said, longest) }),
       })
     }
     for (const { task, id, resultId, status } of subagents) {

@@ -186,6 +186,8 @@ export class LedgerBuilder {
     }
     if (payload['customType'] !== undefined || meta?.['isMeta'] === true || meta?.['isSidechain'] === true) return
     const heard = hear(text)
+    // What a compaction kept stands on the tape once more.
+    if (meta?.['kept'] === true && heard.kind === 'words' && this.instructions.has(heard.text)) return
     for (const notice of heard.notices) this.notice(notice, id)
     if (heard.kind === 'inherited') {
       const name = heard.text.startsWith('<handoff-context>') ? 'handoff' : 'compaction'
