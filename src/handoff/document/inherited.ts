@@ -9,7 +9,7 @@ import { ownTitle } from './own.ts'
 import { parseClaims, parseDocument } from './parse.ts'
 
 /** The document that opened the phase, if it is one of ours. */
-export function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
+function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
   if (inherited?.name !== 'handoff' || typeof inherited.state !== 'string') return undefined
   const lines = inherited.state.replace(/^\s*<handoff-context>\n/, '').split('\n')
   return ownTitle(lines) === undefined ? undefined : parseDocument(inherited.state)
