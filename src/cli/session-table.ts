@@ -42,18 +42,30 @@ export function sessionRows(sessions: readonly Session[], out: Output, shape: Sh
     { title: 'COST', cell: ({ meter }) => costText(meter), rank: 3, right: true },
     { title: 'AGE', cell: (session) => age(session.updated, shape.now), rank: 6, right: true },
   ]
-  const filled = all
-    .map((column): Filled => {
-      const cells = sessions.map(column.cell)
-      const widest = cells.reduce((most, cell) => Math.max(most, widthOf(cell)), column.title.length)
-      return { ...column, cells, width: column.title === 'TITLE' ? titleWidth : widest }
-    })
-    .filter(({ title, cells }) => title === 'TITLE' || cells.some((cell) => cell !== ''))
+  const filled = all.flatMap((column) => fill(column, sessions))
   return layOut(fitted(filled, shape.columns), sessions, out, shape.columns)
+}
+
+/** A column of thousands is measured once; an empty one is left out. */
+function fill(column: Column, sessions: readonly Session[]): Filled[] {
+  const cells: string[] = []
+  const widths: number[] = []
+  let widest = 0
+  for (const session of sessions) {
+    const cell = column.cell(session)
+    const taken = cell === '' ? 0 : widthOf(cell)
+    if (taken > widest) widest = taken
+    cells.push(cell)
+    widths.push(taken)
+  }
+  if (column.title === 'TITLE') return [{ ...column, cells, widths, width: titleWidth }]
+  return widest === 0 ? [] : [{ ...column, cells, widths, width: Math.max(widest, column.title.length) }]
 }
 
 interface Filled extends Column {
   readonly cells: readonly string[]
+  /** Of each cell. */
+  readonly widths: readonly number[]
   readonly width: number
 }
 
@@ -71,29 +83,28 @@ function fitted(columns: readonly Filled[], room: number): readonly Filled[] {
 function layOut(columns: readonly Filled[], sessions: readonly Session[], out: Output, room: number): string[] {
   const taken = columns.reduce((sum, { width }) => sum + width + 2, -2)
   const spare = Math.max(0, Math.min(room - taken, 60))
-  const widths = columns.map(({ title, width }) => (title === 'TITLE' ? width + spare : width))
-  const pad = (text: string, i: number) => {
-    const room = widths[i]!
-    const right = columns[i]!.right === true
-    if (plain.test(text)) {
-      if (text.length > room) return `${text.slice(0, room - 1)}…`
-      return right ? text.padStart(room) : text.padEnd(room)
-    }
-    const short = cut(text, room)
-    const space = ' '.repeat(Math.max(0, room - width(short)))
-    return right ? space + short : short + space
-  }
-  const head = columns.map((column, i) => pad(column.title, i)).join('  ')
-  const rows = sessions.map((session, row) => {
+  const rooms = columns.map(({ title, width }) => (title === 'TITLE' ? width + spare : width))
+  const head = columns.map(({ title, right }, i) => pad(title, title.length, rooms[i]!, right)).join('  ')
+  const lines = [out.style('dim', head.trimEnd())]
+  for (const [row, session] of sessions.entries()) {
     let text = ''
-    columns.forEach(({ cells, style }, i) => {
-      const cell = pad(cells[row]!, i)
+    for (let i = 0; i < columns.length; i++) {
+      const { cells, widths, style, right } = columns[i]!
+      const cell = pad(cells[row]!, widths[row]!, rooms[i]!, right)
       const named = style?.(session)
       text += (i === 0 ? '' : '  ') + (named === undefined ? cell : out.style(named, cell))
-    })
-    return text.trimEnd()
-  })
-  return [out.style('dim', head.trimEnd()), ...rows]
+    }
+    lines.push(text.trimEnd())
+  }
+  return lines
+}
+
+function pad(text: string, taken: number, room: number, right: boolean | undefined): string {
+  // As wide as it is long: the common case.
+  if (taken === text.length && taken <= room) return right ? text.padStart(room) : text.padEnd(room)
+  const short = cut(text, room)
+  const space = ' '.repeat(Math.max(0, room - widthOf(short)))
+  return right ? space + short : short + space
 }
 
 /** Most cells are plain letters, which need no look at each of them. */

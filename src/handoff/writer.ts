@@ -103,8 +103,19 @@ export async function phaseLedger(
   })
 }
 
+/**
+ * Where the phase begins. A compaction of the agent's own shortens what it sees, not what it did: its facts are those of
+ * the whole, while the story before it is the agent's summary.
+ */
 async function startOf(tape: Tape, from: string | undefined): Promise<AnchorRef | undefined> {
-  return from === undefined ? (await tape.anchors({ limit: 1 }))[0] : findAnchor(tape.store, tape.name, from)
+  if (from !== undefined) return findAnchor(tape.store, tape.name, from)
+  let before: number | undefined
+  for (;;) {
+    const found = await tape.anchors({ limit: 1, ...(before === undefined ? {} : { before }) })
+    const [anchor] = found
+    if (anchor?.name !== 'compaction') return anchor
+    before = anchor.id
+  }
 }
 
 async function* phaseEntries(tape: Tape, anchor: AnchorRef | undefined): AsyncGenerator<Entry> {

@@ -51,16 +51,22 @@ type More = Pick<Glance, 'partial' | 'unread'> &
     cost?: Cost
   }
 
+const nothing = {}
+
 export function glanceOf(row: Row): Glance {
-  const [bytes, changed, cwd, branch, model, title, first, last, asked, compactions, damaged] = row as number[]
-  const [turn, tokens, source, window, windowSource, at] = row.slice(11) as number[]
-  const { partial, unread, others, growth, turnsLeft, cost, ...rare } = (row[17] || {}) as More
+  const [bytes, changed, cwd, branch, model, title, first, last, asked, compactions, damaged, turn] = row as number[]
+  const tokens = row[12] as number
+  const source = row[13] as number
+  const window = row[14] as number
+  const windowSource = row[15] as number
+  const at = row[16]
+  const { partial, unread, others, growth, turnsLeft, cost, ...rare } = (row[17] || nothing) as More
   const about: { -readonly [K in keyof About]: About[K] } = {
     turns: asked!,
     compactions: compactions!,
     damaged: damaged!,
-    ...rare,
   }
+  if (row[17] !== 0) Object.assign(about, rare)
   if (isText(cwd)) about.cwd = cwd
   if (isText(branch)) about.branch = branch
   if (isText(model)) about.model = model
@@ -68,12 +74,12 @@ export function glanceOf(row: Row): Glance {
   if (isText(first)) about.first = first
   if (isText(last)) about.last = last
   if (turn! >= 0) about.turn = { to: turns[turn!]! }
-  const meter: { -readonly [K in keyof Meter]: Meter[K] } = { quotas: [], ...others }
-  if (tokens! >= 0) meter.tokens = tokens!
-  if (source! >= 0) meter.source = sources[source!]!
-  if (window! >= 0) meter.window = window!
-  if (windowSource! >= 0) meter.windowSource = windowSources[windowSource!]!
-  if (tokens! >= 0 && window! > 0) meter.percent = (tokens! / window!) * 100
+  const meter: { -readonly [K in keyof Meter]: Meter[K] } = others === undefined ? { quotas: [] } : { ...others }
+  if (tokens >= 0) meter.tokens = tokens
+  if (source >= 0) meter.source = sources[source]!
+  if (window >= 0) meter.window = window
+  if (windowSource >= 0) meter.windowSource = windowSources[windowSource]!
+  if (tokens >= 0 && window > 0) meter.percent = (tokens / window) * 100
   const moment: unknown = at === 1 ? last : at
   if (isText(moment)) meter.at = moment
   if (growth !== undefined) meter.growth = growth

@@ -143,7 +143,8 @@ function compaction(fact: Compacted, from: number | undefined): Draft[] {
   const name = summary === '' ? openingAnchor : 'compaction'
   const state = summary === '' ? { owner: 'human', reason: 'replaced' } : { summary, ...details }
   const anchor = dated({ kind: 'anchor', payload: { name, state, ...(from === undefined ? {} : { from }) } }, date)
-  return [anchor, ...kept.map((draft) => dated(draft, draft.date ?? date))]
+  const again = kept.map((draft) => ({ ...draft, meta: { ...draft.meta, kept: true } }))
+  return [anchor, ...again.map((draft) => dated(draft, draft.date ?? date))]
 }
 
 function usage(used: Used): Draft {

@@ -1,20 +1,19 @@
 // From a ledger to a document, without a model. Every section is filled, in the order in which it matters; nothing is left
 // out here, that is the budget's. A narrative adds what a model says, as claims; on facts the ledger has the last word.
 
-import { sentences } from '../ledger/cues.ts'
-import { withoutPastes } from '../ledger/pastes.ts'
 import { questionIn } from '../ledger/speech.ts'
 import { clip } from '../ledger/vocabulary.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../ledger/facts.ts'
 import { isDenied } from './claims.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from './document.ts'
-import { inheritedDocument, withInherited } from './inherited.ts'
+import { inheritedText, withInherited } from './inherited.ts'
 import { contains } from './likeness.ts'
 import { mergeNarrative } from './merge.ts'
 import { brief, code, commandText, isBlank, nextSteps, unresolved } from './next-step.ts'
 import { codeSpan } from '../safety/fence.ts'
 import { namesFile } from './names-file.ts'
 import { normalDocument, oneLine } from './normal.ts'
+import { binds, bindsAll, excerpt, typedPart, wholeQuote } from './quotes.ts'
 import { ruleOf } from './sections.ts'
 import { longAgoText } from './long-ago.ts'
 import { shorten, shortenStart } from './shorten.ts'
@@ -32,7 +31,12 @@ type Sections = Partial<Record<SectionKey, Item[]>>
 export function compose(ledger: Ledger, options: ComposeOptions = {}): HandoffDocument {
   const { profile = 'session', narrative, ...header } = options
   const facts = new Facts(ledger, header.tape, header.goal)
-  const sections = withInherited(profile === 'cycle' ? cycleSections(facts) : sessionSections(facts), ledger, binds)
+  const sections = withInherited(
+    profile === 'cycle' ? cycleSections(facts) : sessionSections(facts),
+    ledger,
+    binds,
+    header.tape,
+  )
   const document: HandoffDocument = {
     profile,
     header: { ...header, ...(ledger.range !== undefined && { range: ledger.range }) },
@@ -84,9 +88,6 @@ function withNone(document: HandoffDocument): HandoffDocument {
   })
   return { ...document, sections }
 }
-
-/** Quotes up to this length are never cut, so what they say need not be said twice. */
-const wholeQuote = 160
 
 /** The facts of a ledger as items. */
 class Facts {
@@ -237,12 +238,10 @@ class Facts {
       items.push(this.item(where + commit + dirty, git.id === undefined ? [] : [git.id]))
     }
     if (inherited !== undefined) {
-      const state = typeof inherited.state === 'string' ? inherited.state : JSON.stringify(inherited.state ?? null)
-      const empty = ['', '{}', 'null'].includes(state)
+      const said = inheritedText(this.ledger)
       items.push({
         ...this.item(`Handed over before: ${brief(inherited.name)}`, [inherited.id]),
-        // The items of a document of ours go along one by one.
-        ...(!empty && inheritedDocument(this.ledger) === undefined && { data: shorten(state, longest) }),
+        ...(said !== undefined && { data: shorten(said, longest) }),
       })
     }
     for (const { task, id, resultId, status } of subagents) {
@@ -381,42 +380,4 @@ function lastLine(text: string): string {
 function tally({ passed, skipped }: { passed?: number; skipped?: number }): string {
   if (passed === undefined) return ''
   return skipped === undefined || skipped === 0 ? ` (${passed})` : ` (${passed}, ${skipped} skipped)`
-}
-
-/** Past this, a message is a paste: what binds stands near its ends. */
-const searched = 10_000
-
-/** Of a message that is mostly pasted the lines that were typed, word for word. */
-function typedPart(text: string): string {
-  if (text.length <= 2 * wholeQuote || text.length > 2 * searched) return text
-  const typed = withoutPastes(text)
-  return typed.length > text.length / 2 ? text : `${typed.trim()} […]`
-}
-
-/** Of a long message the sentences that bind, word for word, and of any without those that were taken back. */
-function excerpt({ text, amended = [] }: Instruction): string {
-  if (text.length <= wholeQuote && amended.length === 0) return text
-  const near = withoutPastes(
-    text.length <= 2 * searched ? text : `${text.slice(0, searched)}\n${text.slice(-searched)}`,
-  )
-  const parts = near.split(/(?<=[.!?;])\s+|(?<=[。！？；])|\n+/u).filter((part) => part.trim() !== '')
-  const takenBack = new Set(amended.map((one) => one.text.trim()))
-  const standing = parts.map((part) => !takenBack.has(part.trim()))
-  const binding = parts.map((part, at) => standing[at]! && binds(part))
-  const kept = text.length > wholeQuote && binding.includes(true) ? binding : standing
-  let quote = ''
-  for (const [at, part] of parts.entries()) {
-    if (kept[at]) quote += `${quote === '' || quote.endsWith('…] ') ? '' : ' '}${part.trim()}`
-    else if (!quote.endsWith('[…] ')) quote += `${quote === '' ? '' : ' '}[…] `
-  }
-  return quote.length < text.length * 0.8 || takenBack.size > 0 ? quote.trim() : text
-}
-
-/** In so many words: never, only, must. */
-function bindsAll(text: string): boolean {
-  return sentences(text.slice(0, 1_000)).some(({ binding }) => binding)
-}
-
-function binds(part: string): boolean {
-  return sentences(part.slice(0, 1_000)).some(({ binding, negative, takesBack }) => binding || negative || takesBack)
 }

@@ -2,16 +2,90 @@
 // its end, so the items of the last document go along as items, and the budget decides about them as about the others.
 
 import type { Ledger } from '../ledger/facts.ts'
+import { isFields } from '../ledger/vocabulary.ts'
 import { type HandoffDocument, type Item, sectionOf, type SectionKey } from './document.ts'
 import { contains } from './likeness.ts'
 import { ownTitle } from './own.ts'
-import { parseDocument } from './parse.ts'
+import { parseClaims, parseDocument } from './parse.ts'
 
 /** The document that opened the phase, if it is one of ours. */
-export function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
+function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
   if (inherited?.name !== 'handoff' || typeof inherited.state !== 'string') return undefined
   const lines = inherited.state.replace(/^\s*<handoff-context>\n/, '').split('\n')
   return ownTitle(lines) === undefined ? undefined : parseDocument(inherited.state)
+}
+
+/** The words in which the agent summed up its context when that was full. */
+function summaryText({ inherited }: Ledger): string | undefined {
+  if (inherited?.name !== 'compaction') return undefined
+  const text = isFields(inherited.state) ? inherited.state['summary'] : inherited.state
+  return typeof text === 'string' ? text : undefined
+}
+
+/** What was handed over before, as a text; undefined where its items go along one by one. */
+export function inheritedText(ledger: Ledger): string | undefined {
+  const { inherited } = ledger
+  if (inherited === undefined || inheritedDocument(ledger) !== undefined || summaryOf(ledger) !== undefined)
+    return undefined
+  const text =
+    summaryText(ledger) ??
+    (typeof inherited.state === 'string' ? inherited.state : JSON.stringify(inherited.state ?? null))
+  return ['', '{}', 'null'].includes(text.trim()) ? undefined : text
+}
+
+/** What the agent's own summary of a compaction says, section by section; undefined when it has none. */
+function summaryOf(ledger: Ledger): HandoffDocument | undefined {
+  const text = summaryText(ledger)
+  if (text === undefined) return undefined
+  // Gemini CLI and others mark sections with elements instead of headings.
+  const headed = text.replaceAll(
+    /^[ \t]*<([a-z]+(?:_[a-z]+)+)>[ \t]*$/gm,
+    (_, name: string) => `## ${name.replaceAll('_', ' ')}`,
+  )
+  const document = parseClaims(headed.replaceAll(/^[ \t]*<\/?[a-z_]+>[ \t]*$/gm, ''))
+  return document.sections.filter(({ key }) => key !== 'notes').length < 2 ? undefined : document
+}
+
+function isGuess(step: Item | undefined): boolean {
+  return /^(?:Check that the user's request|Ask the user what to do)/.test(step?.text ?? '')
+}
+
+/** Of a summary, what no fact tells: what it is about, and what is to be done. Each a claim of the agent. */
+function withSummary<Sections extends Partial<Record<SectionKey, Item[]>>>(
+  sections: Sections,
+  ledger: Ledger,
+  tape: string | undefined,
+): Sections {
+  const before = summaryOf(ledger)
+  if (before === undefined) return sections
+  const refs = tape === undefined ? [] : [`${tape}#${ledger.inherited!.id}`]
+  const result = { ...sections }
+  const add = (from: SectionKey, key: SectionKey, most: number, infront = false) => {
+    const own = result[key] ?? []
+    const fresh = itemsOf(before, from)
+      .filter((item) => item.text.trim() !== '' && !/^\[(?:done|completed|x)\]/i.test(item.text))
+      .filter((item) => !own.some((each) => contains(each.text, item.text)))
+      .slice(0, most)
+    const told = fresh.map((item) => ({ ...item, refs }))
+    if (told.length > 0) result[key] = infront ? [...told, ...own] : [...own, ...told]
+  }
+  const home = (key: SectionKey, elsewhere: SectionKey): SectionKey => (key in sections ? key : elsewhere)
+  add('goal', home('goal', 'doing'), 2)
+  add('constraints', home('constraints', 'context'), 20)
+  add('decisions', home('decisions', 'notes'), 20)
+  // What it was doing then, it may have done since.
+  const spoken = ledger.instructions.some(({ id }) => id > ledger.inherited!.id)
+  if (ledger.todos.length === 0 && !spoken) {
+    add('doing', 'doing', 3)
+    add('pending', home('pending', 'next'), 20)
+    // Its own plan is worth more than a guess.
+    add('next', 'next', 2, isGuess(sections.next?.[0]))
+  } else {
+    add('pending', 'context', 10)
+    add('next', 'context', 2)
+  }
+  add('context', 'context', 20)
+  return result
 }
 
 /** The sections with what is carried along behind what is new. `binds` tells the user's words that bind what follows. */
@@ -19,9 +93,10 @@ export function withInherited<Sections extends Partial<Record<SectionKey, Item[]
   sections: Sections,
   ledger: Ledger,
   binds: (text: string) => boolean,
+  tape: string | undefined,
 ): Sections {
   const before = inheritedDocument(ledger)
-  if (before === undefined) return sections
+  if (before === undefined) return withSummary(sections, ledger, tape)
   const of = (key: SectionKey): Item[] => itemsOf(before, key)
   const [first, ...later] = of('goal').filter((item) => item.by === 'user')
   const binding = later.filter((item) => binds(item.text))

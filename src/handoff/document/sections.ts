@@ -61,23 +61,24 @@ export function headingsOf(profile: Profile): string[] {
 
 /** Names of a section, after `plainTitle`. */
 const names = {
-  goal: 'goal, goals, objective, objectives, purpose, aim, mission, overview, goal and scope, user goal',
+  goal: 'primary request and intent, primary request, overall goal, goal, goals, objective, objectives, purpose, aim, mission, overview, goal and scope, user goal',
   constraints: `constraints and preferences, constraints, preferences, user preferences, requirements, rules, instructions,
-    user constraints, user instructions, ground rules`,
+    user constraints, user instructions, ground rules, active constraints`,
   done: `done, completed since last handoff, completed, completed work, work completed, finished, accomplished,
-    accomplishments, done so far, completed tasks, what was done`,
+    accomplishments, done so far, completed tasks, what was done, recent actions`,
   doing: `in progress, current work, current task, active, active work, ongoing, work in progress, wip, current focus,
     currently working on, underway`,
-  pending: 'pending, todo, todos, to do, remaining, remaining work, open tasks, not started, backlog',
+  pending:
+    'pending tasks, current plan, pending, todo, todos, to do, remaining, remaining work, open tasks, not started, backlog',
   decisions: 'key decisions, decisions, decisions made, design decisions, choices, decision log, rationale',
   context: `critical context, critical state, context, state, important context, key context, current state,
-    important details, environment, technical context, background`,
-  next: 'next steps, next step, next, next actions, next move, next moves, action items, what next',
+    key technical concepts, key knowledge, key learnings, important details, environment, technical context, background`,
+  next: 'optional next step, next steps, next step, next, next actions, next move, next moves, action items, what next',
   blockers: `blockers issues, blockers, blocker, blocked, issues, blockers and issues, open issues, known issues, risks,
     open questions, questions`,
   failures: 'open failures, failures, failing tests, unresolved failures, errors, open errors',
   files: `files, relevant files, changed files, files changed, modified files, files modified, key files, files touched,
-    file changes`,
+    file changes, files and code sections, file system state, artifact trail`,
   notes: 'notes, note, additional notes, misc, miscellaneous, other, remarks, additional context',
 } satisfies Record<SectionKey, string>
 

@@ -4,7 +4,8 @@
 import type { Effect } from './effect.ts'
 
 /** `p = Path('a.ts')`, `name = "a.ts"`, `const file = 'a.ts'`. */
-const NAMED = /(?:^|[\n;])[ \t]{0,40}(?:const |let |var )?(\w+)[ \t]{0,40}=[ \t]{0,40}(?:(?:pathlib\.)?Path\()?["'`]([^"'`\n$]{1,300})["'`]/g
+const NAMED =
+  /(?:^|[\n;])[ \t]{0,40}(?:const |let |var )?(\w+)[ \t]{0,40}=[ \t]{0,40}(?:(?:pathlib\.)?Path\()?["'`]([^"'`\n$]{1,300})["'`]/g
 /** A path as a text, or by the name that it was given. */
 const PLACE = String.raw`(?:(?:pathlib\.)?Path\(\s*)?(?:["'\`]([^"'\`\n$]{1,300})["'\`]|(?<![.\w])(\w+))\s*\)?`
 const WRITES: readonly RegExp[] = [

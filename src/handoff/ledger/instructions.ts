@@ -63,6 +63,10 @@ export class InstructionBook {
     return (this.all.findLast(({ fact }) => !isBareCommand(fact.text)) ?? this.all.at(-1))?.fact
   }
 
+  has(text: string): boolean {
+    return this.all.some(({ fact }) => fact.text === text)
+  }
+
   facts(): Instruction[] {
     return this.all.map(({ fact }) => fact)
   }

@@ -13,7 +13,7 @@ import { Place } from './place.ts'
 import { QuestionBook } from './question-book.ts'
 import { isRejected } from './rejection.ts'
 import { type Script, ShellBook } from './shell-book.ts'
-import { questionIn, textOf } from './speech.ts'
+import { isAnswer, questionIn, ReplyBook, textOf } from './speech.ts'
 import { started, SubagentBook } from './subagent-book.ts'
 import { TodoList } from './todo-list.ts'
 import { ToolBook } from './tool-book.ts'
@@ -51,8 +51,6 @@ interface Pending {
   readonly script?: Script
 }
 
-const MOST_REPLIES = 100
-
 type Fields = Readonly<Record<string, unknown>>
 
 export class LedgerBuilder {
@@ -71,7 +69,7 @@ export class LedgerBuilder {
   private readonly subagents = new SubagentBook()
   private readonly questions = new QuestionBook()
   private lastWords: Quote | undefined
-  private readonly replies: Quote[] = []
+  private readonly replies = new ReplyBook()
   private lastSpokenId = 0
   /** The user's last words, and those before. */
   private answeredId = 0
@@ -140,7 +138,7 @@ export class LedgerBuilder {
       lastRequest: lastRequest && quoteOf(lastRequest),
       instructions: this.instructions.facts(),
       lastWords: this.lastWords,
-      replies: [...this.replies],
+      replies: this.replies.facts(),
       files,
       ...shell,
       failures,
@@ -186,6 +184,8 @@ export class LedgerBuilder {
     }
     if (payload['customType'] !== undefined || meta?.['isMeta'] === true || meta?.['isSidechain'] === true) return
     const heard = hear(text)
+    // What a compaction kept stands on the tape once more.
+    if (meta?.['kept'] === true && heard.kind === 'words' && this.instructions.has(heard.text)) return
     for (const notice of heard.notices) this.notice(notice, id)
     if (heard.kind === 'inherited') {
       const name = heard.text.startsWith('<handoff-context>') ? 'handoff' : 'compaction'
@@ -198,11 +198,7 @@ export class LedgerBuilder {
   }
 
   private userSaid(quote: Quote): void {
-    if (this.lastWords && this.lastWords.id > this.answeredId) {
-      const { text, id } = this.lastWords
-      this.replies.push({ text: text.length > 1_200 ? `${text.slice(0, 600)}\n…\n${text.slice(-600)}` : text, id })
-      if (this.replies.length > MOST_REPLIES) this.replies.shift()
-    }
+    if (this.lastWords && this.lastWords.id > this.answeredId) this.replies.add(this.lastWords)
     const question = this.lastWords && this.lastWords.id > this.answeredId ? questionIn(this.lastWords.text) : undefined
     this.instructions.add(quote, question === undefined ? undefined : this.lastWords?.id)
     if (question !== undefined && isAnswer(quote.text))
@@ -402,8 +398,3 @@ function quoteOf({ text, id, blob }: Quote): Quote {
 }
 
 export type { Ledger } from './facts.ts'
-
-/** A choice, rather than a question in return or a task of its own. */
-function isAnswer(text: string): boolean {
-  return text.length <= 120 && !text.includes('\n') && !/[?？؟]/.test(text) && !/^\/[\w:-]*$/.test(text)
-}

@@ -1,5 +1,6 @@
-// What a message says: its text, and the question it may end with.
+// What a message says: its text, the question it may end with, and whether it answers one.
 
+import type { Quote } from './facts.ts'
 import { isFields } from './vocabulary.ts'
 
 /** The text parts of a message, or the preview where the text lies in a blob. */
@@ -38,4 +39,32 @@ export function questionIn(text: string): string | undefined {
   const end = last.slice(0, mark + 1)
   const stops = [...end.slice(0, -1).matchAll(/[.!?？。！؟](?=\s|\p{Script=Han})/gu)].map(({ index }) => index)
   return end.slice(Math.max(end.lastIndexOf('\n'), stops.at(-1) ?? -1) + 1).trim()
+}
+
+/** A choice, rather than a question in return, a task of its own or a command for the agent's program. */
+export function isAnswer(text: string): boolean {
+  return text.length <= 120 && !text.includes('\n') && !/[?？؟]/.test(text) && !/^\/[\w:-]*$/.test(text)
+}
+
+const mostReplies = 100
+const replyEnd = 600
+
+/** What the assistant said last in each turn, the newest of them, with their middle left out where they are long. */
+export class ReplyBook {
+  private readonly replies: Quote[] = []
+
+  add({ text, id }: Quote): void {
+    this.replies.push({ text: text.length > 2 * replyEnd ? bothEnds(text) : text, id })
+    if (this.replies.length > mostReplies) this.replies.shift()
+  }
+
+  facts(): Quote[] {
+    return [...this.replies]
+  }
+}
+
+/** Never with half of a character. */
+function bothEnds(text: string): string {
+  const head = text.slice(0, replyEnd).replace(/[\uD800-\uDBFF]$/, '')
+  return `${head}\n…\n${text.slice(-replyEnd).replace(/^[\uDC00-\uDFFF]/, '')}`
 }

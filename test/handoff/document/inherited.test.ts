@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { writeHandoff } from '../../../src/handoff/index.ts'
+import { type SectionKey, sectionOf } from '../../../src/handoff/document/document.ts'
+import { writeDocument, writeHandoff } from '../../../src/handoff/index.ts'
 import { openTape } from '../../../src/tape/index.ts'
 import { temporaryStore } from '../../support/workspace.ts'
 
@@ -34,3 +35,49 @@ test('what the user said and what was changed before the first handoff is in the
   // The first request still names the entry that it is in.
   expect(last).toMatch(/User \[#2\]: Build the importer/)
 })
+
+const summary = `Summary:
+1. Primary Request and Intent:
+   Move the shop to the new billing engine, in small steps.
+
+2. Key Technical Concepts:
+   - Money is in cents
+
+7. Pending Tasks:
+   - Migrate the invoices
+
+9. Optional Next Step:
+   Run the migration on a copy.
+`
+
+test.each([
+  ['numbered', summary],
+  [
+    'elements',
+    '<state_snapshot>\n<overall_goal>\nMove the shop to the new billing engine, in small steps.\n</overall_goal>\n<key_knowledge>\n- Money is in cents\n</key_knowledge>\n<current_plan>\n1. [DONE] Read it\n2. Migrate the invoices\n</current_plan>\n<next_step>\nRun the migration on a copy.\n</next_step>\n</state_snapshot>',
+  ],
+])(
+  'after a compaction the facts of the whole session are told, and what the agent summed up: %s [H11] [H13]',
+  async (_, state) => {
+    const tape = await openTape('main', { store: await temporaryStore() })
+    await tape.append([
+      ask('Build the engine. Never touch the prices.'),
+      ...edit('c1', 'src/bill.ts'),
+      { kind: 'anchor', payload: { name: 'compaction', state: { summary: state } } },
+      {
+        kind: 'message',
+        payload: { role: 'user', content: 'Build the engine. Never touch the prices.' },
+        meta: { kept: true },
+      },
+      { kind: 'message', payload: { role: 'assistant', content: 'Going on.' } },
+    ])
+    const { document, markdown, ledger } = await writeDocument(tape)
+    expect(ledger.instructions).toHaveLength(1)
+    expect(markdown).toContain('created src/bill.ts')
+    expect(markdown).toContain('- Move the shop to the new billing engine, in small steps. [#5] (claimed)')
+    const of = (key: SectionKey) => sectionOf(document, key)!.items.map(({ text }) => text)
+    expect(of('pending')).toEqual(['Migrate the invoices'])
+    expect(of('context')).toContain('Money is in cents')
+    expect(of('next')[0]).toBe('Run the migration on a copy.')
+  },
+)
