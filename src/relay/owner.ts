@@ -1,7 +1,7 @@
 // Who has a trace. Every call is a frame, for as long as it is open; with the answer the trace is the caller's again,
-// unless control was passed and the target took it. Whoever was called has the trace, and so has whoever called, for a
-// call only lends it; control that was passed is gone. A trace with no call open, whose control was never passed, is
-// at rest: the next to ask has it.
+// unless control was passed and the target took it. A call only lends the trace; control that was passed is gone, and
+// with it the right to ask in it. A trace with no call open, whose control was never passed, is at rest: the next to ask
+// has it.
 
 import { ConflictError, InvalidError, NotFoundError } from '../errors.ts'
 import { checked } from '../config/checked.ts'
@@ -97,17 +97,15 @@ export class Owners {
   }
 }
 
-/** Why an agent cannot ask in a trace with these live frames; undefined where it can. */
-export function notOwner(frames: readonly Frame[], { traceId, sourceAgent }: HandoffRequest): Refusal | undefined {
-  if (frames.length <= 1) return undefined
+/**
+ * Why an agent cannot ask in a trace with these live frames; undefined where it can. A call that is open keeps nobody else
+ * from asking, for the agents of a pipeline work side by side in one trace; control that was passed does.
+ */
+export function notOwner(frames: readonly Frame[], { sourceAgent }: HandoffRequest): Refusal | undefined {
   const passed = frames.findLastIndex(({ mode }) => mode === 'pass_control')
-  if (frames.some(({ agent }, i) => i >= passed && agent === sourceAgent)) return undefined
-  const { agent, mode, requestId, returnsTo } = ownerOf(traceId, frames)
-  const how = mode === 'pass_control' ? 'control was passed to it' : `${returnsTo} called it with ${requestId}`
-  return {
-    code: 'not_owner',
-    reason: `The trace is ${agent}'s (${how}), so ${sourceAgent} cannot hand over in it; a trace of its own is free`,
-  }
+  if (passed < 0 || frames.some(({ agent }, i) => i >= passed && agent === sourceAgent)) return undefined
+  const reason = `Control of the trace was passed to ${frames[passed]!.agent}, so ${sourceAgent} cannot hand over in it; a trace of its own is free`
+  return { code: 'not_owner', reason }
 }
 
 function ownerOf(traceId: string, frames: readonly Frame[]): Owner {
