@@ -81,6 +81,8 @@ export interface Adapter {
    * be told from what another of its kind does in the same folder.
    */
   readonly clearShows?: boolean | 'usually'
+  /** Whether what is typed is lost until its screen has been drawn anew behind a clear. */
+  readonly clearRedraws?: boolean
   /** Keys that stop a turn, in tmux's names, one press after the other. Never C-c. */
   readonly interrupt?: readonly string[]
   /** Milliseconds between pasted text and Enter: some take what comes right behind a paste for a part of it. */

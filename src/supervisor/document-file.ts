@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { parseClaims } from '../handoff/document/parse.ts'
 import { validate } from '../handoff/document/validate.ts'
+import { inWords } from '../transcripts/launch.ts'
 import type { Found } from './cycle-state.ts'
 import { documentIn } from './prompts.ts'
 
@@ -37,11 +38,6 @@ export function spelledOut(prompt: string): string {
   const file = documentIn(prompt)
   if (file === undefined || !fs.existsSync(file)) return prompt
   return `${prompt} Here it is:\n\n${inWords(fs.readFileSync(file, 'utf8'))}`
-}
-
-/** Without words that an agent would take for the name of a file to put in. */
-export function inWords(document: string): string {
-  return document.replaceAll(/(^|\s)@/g, '$1\\@').trim()
 }
 
 export interface Request {

@@ -4,12 +4,13 @@ import path from 'node:path'
 import { startModelServer } from '../support/model-server/index.ts'
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
+import { gemini } from './gemini.ts'
 import { opencode } from './opencode.ts'
 import { pi } from './pi.ts'
 import { story, type Tools } from './script.ts'
 import { makeStage, type RealAgent, runTurn } from './stage.ts'
 
-const agents: Record<string, RealAgent> = { claude, codex, pi, opencode }
+const agents: Record<string, RealAgent> = { claude, codex, pi, gemini, opencode }
 const [name = '', folder = '', ...prompts] = process.argv.slice(2)
 const agent = agents[name]
 if (agent === undefined) throw new Error(`there is no agent ${name}`)
@@ -27,6 +28,10 @@ const tools: Record<string, Tools> = {
   pi: {
     write: (file, content) => ({ name: 'write', arguments: { path: file, content } }),
     shell: (command) => ({ name: 'bash', arguments: { command } }),
+  },
+  gemini: {
+    write: (file, content) => ({ name: 'write_file', arguments: { file_path: path.join(project, file), content } }),
+    shell: (command) => ({ name: 'run_shell_command', arguments: { command, description: 'check' } }),
   },
   opencode: {
     write: (file, content) => ({ name: 'write', arguments: { filePath: path.join(project, file), content } }),

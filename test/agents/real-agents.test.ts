@@ -16,7 +16,7 @@ beforeAll(() => {
     process.stderr.write('this kernel gives no network of its own: the agents run with the one there is\n')
 })
 
-describe.each(['claude', 'codex', 'pi', 'opencode'] as const)('a real session of %s', (agent) => {
+describe.each(['claude', 'codex', 'pi', 'gemini', 'opencode'] as const)('a real session of %s', (agent) => {
   test(
     'is found, metered and imported as it was, and nothing of it is touched [C2, T13]',
     async () => {
@@ -35,7 +35,8 @@ describe.each(['claude', 'codex', 'pi', 'opencode'] as const)('a real session of
       expect(['waiting', 'ended']).toContain(session!.state.state)
       // The scripted model counted 2,000 and 700 for each reply; the second was the last.
       const output = 32
-      const tokens = { claude: 3_400, codex: 3_400 + output, pi: 3_400 + output, opencode: 3_400 + output }
+      const whole = 3_400 + output
+      const tokens = { claude: 3_400, codex: whole, pi: whole, gemini: 3_400, opencode: whole }
       expect(session!.meter.tokens).toBe(tokens[agent])
 
       const store = await temporaryStore()

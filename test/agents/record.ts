@@ -3,33 +3,21 @@
 //
 //   node test/agents/record.mjs [AGENT…]
 
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import readline from 'node:readline'
 import zlib from 'node:zlib'
-import { type ModelRequest, type ModelServer, startModelServer } from '../support/model-server/index.ts'
+import type { ModelRequest } from '../support/model-server/index.ts'
 import { claude, statusFile } from './claude.ts'
 import { codex } from './codex.ts'
 import { startNamespaceProxy } from './namespace-proxy.ts'
 import { opencode } from './opencode.ts'
 import { pi, piRpc } from './pi.ts'
+import { recordGemini } from './record-gemini.ts'
+import { fixtures, keep, lastAsked, open, root, Screen, writeAsked, writeSaid } from './recorder.ts'
 import { story, type Tools } from './script.ts'
-import { environment, makeStage, type RealAgent, runTurn, type Stage } from './stage.ts'
-
-/** Always the same, so that nothing of the machine's own is in the fixtures, and a database needs no editing. */
-const root = '/tmp/baton-stage'
-const fixtures = path.join(import.meta.dirname, '../fixtures')
-
-async function open(agent: RealAgent, tools: Tools, full: number): Promise<{ stage: Stage; server: ModelServer }> {
-  const folder = path.join(root, agent.name)
-  fs.rmSync(folder, { recursive: true, force: true })
-  const server = await startModelServer({ script: story(tools, full) })
-  const stage = makeStage(folder, server.url)
-  execFileSync('git', ['init', '-q', '-b', 'main', stage.project])
-  agent.prepare(stage)
-  return { stage, server }
-}
+import { environment, runTurn, type Stage } from './stage.ts'
 
 async function recordClaude(): Promise<void> {
   const tools: Tools = {
@@ -43,7 +31,7 @@ async function recordClaude(): Promise<void> {
       arguments: { description: 'greet', prompt: task, subagent_type: 'general-purpose' },
     }),
   }
-  const { stage, server } = await open(claude, tools, 150_000)
+  const { stage, server } = await open(claude, story(tools, 150_000))
   const screen = new Screen(claude, stage)
   let asked: ModelRequest['messages'] = []
   await screen.isReady(() => liveStatus(stage) === 'idle')
@@ -143,55 +131,6 @@ function liveStatus(stage: Stage): string | undefined {
   return undefined
 }
 
-/** A real terminal for an agent, driven as a person would. */
-class Screen {
-  readonly #socket = `baton-record-${process.pid}`
-
-  constructor(agent: RealAgent, stage: Stage) {
-    const env = Object.entries(environment(agent, stage)).map(([name, value]) => `${name}=${value}`)
-    const command = agent.screen!(stage)
-    this.#tmux(
-      '-f',
-      '/dev/null',
-      'new-session',
-      '-d',
-      '-x',
-      '140',
-      '-y',
-      '45',
-      '-c',
-      stage.project,
-      'env',
-      '-i',
-      ...env,
-      'TERM=screen-256color',
-      ...command,
-    )
-  }
-
-  #tmux(...args: string[]): string {
-    return execFileSync('tmux', ['-L', this.#socket, ...args], { encoding: 'utf8' })
-  }
-
-  async type(text: string): Promise<void> {
-    this.#tmux('send-keys', '-l', text)
-    await this.isReady(() => this.#tmux('capture-pane', '-p').includes(text))
-    this.#tmux('send-keys', 'Enter')
-  }
-
-  async isReady(done: () => boolean): Promise<void> {
-    const deadline = Date.now() + 60_000
-    while (!done()) {
-      if (Date.now() > deadline) throw new Error(`the screen did not get there:\n${this.#tmux('capture-pane', '-p')}`)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
-
-  close(): void {
-    this.#tmux('kill-server')
-  }
-}
-
 async function recordCodex(): Promise<void> {
   const tools: Tools = {
     write: (file, content) => ({
@@ -205,7 +144,7 @@ async function recordCodex(): Promise<void> {
       return id === undefined ? undefined : { name: 'wait_agent', arguments: { targets: [id], timeout_ms: 20_000 } }
     },
   }
-  const { stage, server } = await open(codex, tools, 17_000)
+  const { stage, server } = await open(codex, story(tools, 17_000))
   const proxy = await startNamespaceProxy(server.url)
   codex.prepare({ ...stage, url: proxy.url })
   let session: string | undefined
@@ -231,7 +170,7 @@ async function recordPi(): Promise<void> {
     write: (file, content) => ({ name: 'write', arguments: { path: file, content } }),
     shell: (command) => ({ name: 'bash', arguments: { command } }),
   }
-  const { stage, server } = await open(pi, tools, 30_000)
+  const { stage, server } = await open(pi, story(tools, 30_000))
   const [program, ...args] = piRpc
   const child = spawn(program!, args, {
     cwd: stage.project,
@@ -284,7 +223,7 @@ async function recordOpencode(): Promise<void> {
     shell: (command) => ({ name: 'bash', arguments: { command, description: 'check' } }),
     delegate: (task) => ({ name: 'task', arguments: { description: 'greet', prompt: task, subagent_type: 'general' } }),
   }
-  const { stage, server } = await open(opencode, tools, 97_000)
+  const { stage, server } = await open(opencode, story(tools, 97_000))
   let session: string | undefined
   for (const prompt of [
     'please write the notes',
@@ -309,29 +248,6 @@ async function recordOpencode(): Promise<void> {
   writeAsked('opencode', lastAsked(server))
 }
 
-function keep(name: string, stage: Stage, parts: readonly string[]): void {
-  fs.rmSync(path.join(fixtures, name), { recursive: true, force: true })
-  for (const part of parts) {
-    const target = path.join(fixtures, name, part)
-    fs.mkdirSync(path.dirname(target), { recursive: true })
-    fs.cpSync(path.join(stage.home, part), target, { recursive: true })
-  }
-}
-
-function writeSaid(name: string, said: readonly unknown[]): void {
-  fs.writeFileSync(path.join(fixtures, name, 'said.jsonl'), said.map((each) => `${JSON.stringify(each)}\n`).join(''))
-}
-
-/** What the agent gave the model last: an imported context has to say the same. */
-function lastAsked(server: ModelServer): ModelRequest['messages'] {
-  return server.requests.findLast((request) => request.tools.length > 0)?.messages ?? []
-}
-
-function writeAsked(name: string, messages: ModelRequest['messages'], as = 'asked.json'): void {
-  if (messages.length === 0) throw new Error(`${name} asked nothing`)
-  fs.writeFileSync(path.join(fixtures, name, as), `${JSON.stringify(messages, null, 1)}\n`)
-}
-
 function dedupe<T>(values: readonly T[]): T[] {
   return values.filter((value, i) => JSON.stringify(value) !== JSON.stringify(values[i - 1]))
 }
@@ -340,6 +256,7 @@ const recorders: Record<string, () => Promise<void>> = {
   claude: recordClaude,
   codex: recordCodex,
   pi: recordPi,
+  gemini: recordGemini,
   opencode: recordOpencode,
 }
 const chosen = process.argv.slice(2)

@@ -46,7 +46,7 @@ test('--print only prints the command; an agent that is not there is named, with
   const printed = await baton(home, ['continue', session!.path, '--in', 'gemini', '--print'])
   expect(printed).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^cd \S+ && gemini -i 'Read the handoff document at /) as string,
+    out: expect.stringMatching(/^cd \S+ && gemini --session-id \S+ -i 'Read the handoff document at /) as string,
   })
   const before = process.env.PATH
   process.env.PATH = path.dirname(process.execPath)

@@ -14,7 +14,7 @@ describe('baton alone', () => {
     expect(code).toBe(0)
     const [head, ...rows] = out.split('\n')
     expect(head).toMatch(/^SESSION +AGENT +PROJECT +.*TITLE +STATE +CONTEXT/)
-    expect(rows.filter((row) => /^\S+ +(claude|codex|pi|gemini|opencode) /.test(row))).toHaveLength(7)
+    expect(rows.filter((row) => /^\S+ +(claude|codex|pi|gemini|opencode) /.test(row))).toHaveLength(8)
     expect(out).toMatch(/codex .*▰▰+▱+ +\d+%/)
     expect(out).toContain('baton handoff')
   })
@@ -41,7 +41,7 @@ describe('baton ls', () => {
   test('prints a record a session for programs, of one agent or of this folder [C2]', async () => {
     const { home } = homeWith(...everyone)
     const all = records(await baton(home, ['ls', '--json']))
-    expect(all).toHaveLength(7)
+    expect(all).toHaveLength(8)
     for (const session of all) {
       expect(session).toMatchObject({
         agent: expect.any(String),

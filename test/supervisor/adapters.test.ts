@@ -118,15 +118,69 @@ describe('screens', () => {
     })
   })
 
-  test('Gemini CLI: a prompt, work, and a question [C13]', () => {
-    const box = (typed: string) => [`╭${'─'.repeat(40)}╮`, `│ > ${typed}`.padEnd(41) + '│', `╰${'─'.repeat(40)}╯`]
-    expect(look('gemini', ...box('  Type your message or @path/to/file'))).toEqual({ is: 'prompt', draft: '' })
-    expect(look('gemini', ...box('my draft'))).toEqual({ is: 'prompt', draft: 'my draft' })
-    expect(look('gemini', '⠋ Thinking (esc to cancel, 3s)', ...box(''))).toEqual({ is: 'busy', draft: '' })
-    const asks = ['│ Allow execution of [Shell]?', '│', '│ ● 1. Yes, allow once', '│   2. Yes, allow always']
-    expect(look('gemini', ...asks, '│   3. No, suggest changes (esc)')).toMatchObject({
-      is: 'dialog',
-      about: 'permission',
+  describe('Gemini CLI', () => {
+    const rule = '─'.repeat(100)
+    const footer = [
+      ' workspace (/directory)      sandbox      /model',
+      ' /tmp/project               no sandbox  gemini-2.5-pro',
+    ]
+    const said = [' > hello there', '', '✦ All right.', '']
+    const top = [rule, ' Shift+Tab to accept edits']
+    const empty = ' >   Type your message or @path/to/file'
+    const thinking = ` ⠴ Thinking... (esc to cancel, 4s)${' '.repeat(50)}? for shortcuts`
+
+    test('the place to type, as it is drawn with few colours, with many, and with all [C13]', () => {
+      for (const [above, below] of [
+        ['', ''],
+        [rule, rule],
+        ['▄'.repeat(100), '▀'.repeat(100)],
+      ]) {
+        const screen = (...typed: string[]) => look('gemini', ...said, ...top, above!, ...typed, below!, ...footer)
+        expect(screen(empty)).toEqual({ is: 'prompt', draft: '' })
+        expect(screen(' > line one', '   line two')).toEqual({ is: 'prompt', draft: 'line one\nline two' })
+        expect(screen(' > [Pasted Text: 40 lines]')).toEqual({ is: 'prompt', draft: '[Pasted Text: 40 lines]' })
+        expect(look('gemini', ...said, thinking, ...top, above!, empty, below!, ...footer)).toEqual({
+          is: 'busy',
+          draft: '',
+        })
+      }
+      const box = [`╭${'─'.repeat(40)}╮`, `│ > my draft`.padEnd(41) + '│', `╰${'─'.repeat(40)}╯`]
+      expect(look('gemini', ...box)).toEqual({ is: 'prompt', draft: 'my draft' })
+    })
+
+    test('a list that the model wrote is no question while there is a place to type [C13]', () => {
+      const list = ['✦ Choose:', '  ● 1. this', '    2. that', '']
+      expect(look('gemini', ...list, ...top, rule, empty, rule, ...footer)).toEqual({ is: 'prompt', draft: '' })
+    })
+
+    test('questions, also behind a prompt that is drawn like the place to type [C13]', () => {
+      const asks = (...lines: string[]) =>
+        look('gemini', rule, ' > go on', rule, '', `╭${rule}╮`, ...lines, `╰${rule}╯`)
+      const shell = ['│ ? Shell  rm x.txt', '│ Allow execution of [Shell]?', '│']
+      const answers = ['│ ● 1. Allow once', '│   2. Allow for this session', '│   3. No, suggest changes (esc)']
+      expect(asks(...shell, ...answers)).toMatchObject({ is: 'dialog', about: 'permission' })
+      const limit = ['│ Usage limit reached for all Pro models.', '│ /model to switch models.', '│']
+      expect(asks(...limit, '│ ● 1. Keep trying', '│   2. Stop', '│')).toMatchObject({ is: 'dialog', about: 'limit' })
+      const trust = [
+        '│ Do you trust the files in this folder?',
+        '│',
+        '│ ● 1. Trust folder (project)',
+        "│   2. Don't trust",
+      ]
+      expect(asks(...trust)).toMatchObject({ is: 'dialog', about: 'trust' })
+      const model = [
+        '│ Select Model',
+        '│',
+        '│   1. Auto',
+        '│      Let it decide',
+        '│ ● 2. Manual',
+        '│      By hand',
+        '│',
+      ]
+      expect(asks(...model, '│ > To use a model on startup, use --model.', '│')).toMatchObject({
+        is: 'dialog',
+        question: expect.stringContaining('Select Model') as string,
+      })
     })
   })
 })
@@ -202,10 +256,10 @@ describe('commands', () => {
       ],
       pi: ['pi -x do it', 'pi --session ID -x', 'pi --mode json do it', 'pi --mode json --session ID do it'],
       gemini: [
-        'gemini -x -i do it',
+        'gemini --session-id ID -x -i do it',
         'gemini --resume ID -x',
-        'gemini --output-format json -p do it',
-        'gemini --output-format json --resume ID -p do it',
+        'gemini --output-format stream-json --session-id ID -p do it',
+        'gemini --output-format stream-json --resume ID -p do it',
       ],
       opencode: [
         'opencode -x --prompt do it',
@@ -250,11 +304,13 @@ describe('commands', () => {
       session: 'o',
       error: 'ContextOverflowError',
     })
-    expect(outcome('gemini', '{\n "session_id": "g",\n "response": "hi"\n}\n')).toMatchObject({
-      session: 'g',
-      error: undefined,
-    })
-    expect(outcome('gemini', '', 144, 'noise\n{\n "error": {"message": "quota"}\n}\n').error).toBe('quota')
+    const opened = '{"type":"init","session_id":"g","model":"gemini-2.5-pro"}\n'
+    const ended = '{"type":"result","status":"success","stats":{}}\n'
+    expect(outcome('gemini', opened + ended)).toMatchObject({ session: 'g', error: undefined })
+    expect(outcome('gemini', opened)).toMatchObject({ session: 'g', error: 'it ended without an answer' })
+    const broken = '{"type":"result","status":"error","error":{"type":"unknown","message":"[API Error: bad]"}}\n'
+    expect(outcome('gemini', opened + broken, 144, 'noise')).toMatchObject({ session: 'g', error: '[API Error: bad]' })
+    expect(outcome('gemini', '', 42, 'Error resuming session').error).toContain('Error resuming session')
   })
 })
 

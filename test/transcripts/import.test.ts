@@ -238,7 +238,7 @@ describe('a transcript that changes', () => {
   })
 })
 
-test('a rewind and a new history in Gemini CLI leave the context that it has [C2]', async () => {
+test('a stopped turn, a compaction and the same history told anew in Gemini CLI leave the context that it has [C2]', async () => {
   const home = homeWith('gemini')
   const store = await temporaryStore()
   const file = sessionsIn(home, 'gemini').find(({ path: at }) => at.endsWith('.jsonl'))!
@@ -252,6 +252,8 @@ test('a rewind and a new history in Gemini CLI leave the context that it has [C2
     ['user', 'go on'],
     ['assistant', 'All right.'],
   ])
+  for (const { role, text } of asked('gemini'))
+    if (role === 'assistant') expect(context.map(({ content }) => content)).toContain(text)
   const all = await new Tape(store, tape).search('wrong question')
   expect(all.length).toBeGreaterThan(0)
 })

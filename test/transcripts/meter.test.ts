@@ -118,7 +118,7 @@ describe('agrees with the agent in every turn of the recorded runs [C2]', () => 
   test('Gemini CLI: promptTokenCount of the last reply [C2]', () => {
     const file = sessionsIn(homeWith('gemini'), 'gemini').findIndex(({ path }) => path.endsWith('.jsonl'))
     const turns = turnsOf('gemini', file)
-    expect(turns.at(-1)).toMatchObject({ tokens: 4_100, window: 1_048_576, windowSource: 'table' })
+    expect(turns.at(-1)).toMatchObject({ tokens: 4_800, window: 1_048_576, windowSource: 'table' })
   })
 })
 

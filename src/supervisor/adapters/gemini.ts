@@ -29,8 +29,8 @@ export const gemini: Known = {
     },
     outcome,
     clear: '/clear',
-    // What is typed before its new file is there is lost.
     clearShows: 'usually',
+    clearRedraws: true,
     interrupt: ['Escape'],
     // It takes an Enter right behind a paste for a part of it.
     settle: 100,

@@ -35,6 +35,8 @@ const enters = 3
 /** How long a prompt that was cut off may take to come back. */
 const returnPatience = 400
 const deathPatience = 1_000
+/** How long a screen may take to be drawn anew. */
+const redrawPatience = 3_000
 /** Escape twice in a row means something else: most agents then go back in their history. */
 const interruptPause = 3_000
 
@@ -113,7 +115,11 @@ export class TmuxDriver implements Driver {
 
   clear(signal: AbortSignal): Promise<void> {
     const word = capability(this.#adapter, 'clear')
-    return this.#alone(() => this.#send(word, signal))
+    return this.#alone(async () => {
+      const before = (await this.#look()).screen
+      await this.#send(word, signal)
+      if (this.#adapter.clearRedraws === true) await this.#redrawn(before)
+    })
   }
 
   interrupt(signal: AbortSignal): Promise<void> {
@@ -236,6 +242,19 @@ export class TmuxDriver implements Driver {
     throw new UnknownOutcomeError(`What was typed to ${this.#adapter.label} does not show on its screen`, {
       hint: `Look at it with "tmux -S ${this.#place.socket} attach"; it is not typed again.`,
     })
+  }
+
+  /** Waits until the screen shows something else than before, and goes on showing it. */
+  async #redrawn(before: Screen): Promise<void> {
+    const deadline = performance.now() + redrawPatience
+    const old = before.lines.join('\n')
+    let [last, same] = [old, 0]
+    while (same < 3 && performance.now() < deadline) {
+      await pause(startGlance)
+      const now = (await this.#look()).screen.lines.join('\n')
+      same = now === last && now !== old ? same + 1 : 0
+      last = now
+    }
   }
 
   /** A turn that was stopped before its first word gives its prompt back: one of ours is erased. */

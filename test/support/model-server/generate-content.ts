@@ -31,7 +31,7 @@ export const generateContent: Protocol = {
   api: 'generate-content',
   read,
   aside,
-  whole: (turn) => chunk(turn, [...spoken(turn), ...calls(turn)], true),
+  whole: (turn) => chunk(turn, [...spoken(joined(turn)), ...calls(turn)], true),
   stream,
   failure: googleFailure,
   streamFailure: (failure, turn) => [frame(googleFailure(failure, turn).body)],
@@ -77,6 +77,11 @@ function stream(turn: Turn): Frame[] {
 
 function spoken({ reasoning, text }: Turn): { text: string; thought?: true }[] {
   return [...reasoning.map((each) => ({ text: each, thought: true as const })), ...text.map((each) => ({ text: each }))]
+}
+
+function joined(turn: Turn): Turn {
+  const whole = (pieces: string[]) => (pieces.length === 0 ? [] : [pieces.join('')])
+  return { ...turn, reasoning: whole(turn.reasoning), text: whole(turn.text) }
 }
 
 /** Calls are never cut into pieces. */
