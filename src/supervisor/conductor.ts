@@ -8,6 +8,7 @@ import type { Cycle, Effect, Seen, Sight, Stepped, Waits } from './cycle-state.t
 import { type Deed, Deeds } from './deeds.ts'
 import { Desk } from './desk.ts'
 import { restoreFile } from './document-store.ts'
+import type { Observation } from './eyes.ts'
 import type { Check } from './health.ts'
 import type { Journal, Note, Past, Promised } from './journal.ts'
 import type { Judge } from './judge.ts'
@@ -67,7 +68,9 @@ export class Conductor {
   #waits: Waits | undefined
   /** It could have begun before, but others came first. */
   #held = false
-  readonly #underWay = new Set<Promise<void>>()
+  /** Since when it cannot be typed to. */
+  #obstacle: number | undefined
+  #underWay: Promise<void> = Promise.resolve()
   /** What came of the last deed, until it has been taken. */
   #seen: Seen | undefined
 
@@ -123,6 +126,7 @@ export class Conductor {
     }
     await this.#apply(stepped, sight)
     this.#held = hold !== undefined
+    await this.#tellObstacle(now)
     const free = this.#cycle.at === 'watching' && this.#cycle.say === undefined
     const late = free ? this.#desk.arrived(now) : undefined
     if (late === undefined) return
@@ -190,18 +194,33 @@ export class Conductor {
     const evidence = evidenceOf(sight)
     for (const effect of effects) {
       if (effect.do === 'health') continue
-      const done = this.#deeds.do(effect, hands, look).then((seen) => {
-        this.#underWay.delete(done)
-        this.#seen = seen
-        this.#o.onSeen({ seen, deed: effect.do, evidence })
-      })
-      this.#underWay.add(done)
+      const before = this.#underWay
+      this.#underWay = this.#carryOut(effect, hands, look, evidence).then(() => before)
     }
+  }
+
+  async #carryOut(deed: Deed, hands: Hands, look: Observation, evidence: number | undefined): Promise<void> {
+    const seen = await this.#deeds.do(deed, hands, look)
+    this.#seen = seen
+    this.#o.onSeen({ seen, deed: deed.do, evidence })
+  }
+
+  /** What is in the way for long, and is no question that is told of anyway, only a person can put away. */
+  async #tellObstacle(now: number): Promise<void> {
+    const what = /^a chance to .*/.exec(this.#waits?.for ?? '')?.[0]
+    if (what === undefined) {
+      if (this.#obstacle !== undefined) await this.#report('prompt', 'ok', 'It can be typed to', '')
+      this.#obstacle = undefined
+      return
+    }
+    this.#obstacle ??= now
+    if (now - this.#obstacle < this.#o.settings().submitSeconds * 3_000) return
+    await this.#report('prompt', 'warning', `It has waited long for ${what}`, 'attach')
   }
 
   /** Lets what is under way come to its end, and keeps what came of it: the next supervisor need not find out. */
   async settle(): Promise<void> {
-    await Promise.all(this.#underWay)
+    await this.#underWay
     if (this.#seen === undefined) return
     const { cycle, effects } = this.#o.judge.next(this.#cycle, this.#seen, Date.now())
     if (effects.length === 0 && isNews(this.#cycle, cycle)) await this.#o.journal.mean(cycle, []).catch(tolerateDisk)

@@ -123,6 +123,6 @@ async function touch(what: Touch, act: () => Promise<void>): Promise<Seen> {
   }
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

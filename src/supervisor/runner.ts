@@ -9,16 +9,19 @@ import { warmUp } from './document-store.ts'
 import { Conductor, type Outcome, type Report, tolerateDisk } from './conductor.ts'
 import type { Control } from './control.ts'
 import type { Cycle, Sight } from './cycle-state.ts'
+import { messageOf } from './deeds.ts'
 import type { Observation } from './eyes.ts'
 import type { Health } from './health.ts'
 import type { Journal, Past } from './journal.ts'
 import { Judge } from './judge.ts'
 import { Life } from './life.ts'
+import type { Mail } from './mail.ts'
 import { Mailbox } from './mailbox.ts'
 import { afterLoss, inAnotherAgent, type Plight, type Rescued } from './rescue.ts'
 import { RowWriter, type SessionRow } from './rows.ts'
 import type { Ended, Hands, OpenHands, Run } from './run.ts'
 import { sightOf } from './scene.ts'
+import { pause } from '../system/processes.ts'
 import type { Bounds, SupervisorSettings } from './settings.ts'
 import type { Slots } from './slots.ts'
 import { Standing } from './standing.ts'
@@ -38,17 +41,6 @@ export interface RunnerOptions {
   readonly onRow: (row: SessionRow) => void
   readonly onStep: (cycle: number, step: string, details: string) => void
 }
-
-type Mail =
-  | { readonly type: 'look'; readonly look: Observation }
-  | { readonly type: 'outcome'; readonly outcome: Outcome }
-  | { readonly type: 'control'; readonly control: Control }
-  /** Something has changed where documents arrive, or in the settings. */
-  | { readonly type: 'file' }
-  | { readonly type: 'say'; readonly text: string }
-  | { readonly type: 'end'; readonly ended: Ended }
-  | { readonly type: 'trouble'; readonly trouble: Trouble | undefined }
-  | { readonly type: 'broken'; readonly error: unknown }
 
 /** Before what a full disk refused is tried again. */
 const diskMs = 5_000
@@ -252,7 +244,7 @@ export class Runner {
       await this.#report('bounds', 'warning', 'What it costs is unknown: the bound on dollars cannot hold', 'logs')
     }
     if (!look.alive && !(await hands.driver.alive())) return this.#lost(hands)
-    if (this.#paused) return void this.#show('paused')
+    if (this.#paused) return this.#show('paused')
     if (look.state.state === 'limited' && (await this.#limited(hands, look))) return
     const { cycle } = this.#conductor
     const errorMs = settings.errorSeconds * 1000
@@ -295,10 +287,7 @@ export class Runner {
   /** What the agent itself has tried again in vain; once or twice is a bad moment, more often is for a person. */
   async #tell(trouble: Trouble | undefined): Promise<void> {
     if (trouble === undefined) return this.#report('model', 'ok', 'Its turns end well again', '')
-    const { error, times, goesOn } = trouble
-    // The same error has another number each time: a person is told of it once.
-    const plain = error.replaceAll(/\s+/g, ' ').replaceAll(/(request id: |\b)(?:req_\w+|[0-9a-f-]{16,})/g, '…')
-    const what = `An error has cut off its turn: ${plain.slice(0, 200)}`
+    const { what, times, goesOn } = trouble
     await this.#report('model', times < 3 ? 'warning' : 'critical', what, goesOn ? 'error' : 'attach')
   }
 
@@ -407,15 +396,4 @@ export class Runner {
     await this.#o.journal.write('ended', ended)
     this.#show('ended', 'details' in ended ? `${ended.why}: ${ended.details}` : ended.why)
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
-  })
 }

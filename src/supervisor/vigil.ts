@@ -16,7 +16,7 @@ export interface VigilCalls {
 }
 
 export interface Trouble {
-  readonly error: string
+  readonly what: string
   readonly times: number
   /** Whether it is told to go on by itself. */
   readonly goesOn: boolean
@@ -97,7 +97,7 @@ export class Vigil {
     const goesOn = this.#run.prompt !== undefined
     if (this.#error?.turn !== turn) {
       this.#error = { turn, at: goesOn ? now + Math.min(errorMs * 2 ** this.#errors, longestErrorMs) : Infinity }
-      this.#calls.trouble({ error, times: ++this.#errors, goesOn })
+      this.#calls.trouble({ what: troubleText(error), times: ++this.#errors, goesOn })
     }
     if (now < this.#error.at) return
     this.#error = { turn, at: Infinity }
@@ -114,4 +114,10 @@ export class Vigil {
     }
     this.#calls.say(untilText(command, code, output))
   }
+}
+
+/** The same error has another number each time: a person is told of it once. */
+function troubleText(error: string): string {
+  const plain = error.replaceAll(/\s+/g, ' ').replaceAll(/(request id: |\b)(?:req_\w+|[0-9a-f-]{16,})/g, '…')
+  return `An error has cut off its turn: ${plain.slice(0, 200)}`
 }

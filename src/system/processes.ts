@@ -115,8 +115,12 @@ export function send(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-export function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+/** Shorter where the signal says so. */
+export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds)
+    signal?.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+  })
 }
 
 function grouped(all: readonly Process[]): Map<number, Process[]> {

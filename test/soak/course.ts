@@ -114,7 +114,7 @@ export class Course {
   async #harm({ cycle, step, harm }: Planned): Promise<void> {
     if (step === 'working') await sleep(250)
     if (step === 'anywhere') await sleep(Math.random() * 4_000)
-    while (step === 'running' && !this.#isStamping()) await sleep(10)
+    if (step === 'running') while (!this.#isStamping()) await sleep(10)
     const { agent, say, own } = this.#options
     const incident: Incident = { agent, cycle, step, harm, seconds: 0, lost: [] }
     this.incidents.push(incident)

@@ -11,6 +11,9 @@ const oldest = [3, 2]
 /** A setting that servers of our own have, and a person's have not. */
 export const ownServer = '@baton'
 
+/** Columns and rows while nobody looks. */
+export const usual = [160, 50] as const
+
 export class TmuxServer {
   /** Path of its socket. */
   readonly socket: string

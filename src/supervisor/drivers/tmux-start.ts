@@ -8,7 +8,7 @@ import { NotFoundError } from '../../errors.ts'
 import type { Adapter, Command } from '../adapter.ts'
 import { type Process, processAt } from '../../system/processes.ts'
 import { agentIn, TmuxDriver, type TmuxPlace } from './tmux.ts'
-import { needTmux, ownServer, socketPath, TmuxError, TmuxServer, unformatted } from './tmux-server.ts'
+import { needTmux, ownServer, socketPath, TmuxError, TmuxServer, unformatted, usual } from './tmux-server.ts'
 
 export interface TmuxStart {
   readonly adapter: Adapter
@@ -44,7 +44,7 @@ const alsoNotPassed = new Set(['OLDPWD', 'SHLVL', '_', 'COLUMNS', 'LINES', 'STY'
 
 export async function startInTmux(options: TmuxStart): Promise<TmuxDriver> {
   await needTmux()
-  const { adapter, command, cwd, name, size = [160, 50] } = options
+  const { adapter, command, cwd, name, size = usual } = options
   const env = withoutUndefined({ ...options.env, ...command.env })
   const inside = options.socket === undefined ? options.env.TMUX?.split(',')[0] : undefined
   const server = new TmuxServer(inside || socketPath(options.socket ?? 'baton', options.env))

@@ -2,15 +2,15 @@
 // the screen is looked at: a dialog is the person's to answer, a draft the person's to finish.
 
 import { randomUUID } from 'node:crypto'
-import { CancelledError, InvalidError, UnknownOutcomeError } from '../../errors.ts'
+import { CancelledError, UnknownOutcomeError } from '../../errors.ts'
 import { type Adapter, capability, type Look, type Screen } from '../adapter.ts'
 import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
-import { isLeftDraft } from '../draft.ts'
+import { isDraftOf, isLeftDraft, typable } from '../draft.ts'
 import { withLock } from './pane-lock.ts'
 import { endTree, isRunning, pause, type Process, processAt, treeOf } from '../../system/processes.ts'
 import { screenOf } from './screen.ts'
 import { TmuxLine } from './tmux-line.ts'
-import { TmuxError, TmuxServer } from './tmux-server.ts'
+import { TmuxError, TmuxServer, usual } from './tmux-server.ts'
 
 export type TmuxPlace = Extract<Place, { driver: 'tmux' }>
 
@@ -21,6 +21,7 @@ interface Pane {
   readonly signal: string
   readonly inMode: boolean
   readonly attached: boolean
+  readonly size: readonly [columns: number, rows: number]
   readonly screen: Screen
 }
 
@@ -89,7 +90,12 @@ export class TmuxDriver implements Driver {
   }
 
   async look(): Promise<Look> {
-    return this.#read(await this.#look())
+    const pane = await this.#look()
+    const look = this.#read(pane)
+    if (look.is !== 'unknown' || pane.attached || !isSmall(pane) || this.#place.adopted === true) return look
+    // Whoever looked at it on a small screen is gone: it is drawn anew, for the next look.
+    await this.#resize(usual)
+    return look
   }
 
   async screen(): Promise<string> {
@@ -298,7 +304,13 @@ export class TmuxDriver implements Driver {
     const { pane } = this.#place
     const size = await this.#server.run(['display-message', '-p', '-t', pane, '#{window_width}'])
     const width = Number(size)
-    for (const x of [width + 1, width]) await this.#server.run(['resize-window', '-t', pane, '-x', String(x)])
+    for (const x of [width + 1, width]) await this.#resize([x])
+  }
+
+  async #resize([x, y]: readonly [x: number, y?: number]): Promise<void> {
+    const { pane } = this.#place
+    const rows = y === undefined ? [] : ['-y', String(y)]
+    await this.#server.run(['resize-window', '-t', pane, '-x', String(x), ...rows])
     await this.#server.run(['set-option', '-w', '-t', pane, 'window-size', 'latest'])
   }
 
@@ -338,18 +350,19 @@ export class TmuxDriver implements Driver {
 
   async #pane(): Promise<Pane> {
     const { pane: id } = this.#place
-    const format = `#{pane_pid} #{pane_dead} #{pane_in_mode} #{session_attached} #{pane_dead_status},#{pane_dead_signal}`
+    const format = `#{pane_pid} #{pane_dead} #{pane_in_mode} #{session_attached} #{pane_width} #{pane_height} #{pane_dead_status},#{pane_dead_signal}`
     const told = await this.#line.all([
       ['display-message', '-p', '-t', id, format],
       ['capture-pane', '-p', '-J', '-e', '-t', id],
     ])
     const end = told.indexOf('\n')
-    const [pid, dead, mode, attached, how = ','] = told.slice(0, end).split(' ')
+    const [pid, dead, mode, attached, width, height, how = ','] = told.slice(0, end).split(' ')
     const [status = '', signal = ''] = how.split(',')
     return {
       pid: Number(pid),
       dead: dead === '1',
       inMode: mode !== '0',
+      size: [Number(width), Number(height)],
       attached: Number(attached) > (this.#line.isOpen ? 1 : 0),
       status,
       signal,
@@ -363,6 +376,11 @@ export function agentIn(pid: number, isAgent: (process: Process) => boolean): Pr
   return treeOf(pid).find(isAgent)
 }
 
+/** Too small for what an agent draws. */
+function isSmall({ size: [columns, rows] }: Pane): boolean {
+  return columns < 60 || rows < 15
+}
+
 /** Whether it is known how the program in it ended. */
 function isTold({ dead, status, signal }: Pane): boolean {
   return dead && (status !== '' || signal !== '')
@@ -370,27 +388,6 @@ function isTold({ dead, status, signal }: Pane): boolean {
 
 function dialogOpen(adapter: Adapter, question: string): RefusedError {
   return new RefusedError('dialog', `${adapter.label} asks: ${question}`, 'Answer it in the pane; Baton never does.')
-}
-
-/** As it will stand in the place to type: without anything that a terminal would take for a command. */
-function typable(text: string): string {
-  const words = text
-    .replaceAll('\r\n', '\n')
-    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
-    .trim()
-  if (words === '') throw new InvalidError('There is nothing to type')
-  // A last word with @ opens a list, and Enter would choose from it.
-  return /(^|\s)@\S*$/.test(words) ? `${words} ` : words
-}
-
-/** Whether a draft is that text, as far as a screen shows it: in rows of its own width, or as a sign for a long paste. */
-function isDraftOf(draft: string, words: string): boolean {
-  const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))
-  if (drawn === '' || drawn === undefined || meant === undefined) return false
-  if (drawn.includes(meant) || /\[(pasted|paste)\b.*\]/i.test(draft)) return true
-  // Some show one row of several.
-  if (words.split('\n').some((row) => row.replaceAll(/\s+/g, '') === drawn)) return true
-  return drawn.length >= 20 && (meant.includes(drawn) || meant.endsWith(drawn.slice(-40)))
 }
 
 function lastWords(lines: readonly string[]): string {
