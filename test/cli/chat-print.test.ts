@@ -123,15 +123,20 @@ describe.concurrent('baton chat -p', () => {
     expect(here.server.requests[2]!.messages.map(({ text }) => text)).toEqual(['first', 'one', 'third'])
   })
 
-  test('a failure exits with 1 and says why; Ctrl-C with 130', async () => {
-    const here = await room({ script: [fail.auth(), say('never', { hold: new Promise(() => {}) })] })
+  test('a failure exits with 1 and says why', async () => {
+    const here = await room({ script: [fail.auth()] })
     const failed = await ask(here, ['-p', 'Hi'])
     expect(failed).toMatchObject({ code: 1, out: '' })
     expect(failed.err).toMatch(/^baton: .*key/i)
-    await here.server.next()
-    const cancelled = await ask(here, ['-p', 'Hi'], { signal: 'SIGINT' })
+  })
+
+  test.for(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s cancels the turn, which ends on the tape', async (signal) => {
+    const here = await room({ script: [say('never', { hold: new Promise(() => {}) })] })
+    const cancelled = await ask(here, ['-p', 'Hi'], { signal })
     expect(cancelled).toMatchObject({ code: 130, out: '' })
     expect(cancelled.err).toContain('Cancelled')
+    const marks = await here.store((store) => collect(store.read('print', { kinds: ['event'] })))
+    expect(marks.map(({ payload }) => (payload as { name: string }).name)).toContain('turn_ended')
   })
 
   test('comma commands work, slash commands belong to the chat', async () => {

@@ -10,7 +10,7 @@ export const noModel = `No model is set, so nobody answers yet. Set one in one o
   baton chat --model ollama/qwen3                  a server on this machine
   baton chat --model name/model --base-url URL     any that speaks OpenAI
 
-or here with /model. BATON_MODEL and BATON_BASE_URL set it for good.
+or here with /model, for this folder. BATON_MODEL and BATON_BASE_URL set it for good.
 Commands work without: ,help for the tape, /help for the chat.`
 
 export function help(): string {

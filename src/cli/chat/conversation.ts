@@ -182,8 +182,9 @@ export class Conversation {
     if (session === undefined) return
     const { context, ...standing } = await session.standing()
     const { footer } = this.#screen
-    // What the provider counted holds until the context starts anew.
-    const isNew = footer.standing.tape !== standing.tape || footer.standing.anchor !== standing.anchor
+    // What the provider counted holds until the context starts anew, or somebody else reads it.
+    const { tape, anchor, model } = footer.standing
+    const isNew = tape !== standing.tape || anchor !== standing.anchor || model !== standing.model
     footer.set(isNew ? { ...standing, context } : standing)
     this.#screen.draw()
   }

@@ -18,6 +18,9 @@ import type { ChatOptions } from './options.ts'
 import { lastTape, newTape } from './place.ts'
 import { gist } from './tool-block.ts'
 
+/** Each cancels the turn, so that no command of it goes on alone. */
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
 export async function print(options: ChatOptions): Promise<void> {
   const given = typeof options.print === 'string' ? options.print : ''
   const piped = process.stdin.isTTY ? '' : (await readInput(given !== '')).trimEnd()
@@ -41,11 +44,11 @@ export async function print(options: ChatOptions): Promise<void> {
     const agent = await making(await tapeFor(store, isCommand, options))
     if (found !== undefined) agent.setModel(found.model, found.window)
     const cancel = () => agent.abort()
-    process.on('SIGINT', cancel).on('SIGTERM', cancel)
+    for (const signal of signals) process.on(signal, cancel)
     try {
       give(await (isCommand ? agent.submit(given) : agent.say(prompt)), agent.tape.name, options)
     } finally {
-      process.off('SIGINT', cancel).off('SIGTERM', cancel)
+      for (const signal of signals) process.off(signal, cancel)
       await agent.close()
     }
   })

@@ -87,7 +87,7 @@ it.each<Api>(['chat-completions', 'responses', 'messages'])(
     expect(at).toBe(4)
     expect(questions.map(({ name, always }) => [name, always])).toEqual([
       ['fs.edit', ['fs.edit **']],
-      ['bash', ['bash echo beside the handoff']],
+      ['bash', ['bash echo beside the handoff (just so)']],
     ])
     expect(of('permission').map(({ name, answer }) => `${name} ${answer}`)).toEqual([
       'fs.write deny',
