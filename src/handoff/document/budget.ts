@@ -149,10 +149,13 @@ function ranked(document: HandoffDocument, budget: number, count: CountTokens): 
   const lately =
     budget < small ? new Set<Item>() : fitting(asked.filter(({ by }) => by === 'user').slice(0, 3), budget / 16, count)
   const rules = fitting(itemsOf(document, 'context').filter(mayBeRule), budget / 8, count)
+  let turns = 0
   const candidates = document.sections.flatMap(({ key, items }) =>
     items.map((item, at): Candidate => {
       const isNothing = items.length === 1 && isNone(item.text)
       let rank = isNothing ? -1 : rankOf(document.profile, key, item, at, budget)
+      // The last turns are told; the story before them comes behind what the user said.
+      if (key === 'done' && item.text.startsWith('Said: ') && ++turns > lastTurns) rank = 9.3
       if (key === 'constraints' && (!within.has(item) || namesFile(item.text))) rank = Math.max(rank, 5.2)
       if (key === 'context' && rules.has(item)) rank = Math.min(rank, 5.5)
       if (lately.has(item)) rank = Math.min(rank, 5.4)
@@ -208,6 +211,8 @@ function isWanted(item: Item, wanted: ReadonlySet<string>): boolean {
     .split(' ')
     .some((word) => wanted.has(word))
 }
+
+const lastTurns = 4
 
 /** Below this, what the assistant said and did last gives way to what the user said and what was changed. */
 const small = 1_000

@@ -52,6 +52,8 @@ function textAt({ by, text }: Item, key: SectionKey, detail: Detail): string {
   if (by === 'user') return shorten(text, detail.quote)
   // Cut to a few words, what the assistant said would say nothing.
   if (assistantQuoted.test(text)) return shortenProse(text, Math.max(detail.text, detail.quote))
+  // What is to be done is told whole, however little there is room for.
+  if (key === 'next') return shortenProse(text, Math.max(detail.text, detail.quote))
   return detail.text < 160 ? clipEnd(text, detail.text) : shortenProse(text, detail.text)
 }
 

@@ -34,7 +34,9 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   const requested = request && { text: `Act on the user's request: ${wanted}`, ids: [request.id] }
   const steps: (Step | undefined)[] = [
     goal === undefined ? undefined : { text: `Work towards: ${brief(goal)}`, ids: [] },
-    request !== undefined && listed > 0 && (request.id > listed || (doing === undefined && request === lastRequest))
+    request !== undefined &&
+    listed > 0 &&
+    (request.id > listed || (doing === undefined && request.id === lastRequest?.id))
       ? requested
       : undefined,
     doing && { text: `Finish: ${brief(doing.text)}`, ids: [doing.id] },

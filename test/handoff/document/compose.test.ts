@@ -137,6 +137,16 @@ describe('what the user wants now', () => {
     expect(texts(thanked, 'next')[0]).toContain('Port the settings page')
   })
 
+  test('comes before a todo that nobody works on, also when the list is newer [H10]', () => {
+    const ledger = ledgerOf({
+      instructions: [instructions[0], { text: 'Now show the totals first', id: 30, kind: 'instruct' }],
+      goal: instructions[0],
+      lastRequest: { text: 'Now show the totals first', id: 30 },
+      todos: [{ text: 'Write the manual', status: 'pending', id: 31 }],
+    })
+    expect(texts(ledger, 'next')[0]).toBe("Act on the user's request: Now show the totals first")
+  })
+
   test('is not a command for the program, nor "continue" [H13]', () => {
     const others = ['Fix the header', 'Fix the footer', '/the', 'continue', 'ok'].map((text, at) => ({
       text,
