@@ -75,7 +75,9 @@ export class Finder {
     const all = this.#others(current)
     const cleared = this.#cleared(all)
     if (cleared !== undefined) return this.#take(cleared, false)
-    const others = all.filter(({ prompts }) => prompts.length > 0)
+    // From one in which nothing is said yet it does not go back.
+    const after = current?.prompts.length === 0 ? begunAt(current) : 0
+    const others = all.filter((view) => view.prompts.length > 0 && begunAt(view) > after)
     if (others.length === 0 || (current !== undefined && this.#isSettled(others))) return undefined
     const pids = this.pids()
     const open = new Set(pids.flatMap(openFilesOf))
