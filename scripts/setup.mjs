@@ -36,7 +36,7 @@ function installAgents() {
   const installed = join(to, 'node_modules/.package-lock.json')
   const stamp = join(to, '.installed')
   if (existsSync(installed) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
-  say('installing the agents that the tests drive (npm install, 1.2 GB, a minute)')
+  say('installing the agents that the tests drive (npm install, 1.3 GB, a minute)')
   mkdirSync(to, { recursive: true })
   for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(from, name), join(to, name))
   // Not `npm ci`: that wants the programs of every platform in the lock, and a registry may lack some.

@@ -3,6 +3,7 @@
 
 import path from 'node:path'
 import type { Entry, Store } from '../store/index.ts'
+import type { ToolCall, ToolResult } from '../tape/index.ts'
 import type { SessionFile } from '../transcripts/index.ts'
 import { importFile } from '../transcripts/import.ts'
 import type { Observation } from './eyes.ts'
@@ -41,11 +42,14 @@ export class TranscriptTape {
     return false
   }
 
-  /** Whether a call of the session names that file. */
+  /** Whether a call of the session that did not fail names that file. */
   async touched(file: SessionFile, document: string): Promise<boolean> {
     const name = path.basename(document)
-    for await (const { payload } of this.#back(await this.update(file), 'tool_call')) {
-      if (JSON.stringify(payload).includes(name)) return true
+    const failed = new Set<string>()
+    for await (const { payload } of this.#back(await this.update(file), 'tool_call', 'tool_result')) {
+      const { calls = [], results = [] } = payload as { calls?: ToolCall[]; results?: ToolResult[] }
+      for (const { call_id, is_error } of results) if (is_error === true) failed.add(call_id)
+      if (calls.some((call) => !failed.has(call.id) && JSON.stringify(call).includes(name))) return true
     }
     return false
   }
@@ -61,8 +65,8 @@ export class TranscriptTape {
     return undefined
   }
 
-  #back(tape: string, kind: string): AsyncIterable<Entry> {
-    return this.#store.read(tape, { kinds: [kind], reverse: true, limit: looked })
+  #back(tape: string, ...kinds: string[]): AsyncIterable<Entry> {
+    return this.#store.read(tape, { kinds, reverse: true, limit: looked })
   }
 }
 

@@ -169,6 +169,14 @@ describe('an agent’s folder', () => {
   })
 })
 
+test('a database that was just made holds no sessions, and is no failure [C2]', () => {
+  const home = temporaryFolder()
+  const folder = path.join(home, '.local/share/opencode')
+  fs.mkdirSync(folder, { recursive: true })
+  fs.writeFileSync(path.join(folder, 'opencode.db'), '')
+  expect(listSessions({ env: { HOME: home } })).toEqual([])
+})
+
 describe('a session is named', () => {
   test('by its id, the beginning of it, with its agent, or by its path [C2]', () => {
     const home = homeWith(...everyone)

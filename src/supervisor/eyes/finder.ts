@@ -34,6 +34,8 @@ const owners = new Map<string, Finder>()
 
 /** Clocks and the times in names are only so exact. */
 const slack = 2_000
+/** The clock of a file system lags behind by so much. */
+const tick = 20
 /** How long the files of several that were sent the same words may take to appear, one after the other. */
 const company = 5_000
 
@@ -75,7 +77,9 @@ export class Finder {
     const all = this.#others(current)
     const cleared = this.#cleared(all)
     if (cleared !== undefined) return this.#take(cleared, false)
-    const others = all.filter(({ prompts }) => prompts.length > 0)
+    // From one in which nothing is said yet it does not go back.
+    const after = current?.prompts.length === 0 ? begunAt(current) : 0
+    const others = all.filter((view) => view.prompts.length > 0 && begunAt(view) > after)
     if (others.length === 0 || (current !== undefined && this.#isSettled(others))) return undefined
     const pids = this.pids()
     const open = new Set(pids.flatMap(openFilesOf))
@@ -143,7 +147,7 @@ export class Finder {
     const { adapter, driver } = this.#hunt
     const sent = driver.sent.at(-1)
     if (adapter.clearShows !== 'usually' || sent === undefined || sent.text !== adapter.clear) return undefined
-    const begun = all.filter((view) => begunAt(view) >= sent.at && this.#isFree(view))
+    const begun = all.filter((view) => begunAt(view) >= sent.at - tick && this.#isFree(view))
     return begun.length === 1 && this.#isAlone(this.pids()) ? begun[0] : undefined
   }
 
