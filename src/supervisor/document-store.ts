@@ -176,17 +176,25 @@ function joined(claims: HandoffDocument | undefined, more: Carried): HandoffDocu
     const before = itemsOf(more, key)
     const users = before.filter(({ by }) => by === 'user')
     // The user's words stay the user's, whoever repeats them.
-    const said = itemsOf(own.sections, key).filter(({ text }) => !users.some((item) => item.text === text))
-    const rest = before.filter((item) => item.by !== 'user' && !said.some(({ text }) => text === item.text))
-    return { key, items: [...users, ...said, ...rest] }
+    const rest = before.filter(({ by }) => by !== 'user')
+    return { key, items: withoutTwins([...users, ...itemsOf(own.sections, key), ...rest]) }
   })
   return { ...own, sections }
+}
+
+/** What is said twice would be said three times in the next document. */
+function withoutTwins(items: readonly Item[]): Item[] {
+  const seen = new Set<string>()
+  return items.filter(({ text, data }) => {
+    const key = `${text.replaceAll(/[\s.]+$/g, '')}\n${data ?? ''}`
+    return !seen.has(key) && seen.add(key)
+  })
 }
 
 /** The document before is carried on item by item; there is no need to quote it whole. */
 function withoutOld(document: HandoffDocument): HandoffDocument {
   const sections = document.sections.map((section) => {
-    const items = section.items.filter((item) => !isOld(item))
+    const items = withoutTwins(section.items.filter((item) => !isOld(item)))
     return { ...section, items: items.length === 0 ? section.items : items }
   })
   return { ...document, sections }
