@@ -8,6 +8,7 @@ import { fit } from '../handoff/document/budget.ts'
 import { compose } from '../handoff/document/compose.ts'
 import type { HandoffDocument, Item, SectionKey } from '../handoff/document/document.ts'
 import { parseClaims, parseDocument } from '../handoff/document/parse.ts'
+import { renderMarkdown } from '../handoff/document/render.ts'
 import { validate } from '../handoff/document/validate.ts'
 import type { Ledger } from '../handoff/ledger/facts.ts'
 import { reconcileWithGit } from '../handoff/ledger/git.ts'
@@ -71,7 +72,7 @@ export async function keepDocument(job: DocumentJob): Promise<Kept> {
   const { value } = await redactValue({ facts, narrative })
   const count = await tokenCounter()
   const composed = withoutOld(compose(value.facts, { ...header, narrative: value.narrative }))
-  const { markdown, tokens } = fit(composed, budgetFor(job, count(job.text ?? before ?? '')), count)
+  const { markdown, tokens } = fit(composed, budgetFor(job, count(renderMarkdown(value.narrative))), count)
   const note = {
     profile: 'cycle' as const,
     writer: by === 'ledger' ? 'ledger' : 'agent',
@@ -175,17 +176,25 @@ function joined(claims: HandoffDocument | undefined, more: Carried): HandoffDocu
     const before = itemsOf(more, key)
     const users = before.filter(({ by }) => by === 'user')
     // The user's words stay the user's, whoever repeats them.
-    const said = itemsOf(own.sections, key).filter(({ text }) => !users.some((item) => item.text === text))
-    const rest = before.filter((item) => item.by !== 'user' && !said.some(({ text }) => text === item.text))
-    return { key, items: [...users, ...said, ...rest] }
+    const rest = before.filter(({ by }) => by !== 'user')
+    return { key, items: withoutTwins([...users, ...itemsOf(own.sections, key), ...rest]) }
   })
   return { ...own, sections }
+}
+
+/** What is said twice would be said three times in the next document. */
+function withoutTwins(items: readonly Item[]): Item[] {
+  const seen = new Set<string>()
+  return items.filter(({ text, data }) => {
+    const key = `${text.replaceAll(/[\s.]+$/g, '')}\n${data ?? ''}`
+    return !seen.has(key) && seen.add(key)
+  })
 }
 
 /** The document before is carried on item by item; there is no need to quote it whole. */
 function withoutOld(document: HandoffDocument): HandoffDocument {
   const sections = document.sections.map((section) => {
-    const items = section.items.filter((item) => !isOld(item))
+    const items = withoutTwins(section.items.filter((item) => !isOld(item)))
     return { ...section, items: items.length === 0 ? section.items : items }
   })
   return { ...document, sections }
@@ -198,9 +207,9 @@ function isOld({ text, status }: Item): boolean {
   )
 }
 
-/** What an agent has taken the trouble to write is not cut for want of room, within reason. */
-function budgetFor({ budget }: DocumentJob, written: number): number {
-  return Math.max(budget, Math.min(16_000, Math.ceil(written * 1.3) + 1_500))
+/** What an agent has taken the trouble to write, and what binds it, is not cut for want of room, within reason. */
+function budgetFor({ budget }: DocumentJob, said: number): number {
+  return Math.max(budget, Math.min(16_000, said + 3_000))
 }
 
 /** The text of a document that was stored, put back where the agent will read it, if it is not there. */

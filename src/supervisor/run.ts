@@ -33,7 +33,7 @@ export type Start =
   | { readonly how: 'attach'; readonly place: Place; readonly session?: string }
 
 /** Called when it is settled where the agent will run, right before it is started there; it is started when this resolves. */
-export type Mean = (place: Place, session: string | undefined) => Promise<void>
+type Mean = (place: Place, session: string | undefined) => Promise<void>
 
 export interface Hands {
   readonly adapter: Adapter

@@ -47,7 +47,7 @@ const courses = [
   new Course({
     agent: 'scripted',
     door: first,
-    run: first.job('scripted', '--driver', 'tmux', '--max-cycles', '40'),
+    run: first.job('scripted', '--driver', 'tmux', '--max-cycles', '60'),
     plan: scripted,
     say,
   }),

@@ -253,6 +253,36 @@ test('many at once at one pane type one after the other [C7]', async () => {
   expect(order).toEqual(['in', 'out', 'in', 'out'])
 })
 
+test('its line to a server of its own changes nothing there, is no hindrance when it breaks, and is gone when it is let go [C13]', async () => {
+  const { driver, prompts, tmux } = await begin()
+  const clients = () => tmux('list-clients', '-F', '#{client_control_mode}').trim()
+  const size = tmux('display-message', '-p', '#{window_width}x#{window_height}')
+  await driver.submit('one', signal)
+  expect(clients()).toBe('1')
+  tmux('detach-client', '-a')
+  tmux('detach-client', '-s', 'small')
+  await until(() => clients() === '')
+  expect((await driver.look()).is).toBe('prompt')
+  await driver.submit('two', signal)
+  expect(clients()).toBe('1')
+  expect(tmux('display-message', '-p', '#{window_width}x#{window_height}')).toBe(size)
+  await driver.close()
+  await until(() => clients() === '')
+  expect(prompts()).toEqual(['one', 'two'])
+})
+
+test('a window that was left too small to draw in is drawn anew [C13]', async () => {
+  const { driver, tmux } = await begin()
+  // What it draws there nobody knows.
+  tmux('resize-window', '-t', driver.place.pane, '-x', '4', '-y', '2')
+  const width = () => Number(tmux('display-message', '-p', '#{window_width}'))
+  await until(async () => {
+    const { is } = await driver.look()
+    return is === 'prompt' || width() > 60
+  })
+  expect(width()).toBe(160)
+})
+
 test("in the person's own tmux it gets a window there; a pane that was there is taken over and left as it was [C13]", async () => {
   const { folder, script, out, socket, tmux, prompts } = files()
   tmux('-f', '/dev/null', 'new-session', '-d', '-s', 'own', '-x', '100', '-y', '30', 'env', 'PS1=$ ', 'sh')
@@ -263,6 +293,9 @@ test("in the person's own tmux it gets a window there; a pane that was there is 
   expect(
     tmux('list-windows', '-a', '-F', '#{session_name} #{window_name} #{window_active}').trim().split('\n'),
   ).toEqual([expect.stringMatching(/^own \w+ 1$/), 'own helper 0'])
+  // One more client would set off whatever the person has their tmux do about clients.
+  await driver.submit('there', signal)
+  expect(tmux('list-clients')).toBe('')
   await driver.stop()
   expect(tmux('list-panes', '-a', '-F', '#{pane_id}').trim()).toBe('%0')
 
@@ -281,7 +314,7 @@ test("in the person's own tmux it gets a window there; a pane that was there is 
   const taken = await takePane(named, { socket, pane: '%0' })
   await taken.ready(signal)
   await taken.submit('to the one below the shell', signal)
-  await until(() => prompts().length === 1)
+  await until(() => prompts().includes('to the one below the shell'))
   // Put into the background: what is typed would go to the shell.
   process.kill(taken.place.pid!, 'SIGSTOP')
   await until(() => tmux('display-message', '-p', '-t', '%0', '#{pane_current_command}').trim() === 'sh')

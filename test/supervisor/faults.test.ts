@@ -138,6 +138,17 @@ test('a long task waits for the answer to a question at the start; a person is t
   expect(theatre.prompts('Build')).toEqual([prompt])
 })
 
+test('what is in the way of typing for long is told to a person, and that it is gone [C5][C16]', async () => {
+  const theatre = await atWork()
+  theatre.script({ draft: 'wait, I want to' })
+  theatre.fill(90)
+  await theatre.until(() => theatre.told.some(({ title }) => title.includes('somebody is typing')), 'word of the line')
+  expect(theatre.prompts('Create handoff')).toEqual([])
+  theatre.script({ draft: '' })
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'done', document: { by: 'agent' } })
+  expect(await theatre.health('prompt')).toMatchObject([{ status: 'warning' }, { status: 'ok' }])
+})
+
 test('a frozen agent is interrupted once, asked again, and handed over [C4][C5]', async () => {
   const theatre = await atWork({ documentSeconds: 1 })
   theatre.script({ mute: '^Create handoff' })

@@ -92,7 +92,8 @@ export class TmuxDriver implements Driver {
   async look(): Promise<Look> {
     const pane = await this.#look()
     const look = this.#read(pane)
-    if (look.is !== 'unknown' || pane.attached || !isSmall(pane) || this.#place.adopted === true) return look
+    const isSeen = look.is !== 'unknown' && look.is !== 'starting'
+    if (isSeen || pane.dead || pane.attached || !isSmall(pane) || this.#place.adopted === true) return look
     // Whoever looked at it on a small screen is gone: it is drawn anew, for the next look.
     await this.#resize(usual)
     return look
