@@ -36,13 +36,16 @@ export function plainCommands(script: string): string[][] | undefined {
   return filled.length === 0 || goesOn ? undefined : filled
 }
 
+/** What the shell may make other words of; in quotes it means itself, and the words of a command do not tell. */
+const expands = /[*?[\]~]/
+
 /** Whether every command of the script is of one of the kinds. */
 export function allAllowed(script: string, kinds: readonly Kind[]): boolean {
   const commands = plainCommands(script)
   if (commands === undefined) return false
   // What the strict reading cannot read is no kind of anything.
   const allowed = kinds.flatMap(({ words, exactly }) => {
-    const read = plainCommands(words)
+    const read = exactly && expands.test(words) ? undefined : plainCommands(words)
     return read?.length === 1 ? [{ prefix: read[0]!, exactly }] : []
   })
   return commands.every((command) =>
@@ -116,9 +119,9 @@ export interface Kind {
   readonly exactly: boolean
 }
 
-/** The command and its verb where the verb says what is done, else the very command. Undefined: the script is not plain. */
+/** The command and its verb where the verb says what is done, else the very command. Undefined: only the script as a whole. */
 export function kindsOf(script: string): Kind[] | undefined {
-  return plainCommands(script)?.map((words) => {
+  const kinds = plainCommands(script)?.map((words): Kind => {
     const [program = '', verb = '', object = ''] = words
     const isName = (word: string) => /^[a-z][\w:-]*$/.test(word)
     const begins = (count: number) => ({ words: quoted(words.slice(0, count)), exactly: false })
@@ -126,6 +129,7 @@ export function kindsOf(script: string): Kind[] | undefined {
     if (withVerbs.has(program) && isName(verb) && !carriers.has(verb)) return begins(2)
     return { words: quoted(words), exactly: true }
   })
+  return kinds?.some(({ words, exactly }) => exactly && expands.test(words)) === true ? undefined : kinds
 }
 
 function quoted(words: readonly string[]): string {

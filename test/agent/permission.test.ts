@@ -223,6 +223,8 @@ describe('"always"', () => {
     ['docker run alpine', 'docker run alpine sh'],
     ['xargs -a list wc', 'xargs -a list wc -x'],
     ['git -c core.pager=less log', 'git -c core.pager=less log --all'],
+    ["rm '*'", 'rm *'],
+    ['ls *.ts', "ls '*.ts' x"],
   ])('to %j is about just that, not about %j', (command, more) => {
     const { run, always, remember } = judge(house().cwd)
     expect(always(bash, { command })).toEqual([`bash ${command} (just so)`])

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { call, fail, say } from '../support/model-server/index.ts'
 import { program, records, type Run } from './cli.ts'
 import { chatRooms, type Room } from './chat-room.ts'
+import { isAlive } from '../support/processes.ts'
 import { collect } from '../support/workspace.ts'
 
 const room = chatRooms()
@@ -189,6 +190,24 @@ describe.concurrent('baton chat -p', () => {
     expect({ code, out }).toEqual({ code: 0, out: 'Here again.\n' })
     expect(err).toContain('The last run ended in the middle of a turn')
     expect(err).toContain('Last anchor: session/start {"owner":"human"}')
+  })
+
+  test('a reader that leaves in the middle cancels the turn and its commands', async () => {
+    const forever = 'echo $$ > pid; while sleep 0.05; do echo on and on; done'
+    const here = await room({ script: [call('bash', { command: forever })] })
+    const child = spawn(process.execPath, [program, 'chat', '-p', 'Go', '--yes', '--json'], {
+      cwd: here.folder,
+      env: { PATH: process.env.PATH, ...here.env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    let out = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+    await until(child.stdout, () => out.includes('on and on'))
+    child.stdout.destroy()
+    await once(child, 'exit')
+    expect(isAlive(Number(fs.readFileSync(path.join(here.folder, 'pid'), 'utf8')))).toBe(false)
+    const entries = await here.store((store) => collect(store.read('print')))
+    expect(entries.at(-1)!.payload).toMatchObject({ name: 'turn_ended', data: { status: 'aborted' } })
   })
 
   test('a command where there is no session yet leaves none behind; ,help needs none', async () => {

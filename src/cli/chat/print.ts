@@ -45,6 +45,8 @@ export async function print(options: ChatOptions): Promise<void> {
     if (found !== undefined) agent.setModel(found.model, found.window)
     const cancel = () => agent.abort()
     for (const signal of signals) process.on(signal, cancel)
+    // A reader that leaves cancels it too; to end at once would leave commands behind.
+    process.stdout.removeAllListeners('error').on('error', cancel)
     try {
       give(await (isCommand ? agent.submit(given) : agent.say(prompt)), agent.tape.name, options)
     } finally {
