@@ -256,7 +256,7 @@ export class TmuxDriver implements Driver {
     const old = before.lines.join('\n')
     let [last, same] = [old, 0]
     while (same < 3 && performance.now() < deadline) {
-      await pause(startGlance)
+      await pause(glance)
       const now = (await this.#look()).screen.lines.join('\n')
       same = now === last && now !== old ? same + 1 : 0
       last = now
