@@ -118,11 +118,11 @@ class Facts {
 
   /** What the user's last words answer: without it they say nothing. */
   private answered({ text, id }: Quote): Item {
-    const asked = questionIn(text)
+    const asked = questionIn(text) ?? lastLine(text)
     return {
-      ...this.item(`That answers the assistant: ${code(asked ?? lastLine(text))}`, [id]),
+      ...this.item(`That answers the assistant: ${code(asked)}`, [id]),
       status: 'claimed',
-      ...(brief(text) !== brief(asked ?? '') && { data: text }),
+      ...(brief(text) !== brief(asked) && { data: text }),
     }
   }
 
@@ -187,6 +187,7 @@ class Facts {
   private replies(): Item[] {
     const { replies } = this.ledger
     return replies
+      .filter(({ text }, at) => !replies.slice(at + 1).some((later) => later.text === text))
       .filter(({ text }) => text.length >= leastReply && !/[:：]\s*$/.test(text))
       .filter(({ text, id }) => id !== this.thread.answered?.id && !isDenied(text, this.ledger))
       .map(({ text, id }): Item => ({ ...this.item(`Said: ${code(text)}`, [id]), status: 'claimed' }))

@@ -19,8 +19,12 @@ function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
 function summaryText({ inherited }: Ledger): string | undefined {
   if (inherited?.name !== 'compaction') return undefined
   const text = isFields(inherited.state) ? inherited.state['summary'] : inherited.state
-  return typeof text === 'string' ? text : undefined
+  return typeof text === 'string' ? text.replaceAll(FRAME, '').trim() : undefined
 }
+
+/** What Claude Code and Codex say around a summary: it is addressed to their own next context. */
+const FRAME =
+  /^This session is being continued from a previous conversation[^\n]*|^Another language model started to solve this problem[^\n]*|^If you need specific details from before compaction[\s\S]*$|^(?:Please )?[Cc]ontinue the conversation from where (?:it|we) left (?:it )?off without asking[\s\S]*$/gm
 
 /** What was handed over before, as a text; undefined where its items go along one by one. */
 export function inheritedText(ledger: Ledger): string | undefined {

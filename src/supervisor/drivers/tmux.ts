@@ -27,6 +27,7 @@ interface Pane {
 
 /** How often the screen is looked at while something is awaited there, where nothing tells that it was drawn. */
 const glance = 25
+const redrawGlance = 100
 /** Where something tells: it may have been drawn before anyone listened. */
 const atMost = 250
 /** How long a paste, and Enter, may take to show. */
@@ -257,7 +258,7 @@ export class TmuxDriver implements Driver {
     const old = before.lines.join('\n')
     let [last, same] = [old, 0]
     while (same < 3 && performance.now() < deadline) {
-      await pause(startGlance)
+      await pause(redrawGlance)
       const now = (await this.#look()).screen.lines.join('\n')
       same = now === last && now !== old ? same + 1 : 0
       last = now

@@ -176,6 +176,7 @@ describe('what was done and what was said', () => {
         { text: 'Ran git push origin main', id: 9 },
       ],
       replies: [
+        { text: 'The parser now reads all three formats, and is tested.', id: 4 },
         { text: 'The parser now reads all three formats, and is tested.', id: 5 },
         { text: 'I am going to look at the parser and its tests now:', id: 6 },
         { text: 'Done!', id: 7 },

@@ -36,7 +36,9 @@ test('what the user said and what was changed before the first handoff is in the
   expect(last).toMatch(/User \[#2\]: Build the importer/)
 })
 
-const summary = `Summary:
+const summary = `This session is being continued from a previous conversation that ran out of context.
+
+Summary:
 1. Primary Request and Intent:
    Move the shop to the new billing engine, in small steps.
 
@@ -48,6 +50,9 @@ const summary = `Summary:
 
 9. Optional Next Step:
    Run the migration on a copy.
+
+If you need specific details from before compaction, read the full transcript at: /home/me/x.jsonl
+Continue the conversation from where it left off without asking the user any further questions.
 `
 
 test.each([
@@ -73,6 +78,7 @@ test.each([
     ])
     const { document, markdown, ledger } = await writeDocument(tape)
     expect(ledger.instructions).toHaveLength(1)
+    expect(markdown).not.toMatch(/without asking|full transcript/)
     expect(markdown).toContain('created src/bill.ts')
     expect(markdown).toContain('- Move the shop to the new billing engine, in small steps. [#5] (claimed)')
     const of = (key: SectionKey) => sectionOf(document, key)!.items.map(({ text }) => text)
