@@ -3,9 +3,8 @@
 import type { Adapter } from './adapter.ts'
 import type { Place } from './driver.ts'
 import { folderOf } from '../system/processes.ts'
-import { agentIn } from './drivers/tmux.ts'
 import { socketPath, TmuxServer } from './drivers/tmux-server.ts'
-import { isAgent } from './drivers/tmux-start.ts'
+import { agentIn, isAgent } from './drivers/tmux-start.ts'
 
 export interface RunningAgent {
   readonly adapter: Adapter

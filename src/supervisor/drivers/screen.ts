@@ -41,3 +41,9 @@ function isFaint(codes: string, before: boolean): boolean {
   }
   return faint
 }
+
+/** What it says at its end. */
+export function lastWords(lines: readonly string[]): string {
+  const written = lines.map((line) => line.trim()).filter((line) => /\w/.test(line) && !line.startsWith('Pane is dead'))
+  return written.slice(-4).join(' ').slice(-300)
+}

@@ -6,8 +6,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { NotFoundError } from '../../errors.ts'
 import type { Adapter, Command } from '../adapter.ts'
-import { type Process, processAt } from '../../system/processes.ts'
-import { agentIn, TmuxDriver, type TmuxPlace } from './tmux.ts'
+import { type Process, processAt, treeOf } from '../../system/processes.ts'
+import { TmuxDriver, type TmuxPlace } from './tmux.ts'
 import { needTmux, ownServer, socketPath, TmuxError, TmuxServer, unformatted, usual } from './tmux-server.ts'
 
 export interface TmuxStart {
@@ -197,4 +197,9 @@ async function freeName(server: TmuxServer, name: string): Promise<string> {
   let number = 2
   while (taken.has(`${name}-${number}`)) number++
   return `${name}-${number}`
+}
+
+/** The agent among what runs in a pane: the pane's own process, or the one below its shell. */
+export function agentIn(pid: number, isAgent: (process: Process) => boolean): Process | undefined {
+  return treeOf(pid).find(isAgent)
 }

@@ -7,8 +7,8 @@ import { type Adapter, capability, type Look, type Screen } from '../adapter.ts'
 import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
 import { isDraftOf, isLeftDraft, typable } from '../draft.ts'
 import { withLock } from './pane-lock.ts'
-import { endTree, isRunning, pause, type Process, processAt, treeOf } from '../../system/processes.ts'
-import { screenOf } from './screen.ts'
+import { endTree, isRunning, pause, processAt } from '../../system/processes.ts'
+import { lastWords, screenOf } from './screen.ts'
 import { TmuxLine } from './tmux-line.ts'
 import { TmuxError, TmuxServer, usual } from './tmux-server.ts'
 
@@ -373,11 +373,6 @@ export class TmuxDriver implements Driver {
   }
 }
 
-/** The agent among what runs in a pane: the pane's own process, or the one below its shell. */
-export function agentIn(pid: number, isAgent: (process: Process) => boolean): Process | undefined {
-  return treeOf(pid).find(isAgent)
-}
-
 /** Too small for what an agent draws. */
 function isSmall({ size: [columns, rows] }: Pane): boolean {
   return columns < 60 || rows < 15
@@ -390,11 +385,6 @@ function isTold({ dead, status, signal }: Pane): boolean {
 
 function dialogOpen(adapter: Adapter, question: string): RefusedError {
   return new RefusedError('dialog', `${adapter.label} asks: ${question}`, 'Answer it in the pane; Baton never does.')
-}
-
-function lastWords(lines: readonly string[]): string {
-  const written = lines.map((line) => line.trim()).filter((line) => /\w/.test(line) && !line.startsWith('Pane is dead'))
-  return written.slice(-4).join(' ').slice(-300)
 }
 
 function heed(signal: AbortSignal): void {

@@ -45,3 +45,8 @@ export function claudeFile(projects: string, nest: string, session: string): str
   const found = folders.find((folder) => fs.existsSync(path.join(projects, folder, name)))
   return found === undefined ? undefined : path.join(projects, found, name)
 }
+
+export function sizeOf(file: string): { bytes: number; changed: number } {
+  const { size = 0, mtimeMs = Date.now() } = fs.statSync(file, { throwIfNoEntry: false }) ?? {}
+  return { bytes: size, changed: mtimeMs }
+}

@@ -1,6 +1,5 @@
 // Looks at one session, and again whenever there may be something new: a file grew, a file came, a process ended.
 
-import fs from 'node:fs'
 import path from 'node:path'
 import { StorageError } from '../../errors.ts'
 import { agentNamed } from '../../transcripts/agents.ts'
@@ -11,7 +10,7 @@ import type { HeadlessPlace } from '../drivers/headless.ts'
 import { isThere, startOf } from '../../system/processes.ts'
 import type { Eyes, EyesOptions, Observation } from '../eyes.ts'
 import { watchFolder } from './bell.ts'
-import { claudeFile, type ClaudeStatus, claudeStatus, statusFolder } from './claude-status.ts'
+import { claudeFile, type ClaudeStatus, claudeStatus, sizeOf, statusFolder } from './claude-status.ts'
 import { Finder, realOf } from './finder.ts'
 import { onPulse } from './pulse.ts'
 import { Glances, settling } from './glances.ts'
@@ -394,9 +393,4 @@ const noMeter: Meter = { quotas: [] }
 /** Two observations with the same sign say the same, but for the time. */
 function signOf({ file, session, turn, changed, alive, dialog, turns, error }: Observation): string {
   return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog, error])
-}
-
-function sizeOf(file: string): { bytes: number; changed: number } {
-  const { size = 0, mtimeMs = Date.now() } = fs.statSync(file, { throwIfNoEntry: false }) ?? {}
-  return { bytes: size, changed: mtimeMs }
 }
