@@ -247,7 +247,8 @@ function plain(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N}]+/gu, '')
 }
 
-function realOf(folder: string): string {
+/** With every link resolved, where it is there. */
+export function realOf(folder: string): string {
   try {
     return fs.realpathSync(folder)
   } catch {
