@@ -126,6 +126,9 @@ export class SessionEyes implements Eyes {
   }
 
   #onChange(folder: string, name: string | undefined, came: boolean): void {
+    const { place } = this.#options.driver
+    // What a turn without a screen prints tells its end.
+    if (place.driver === 'headless' && folder === place.folder) return this.#soil()
     const file = this.#view?.file.path
     const own = file !== undefined && folder === path.dirname(file) && name?.startsWith(path.basename(file)) === true
     if (own) {
@@ -337,18 +340,27 @@ export class SessionEyes implements Eyes {
   #turnOfProcess(told: { to: 'asked' | 'working' | 'idle'; date?: string } | undefined): Turn {
     const { pid, turn } = this.#options.driver.place as HeadlessPlace
     const since = told?.date
-    // One that has ended since it was looked at has not been asked how.
-    const unasked = turn !== undefined && this.#ending === undefined
-    if (pid !== undefined || unasked) return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
+    if (pid !== undefined || this.#isUnasked())
+      return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
     // It has said its last word, and may still be writing it down.
     const lingers = told !== undefined && told.to !== 'idle' && this.#ending?.code === undefined
     if (lingers && Date.now() - this.#endedAt < 1_000) return { turn: 'working', turnSince: since }
     return { turn: turn === undefined || told === undefined ? 'none' : 'idle', turnSince: since }
   }
 
+  /** A turn without a screen that has ended since it was looked at, and has not been asked how. */
+  #isUnasked(): boolean {
+    const { place } = this.#options.driver
+    return (
+      place.driver === 'headless' && place.turn !== undefined && place.pid === undefined && this.#ending === undefined
+    )
+  }
+
   #observation(): Observation {
     const view = this.#view
     const now = Date.now()
+    // Nothing more would tell.
+    if (this.#isUnasked()) setImmediate(() => this.#soil())
     const turn = this.#turn()
     this.#toldTurn = turn.turn
     const { tally } = view?.session ?? {}
