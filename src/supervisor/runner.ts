@@ -256,7 +256,7 @@ export class Runner {
     await this.#ask(sight)
     await this.#conductor.see(sight, now)
     this.#show()
-    this.#wakeUp(look, bounds, now)
+    this.#wakeUp(sight, bounds, now)
   }
 
   /** The screen matters where something is about to be typed, and where silence may be a question. */
@@ -265,14 +265,15 @@ export class Runner {
     return saying || this.#judge.isNear(look, now) || (look.turn !== 'idle' && now - (look.changed ?? 0) >= quietMs)
   }
 
-  #wakeUp(look: Observation, bounds: Bounds, now: number): void {
+  #wakeUp({ look, screen }: Sight, bounds: Bounds, now: number): void {
     const { cycle, waits } = this.#conductor
     const quiet = look.turn === 'idle' && cycle.at === 'watching' ? undefined : now + quietMs
-    const times = [waits?.until, nextBound(bounds, this.#standing.spent), quiet, this.#vigil.next]
-    const [next] = times
-      .filter((time): time is number => time !== undefined && Number.isFinite(time))
-      .sort((a, b) => a - b)
-    this.#mailbox.wakeAt(next === undefined ? undefined : Math.max(next, now + 50))
+    // A screen is drawn behind the transcript, and nothing tells when: soon at first, then ever later.
+    const late = Math.max(100, (now - (look.changed ?? 0)) / 4)
+    const drawn = look.turn === 'idle' && screen.is === 'busy' ? now + Math.min(late, quietMs) : undefined
+    const times = [waits?.until, nextBound(bounds, this.#standing.spent), quiet, drawn, this.#vigil.next]
+    const next = Math.min(...times.map((time) => time ?? Infinity))
+    this.#mailbox.wakeAt(Number.isFinite(next) ? Math.max(next, now + 50) : undefined)
   }
 
   /** A question that only a person can answer, told once. */

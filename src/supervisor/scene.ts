@@ -98,7 +98,9 @@ async function found({ look, cycle, cwd, tape, now }: SceneOptions): Promise<Fou
 
 /** When what is seen was written: what Baton does about it is measured from there. */
 export function evidenceOf(sight: Sight | undefined): number | undefined {
-  const file = sight?.look.file?.path
-  const stat = file === undefined ? undefined : fs.statSync(file, { throwIfNoEntry: false })
+  const { file, turnSince } = sight?.look ?? {}
+  // A database is written for other sessions too, and its file only now and then: its rows tell their own times.
+  if (file?.agent === 'opencode') return Date.parse(turnSince ?? '') || undefined
+  const stat = file === undefined ? undefined : fs.statSync(file.path, { throwIfNoEntry: false })
   return stat?.mtimeMs
 }

@@ -45,8 +45,8 @@ export interface Agent {
   /** Whether a parsed line, one of the first of a file, was written by this agent. */
   recognises(line: Fields): boolean
   readonly parser: MakeParser
-  /** For a session that is not kept as lines of JSON. */
-  records?(file: SessionFile): Iterable<Record> | undefined
+  /** For a session that is not kept as lines of JSON. Those up to `after`, a place, need not be read. */
+  records?(file: SessionFile, after?: string): Iterable<Record> | undefined
   /** Of several sessions in one file, enough to list them: cheaper than reading each. */
   outlines?(path: string, ids: ReadonlySet<string>): ReadonlyMap<string, readonly Fields[]>
   /** What lies beside the file and says more about it. */

@@ -70,7 +70,7 @@ export class Reading {
 
   *#records(): Generator<Step> {
     const after = this.#after ?? ''
-    for (const { value, place } of this.#agent.records!(this.file) ?? []) {
+    for (const { value, place } of this.#agent.records!(this.file, after) ?? []) {
       if (place !== '' && place <= after) continue
       const facts = this.#parser.facts(value)
       if (place !== '') this.#after = place

@@ -18,8 +18,8 @@ import { View } from './view.ts'
 
 type Turn = Pick<Observation, 'turn' | 'turnSince'>
 
-/** A database is written many times a second, and read as a whole. */
-const databasePause = 250
+/** A database is written many times a second: reading it takes a tenth of the time, within these pauses. */
+const pauses = { shortest: 20, longest: 250 }
 
 export class SessionEyes implements Eyes {
   readonly #options: EyesOptions
@@ -44,7 +44,8 @@ export class SessionEyes implements Eyes {
   #dirty = true
   #alive = true
   #refreshing: Promise<void> | undefined
-  #refreshed = Number.NEGATIVE_INFINITY
+  /** Not to be read again before then. */
+  #pausesUntil = 0
   #version = 0
   #beats = 0
   #wake = new Set<() => void>()
@@ -91,15 +92,16 @@ export class SessionEyes implements Eyes {
     }
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closed = true
     this.#stopPulse()
+    // What it would open after this nobody would close.
+    await this.#refreshing?.catch(() => undefined)
     for (const stop of this.#watches.values()) stop()
     this.#watches.clear()
     this.#view?.close()
     this.#finder.close()
     this.#ring()
-    return Promise.resolve()
   }
 
   /** Watches every folder that is there by now; whether there is a new one. */
@@ -126,6 +128,9 @@ export class SessionEyes implements Eyes {
   }
 
   #onChange(folder: string, name: string | undefined, came: boolean): void {
+    const { place } = this.#options.driver
+    // What a turn without a screen prints tells its end.
+    if (place.driver === 'headless' && folder === place.folder) return this.#soil()
     const file = this.#view?.file.path
     const own = file !== undefined && folder === path.dirname(file) && name?.startsWith(path.basename(file)) === true
     if (own) {
@@ -197,10 +202,10 @@ export class SessionEyes implements Eyes {
 
   async #see(): Promise<void> {
     const { adapter, driver } = this.#options
-    if (adapter.transcript === 'opencode') {
-      const early = this.#refreshed + databasePause - performance.now()
-      if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
-    }
+    const early = this.#pausesUntil - performance.now()
+    if (early > 0) await new Promise((resolve) => setTimeout(resolve, early))
+    if (this.#closed) return
+    const began = performance.now()
     this.#dirty = false
     this.#arm()
     const alive = await driver.alive()
@@ -211,8 +216,11 @@ export class SessionEyes implements Eyes {
       // A transcript that is just being made, or written while it was read.
       if (!(error instanceof StorageError)) throw error
       this.#stirred = true
-      setTimeout(() => this.#soil(), databasePause)
+      setTimeout(() => this.#soil(), pauses.longest)
     }
+    const now = performance.now()
+    if (adapter.transcript === 'opencode')
+      this.#pausesUntil = now + Math.min(pauses.longest, Math.max(pauses.shortest, 9 * (now - began)))
     if (driver.place.driver === 'headless') {
       const ending = await driver.ended()
       if (ending !== undefined && this.#ending === undefined) this.#endedAt = Date.now()
@@ -224,7 +232,6 @@ export class SessionEyes implements Eyes {
     // The screen is drawn behind the transcript.
     if (unclear && quiet < 1_000 && !this.#glances.rests) setTimeout(() => this.#soil(), settling)
     this.#alive = alive
-    this.#refreshed = performance.now()
     this.#version++
     // Others may look on, and have slept through this.
     this.#ring()
@@ -337,18 +344,27 @@ export class SessionEyes implements Eyes {
   #turnOfProcess(told: { to: 'asked' | 'working' | 'idle'; date?: string } | undefined): Turn {
     const { pid, turn } = this.#options.driver.place as HeadlessPlace
     const since = told?.date
-    // One that has ended since it was looked at has not been asked how.
-    const unasked = turn !== undefined && this.#ending === undefined
-    if (pid !== undefined || unasked) return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
+    if (pid !== undefined || this.#isUnasked())
+      return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
     // It has said its last word, and may still be writing it down.
     const lingers = told !== undefined && told.to !== 'idle' && this.#ending?.code === undefined
     if (lingers && Date.now() - this.#endedAt < 1_000) return { turn: 'working', turnSince: since }
     return { turn: turn === undefined || told === undefined ? 'none' : 'idle', turnSince: since }
   }
 
+  /** A turn without a screen that has ended since it was looked at, and has not been asked how. */
+  #isUnasked(): boolean {
+    const { place } = this.#options.driver
+    return (
+      place.driver === 'headless' && place.turn !== undefined && place.pid === undefined && this.#ending === undefined
+    )
+  }
+
   #observation(): Observation {
     const view = this.#view
     const now = Date.now()
+    // Nothing more would tell.
+    if (this.#isUnasked()) setImmediate(() => this.#soil())
     const turn = this.#turn()
     this.#toldTurn = turn.turn
     const { tally } = view?.session ?? {}

@@ -4,7 +4,8 @@ import type { Agent, Record, SessionFile } from '../agent.ts'
 import { fields, type Fields, json, number } from '../fields.ts'
 import { filesBelow, readJson } from '../folder.ts'
 import { opencodeParser } from './parser.ts'
-import { type Database, type Row, withDatabase } from './sqlite.ts'
+import type { Row } from './row.ts'
+import { type Database, withDatabase } from './sqlite.ts'
 
 export const opencode: Agent = {
   name: 'opencode',
@@ -20,7 +21,7 @@ export const opencode: Agent = {
     ),
   recognises: () => false,
   parser: opencodeParser,
-  records: ({ path: file, id }) => withDatabase(file, (database) => recordsOf(database, id)),
+  records: ({ path: file, id }, after) => withDatabase(file, (database) => recordsOf(database, id, after)),
   outlines: (file, ids) => withDatabase(file, (database) => outlinesOf(database, ids)),
   // What it knows of the world's models, then what the user says, where both lie by custom.
   hints({ path: file }) {
@@ -77,12 +78,14 @@ function aboutOf(row: Row): Fields {
   return { ...row, model: json(String(row.model)), revert: json(String(row.revert)) }
 }
 
-/** The session, then its messages as far as they are finished: what is still being written is left for the next time. */
-function recordsOf(database: Database, id: string): Record[] {
+/** The session, then its messages behind `after` as far as they are finished: the rest is left for the next time. */
+function recordsOf(database: Database, id: string, after = ''): Record[] {
   const [session] = database.rows('session', (row) => row.id === id)
   if (session === undefined) return []
+  const found = database.where('message', 'session_id', new Set([id]), (row) => String(row.id) > after)
+  const messages = [...found].sort((a, b) => order(a.id, b.id))
   const parts = new Map<string, Fields[]>()
-  for (const row of database.rows('part', (row) => row.session_id === id)) {
+  for (const row of database.where('part', 'message_id', new Set(messages.map((each) => String(each.id))))) {
     const of = String(row.message_id)
     const part = { ...dataOf(row), id: row.id }
     const known = parts.get(of)
@@ -91,7 +94,6 @@ function recordsOf(database: Database, id: string): Record[] {
   }
   // Its place is always behind: the session itself is looked at each time.
   const records: Record[] = [{ value: { session: aboutOf(session) }, place: '' }]
-  const messages = [...database.rows('message', (row) => row.session_id === id)].sort((a, b) => order(a.id, b.id))
   for (const row of messages) {
     const message = dataOf(row)
     const own = (parts.get(String(row.id)) ?? []).sort((a, b) => order(a.id, b.id))

@@ -1,17 +1,23 @@
 // Reads tables of a SQLite database without SQLite: Node 20 has none, and opening another program's database with it
 // may write beside it. Only what a reader of rows needs: the file's pages with those of its write-ahead log laid over
-// them, and the B-trees of tables. Format: sqlite.org/fileformat2.html.
+// them, and the B-trees of tables and indexes. Format: sqlite.org/fileformat2.html.
 
 import fs from 'node:fs'
 import { StorageError } from '../../errors.ts'
+import { Log } from './log.ts'
+import { columnsOf, decode, indexedBy, localBytes, type Row, type Value, varint } from './row.ts'
 
-type Value = null | number | bigint | string | Buffer
-export type Row = Record<string, Value>
-
-interface Table {
+interface Tree {
   readonly root: number
   readonly columns: readonly string[]
 }
+
+interface Table extends Tree {
+  readonly indexes: Tree[]
+}
+
+/** Of a B-tree's page. */
+const kinds = { indexInterior: 2, interior: 5, indexLeaf: 10, leaf: 13 } as const
 
 const attempts = 3
 
@@ -45,56 +51,59 @@ export class Database {
   readonly #fd: number
   readonly #pageSize: number
   readonly #usable: number
-  /** Page number to where its newest committed copy lies in the log. */
-  readonly #logged = new Map<number, number>()
-  readonly #log: Buffer
+  readonly #log: Log
+  /** Those that lead to others. */
+  readonly #interior = new Map<number, Buffer>()
   #tables: Map<string, Table> | undefined
 
   constructor(file: string) {
     this.#file = file
     this.#fd = fs.openSync(file, 'r')
+    try {
+      this.#log = new Log(`${file}-wal`)
+    } catch (error) {
+      fs.closeSync(this.#fd)
+      throw error
+    }
     const header = Buffer.alloc(100)
     const isEmpty = fs.readSync(this.#fd, header, 0, 100, 0) === 0
-    this.#log = readLog(`${file}-wal`)
-    const first = this.#log.length >= 32 ? this.#log.readUInt32BE(8) : 0
+    const first = this.#log.pageSize
     // One that was just made has neither page nor log yet.
     if (isEmpty && first === 0) this.#tables = new Map()
     else if (header.toString('latin1', 0, 15) !== 'SQLite format 3' && first === 0) {
-      fs.closeSync(this.#fd)
+      this.close()
       throw new StorageError(`${file} is not an SQLite database`)
     }
     const size = header.readUInt16BE(16)
     this.#pageSize = size === 1 ? 65_536 : size || first
     this.#usable = this.#pageSize - header[20]!
-    this.#readLogFrames()
   }
 
   close(): void {
     fs.closeSync(this.#fd)
-  }
-
-  /** Frames up to the last commit, as long as they belong to this log and not to what it overwrote. */
-  #readLogFrames(): void {
-    const log = this.#log
-    if (log.length < 32) return
-    const salt = log.toString('latin1', 16, 24)
-    const pending = new Map<number, number>()
-    for (let at = 32; at + 24 + this.#pageSize <= log.length; at += 24 + this.#pageSize) {
-      if (log.toString('latin1', at + 8, at + 16) !== salt) return
-      pending.set(log.readUInt32BE(at), at + 24)
-      if (log.readUInt32BE(at + 4) === 0) continue
-      for (const [page, offset] of pending) this.#logged.set(page, offset)
-      pending.clear()
-    }
+    this.#log.close()
   }
 
   #page(number: number): Buffer {
-    const logged = this.#logged.get(number)
-    if (logged !== undefined) return this.#log.subarray(logged, logged + this.#pageSize)
+    const known = this.#interior.get(number) ?? this.#log.page(number)
+    if (known !== undefined) return known
     const page = Buffer.allocUnsafe(this.#pageSize)
     const got = fs.readSync(this.#fd, page, 0, this.#pageSize, (number - 1) * this.#pageSize)
     if (got < this.#pageSize) throw new StorageError(`${this.#file} lacks page ${number}`)
     return page
+  }
+
+  /** A page of a B-tree, which is of one of two kinds. */
+  #node(number: number, leaf: number, interior: number, depth: number): Node {
+    const page = this.#page(number)
+    const start = number === 1 ? 100 : 0
+    const isLeaf = page[start] === leaf
+    if (depth > 40 || !(isLeaf || page[start] === interior))
+      throw new StorageError(`${this.#file} is damaged at page ${number}`)
+    if (!isLeaf) this.#interior.set(number, page)
+    const count = page.readUInt16BE(start + 3)
+    const cells = start + (isLeaf ? 8 : 12)
+    return { page, isLeaf, count, last: start + 8, cell: (i) => page.readUInt16BE(cells + 2 * i) }
   }
 
   has(table: string): boolean {
@@ -103,49 +112,105 @@ export class Database {
 
   /** Every row of a table in the order of its row ids. `only` sees the first columns before the rest is read. */
   *rows(table: string, only: (row: Row) => boolean = () => true): Generator<Row> {
-    const found = this.#schema().get(table)
-    if (found === undefined) throw new StorageError(`${this.#file} has no table ${table}`)
-    for (const cell of this.#cells(found.root)) {
-      const row = this.#row(cell, found.columns, only)
+    const { root, columns } = this.#table(table)
+    for (const cell of this.#cells(root)) {
+      const row = this.#row(cell, columns, only)
       if (row !== undefined) yield row
     }
+  }
+
+  /** The rows with one of those values in a column: by an index, where there is one. `only` sees no more than its columns. */
+  *where(
+    table: string,
+    column: string,
+    values: ReadonlySet<string>,
+    only: (row: Row) => boolean = () => true,
+  ): Generator<Row> {
+    const { root, columns, indexes } = this.#table(table)
+    const index = indexes.find((each) => each.columns[0] === column)
+    if (index === undefined) {
+      yield* this.rows(table, (row) => values.has(String(row[column])) && only(row))
+      return
+    }
+    for (const value of values) {
+      for (const key of this.#keys(index.root, [...index.columns, rowId], Buffer.from(value))) {
+        const cell = only(key) ? this.#cellOf(root, Number(key[rowId])) : undefined
+        if (cell !== undefined) yield this.#row(cell, columns, () => true)!
+      }
+    }
+  }
+
+  #table(name: string): Table {
+    const found = this.#schema().get(name)
+    if (found === undefined) throw new StorageError(`${this.#file} has no table ${name}`)
+    return found
   }
 
   #schema(): Map<string, Table> {
     if (this.#tables !== undefined) return this.#tables
     this.#tables = new Map()
-    for (const cell of this.#cells(1)) {
-      const row = this.#row(cell, ['type', 'name', 'tbl_name', 'rootpage', 'sql'], () => true)!
-      if (row.type !== 'table' || typeof row.sql !== 'string') continue
-      this.#tables.set(String(row.name), { root: Number(row.rootpage), columns: columnsOf(row.sql) })
+    const rows = Array.from(this.#cells(1), (cell) =>
+      this.#row(cell, ['type', 'name', 'tbl_name', 'rootpage', 'sql'], () => true)!,
+    )
+    for (const { type, name, rootpage, sql } of rows) {
+      if (type !== 'table' || typeof sql !== 'string') continue
+      this.#tables.set(String(name), { root: Number(rootpage), columns: columnsOf(sql), indexes: [] })
+    }
+    for (const { type, tbl_name, rootpage, sql } of rows) {
+      const columns = type === 'index' && typeof sql === 'string' ? indexedBy(sql) : undefined
+      if (columns !== undefined) this.#tables.get(String(tbl_name))?.indexes.push({ root: Number(rootpage), columns })
     }
     return this.#tables
   }
 
   *#cells(number: number, depth = 0): Generator<Cell> {
-    if (depth > 40) throw new StorageError(`${this.#file} is damaged at page ${number}`)
-    const page = this.#page(number)
-    const start = number === 1 ? 100 : 0
-    const kind = page[start]
-    const count = page.readUInt16BE(start + 3)
-    if (kind === 5) {
-      for (let i = 0; i < count; i++)
-        yield* this.#cells(page.readUInt32BE(page.readUInt16BE(start + 12 + 2 * i)), depth + 1)
-      yield* this.#cells(page.readUInt32BE(start + 8), depth + 1)
-      return
+    const { page, isLeaf, count, last, cell } = this.#node(number, kinds.leaf, kinds.interior, depth)
+    for (let i = 0; i < count; i++) {
+      if (isLeaf) yield { page, at: cell(i) }
+      else yield* this.#cells(page.readUInt32BE(cell(i)), depth + 1)
     }
-    if (kind !== 13) throw new StorageError(`${this.#file} is damaged at page ${number}`)
-    for (let i = 0; i < count; i++) yield { page, at: page.readUInt16BE(start + 8 + 2 * i) }
+    if (!isLeaf) yield* this.#cells(page.readUInt32BE(last), depth + 1)
+  }
+
+  /** The cell of the row with that id. */
+  #cellOf(number: number, id: number, depth = 0): Cell | undefined {
+    const { page, isLeaf, count, last, cell } = this.#node(number, kinds.leaf, kinds.interior, depth)
+    const idAt = (i: number) => varint(page, isLeaf ? varint(page, cell(i))[1] : cell(i) + 4)[0]
+    const i = firstOf(count, (each) => idAt(each) >= id)
+    if (isLeaf) return i < count && idAt(i) === id ? { page, at: cell(i) } : undefined
+    return this.#cellOf(page.readUInt32BE(i < count ? cell(i) : last), id, depth + 1)
+  }
+
+  /** The entries of an index that begin with that text, in its order. */
+  *#keys(number: number, columns: readonly string[], text: Buffer, depth = 0): Generator<Row> {
+    const { page, isLeaf, count, last, cell } = this.#node(number, kinds.indexLeaf, kinds.indexInterior, depth)
+    const keyAt = (i: number) => this.#key(page, isLeaf ? cell(i) : cell(i) + 4, columns)
+    const order = (key: Row) => orderOf(key[columns[0]!], text)
+    const first = firstOf(count, (each) => order(keyAt(each)) >= 0)
+    for (let i = first; i < count; i++) {
+      if (!isLeaf) yield* this.#keys(page.readUInt32BE(cell(i)), columns, text, depth + 1)
+      const key = keyAt(i)
+      if (order(key) !== 0) return
+      yield key
+    }
+    if (!isLeaf) yield* this.#keys(page.readUInt32BE(last), columns, text, depth + 1)
+  }
+
+  #key(page: Buffer, at: number, columns: readonly string[]): Row {
+    const [size, start] = varint(page, at)
+    const local = localBytes(size, this.#usable, Math.floor(((this.#usable - 12) * 64) / 255) - 23)
+    const bytes = local === size ? page.subarray(start, start + size) : this.#whole(page, start, local, size)
+    return decode(bytes, columns, 0, false)
   }
 
   #row(cell: Cell, columns: readonly string[], only: (row: Row) => boolean): Row | undefined {
     const [size, afterSize] = varint(cell.page, cell.at)
-    const [rowId, start] = varint(cell.page, afterSize)
-    const local = localBytes(size, this.#usable)
+    const [id, start] = varint(cell.page, afterSize)
+    const local = localBytes(size, this.#usable, this.#usable - 35)
     const near = cell.page.subarray(start, start + local)
-    const early = decode(near, columns, rowId, local < size)
+    const early = decode(near, columns, id, local < size)
     if (!only(early)) return undefined
-    return local === size ? early : decode(this.#whole(cell.page, start, local, size), columns, rowId, false)
+    return local === size ? early : decode(this.#whole(cell.page, start, local, size), columns, id, false)
   }
 
   #whole(page: Buffer, start: number, local: number, size: number): Buffer {
@@ -167,86 +232,33 @@ interface Cell {
   readonly at: number
 }
 
-function readLog(file: string): Buffer {
-  try {
-    return fs.readFileSync(file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0)
-    throw error
-  }
+interface Node {
+  readonly page: Buffer
+  readonly isLeaf: boolean
+  readonly count: number
+  /** Where the number of its last child stands. */
+  readonly last: number
+  /** Where a cell begins. */
+  readonly cell: (i: number) => number
 }
 
-/** How much of a record lies in its leaf; the rest is in overflow pages. */
-function localBytes(size: number, usable: number): number {
-  const most = usable - 35
-  if (size <= most) return size
-  const least = Math.floor(((usable - 12) * 32) / 255) - 23
-  const fit = least + ((size - least) % (usable - 4))
-  return fit <= most ? fit : least
+/** Behind the columns of an index: the row that it is of. */
+const rowId = '\0row'
+
+/** The first of so many for which it holds, if it holds for all behind it. */
+function firstOf(count: number, holds: (i: number) => boolean): number {
+  let low = 0
+  let high = count
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(middle)) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
-function varint(bytes: Buffer, at: number): [value: number, next: number] {
-  let value = 0
-  for (let i = 0; i < 8; i++) {
-    const byte = bytes[at + i] ?? 0
-    value = value * 128 + (byte & 127)
-    if (byte < 128) return [value, at + i + 1]
-  }
-  return [value * 256 + (bytes[at + 8] ?? 0), at + 9]
-}
-
-/** The columns of a record; of one that is cut off, those that are there. */
-function decode(bytes: Buffer, columns: readonly string[], rowId: number, cut: boolean): Row {
-  const row: Row = {}
-  const [headerEnd, first] = varint(bytes, 0)
-  let at = headerEnd
-  for (let head = first, i = 0; head < headerEnd && i < columns.length; i++) {
-    const [type, next] = varint(bytes, head)
-    head = next
-    const length = lengths[type] ?? (type < 12 ? 0 : (type - (type % 2 === 0 ? 12 : 13)) / 2)
-    if (cut && at + length > bytes.length) return row
-    const value = valueOf(bytes, at, type, length)
-    row[columns[i]!] = value ?? (type === 0 && columns[i] === 'rowid' ? rowId : null)
-    at += length
-  }
-  return row
-}
-
-const lengths: Record<number, number> = { 0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0 }
-
-function valueOf(bytes: Buffer, at: number, type: number, length: number): Value {
-  if (type === 0) return null
-  if (type <= 5) return bytes.readIntBE(at, length)
-  if (type === 6) {
-    const wide = bytes.readBigInt64BE(at)
-    return Number.isSafeInteger(Number(wide)) ? Number(wide) : wide
-  }
-  if (type === 7) return bytes.readDoubleBE(at)
-  if (type === 8) return 0
-  if (type === 9) return 1
-  return type % 2 === 0 ? Buffer.from(bytes.subarray(at, at + length)) : bytes.toString('utf8', at, at + length)
-}
-
-/** The names in a CREATE TABLE, without its constraints. */
-function columnsOf(sql: string): string[] {
-  const body = sql.slice(sql.indexOf('(') + 1, sql.lastIndexOf(')'))
-  const columns: string[] = []
-  let depth = 0
-  let start = 0
-  const take = (end: number) => {
-    const definition = body.slice(start, end).trim()
-    if (!/^(CONSTRAINT|PRIMARY|FOREIGN|UNIQUE|CHECK)\b/i.test(definition)) {
-      const name = /^(?:`([^`]+)`|"([^"]+)"|\[([^\]]+)\]|([^\s(]+))/.exec(definition)
-      columns.push(name?.[1] ?? name?.[2] ?? name?.[3] ?? name?.[4] ?? '')
-    }
-    start = end + 1
-  }
-  for (let i = 0; i < body.length; i++) {
-    const character = body[i]
-    if (character === '(') depth++
-    else if (character === ')') depth--
-    else if (character === ',' && depth === 0) take(i)
-  }
-  take(body.length)
-  return columns
+/** As an index sorts: numbers, then texts by their bytes, then bytes. */
+function orderOf(value: Value | undefined, text: Buffer): number {
+  if (typeof value === 'string') return Buffer.from(value).compare(text)
+  return Buffer.isBuffer(value) ? 1 : -1
 }
