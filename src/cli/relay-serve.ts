@@ -73,6 +73,7 @@ async function run(
   const output: Buffer[] = []
   let bytes = 0
   child.stdout.on('data', (chunk: Buffer) => {
+    if (bytes > mostBytes) return
     bytes += chunk.length
     if (bytes <= mostBytes) output.push(chunk)
     else end()

@@ -160,7 +160,7 @@ describe.concurrent('things break', () => {
     )
     // It is full and at rest; what stands there is the person's.
     await expect
-      .poll(() => door.tmux('capture-pane', '-p'), { timeout: 5_000, interval: 500 })
+      .poll(() => door.tmux('capture-pane', '-p'), { timeout: 30_000, interval: 500 })
       .toContain('› one moment, please')
     expect(run.events.some(({ type }) => type === 'step')).toBe(false)
     door.tmux('send-keys', 'C-u')
@@ -177,7 +177,7 @@ describe.concurrent('things break', () => {
     const failed = await run.event(isStep('failed'))
     expect(failed.details).toContain('ignored the clear')
     await run.event(isHealth('handoff', 'critical'))
-    await expect.poll(() => told(door), { timeout: 10_000 }).toContain('ignored the clear')
+    await expect.poll(() => told(door), { timeout: 30_000 }).toContain('ignored the clear')
     expect(door.say('health', 'job')).toContainEqual(
       expect.objectContaining({ check_type: 'handoff', status: 'critical' }),
     )
