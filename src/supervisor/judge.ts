@@ -20,6 +20,8 @@ export interface JudgeOptions {
   /** Of the moment; another where one took over. */
   readonly hands: () => Hands | undefined
   readonly agent: () => string
+  /** Whether it is being found out if the run has reached what it was to reach. */
+  readonly checking: () => boolean
 }
 
 /** From here on a context is worth a closer look, as a part of its threshold. */
@@ -59,7 +61,7 @@ export class Judge {
   async judge(cycle: Cycle, sight: Sight, now: number): Promise<Stepped & { hold?: Hold }> {
     const settings = this.#o.settings()
     const at = this.#circumstances(now)
-    const hold = this.wanted || at === undefined ? undefined : holdOf(settings, at)
+    const hold = this.#hold(settings, at)
     const stepped = step(cycle, sight, this.#policy(cycle, now, hold?.what), now)
     if (hold !== undefined && stepped.waits?.for === hold.what) return { ...stepped, hold }
     if (cycle.at === 'watching' && stepped.cycle.at === 'watching') await this.release()
@@ -75,6 +77,12 @@ export class Judge {
     const free = this.#slot
     this.#slot = undefined
     await free?.()
+  }
+
+  #hold(settings: SupervisorSettings, at: Circumstances | undefined): Hold | undefined {
+    // A run that is over needs no document.
+    if (this.#o.checking()) return { why: 'check', what: 'the check of what it is to reach' }
+    return this.wanted || at === undefined ? undefined : holdOf(settings, at)
   }
 
   #circumstances(now: number): Circumstances | undefined {

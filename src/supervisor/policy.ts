@@ -63,7 +63,7 @@ function compactionOf({ adapter, meter }: Circumstances): number {
 
 /** Why no cycle may begin now, and whether a person has to do with it. */
 export interface Hold {
-  readonly why: 'breaker' | 'futile' | 'cooldown' | 'others'
+  readonly why: 'breaker' | 'futile' | 'cooldown' | 'others' | 'check'
   readonly what: string
 }
 

@@ -84,7 +84,8 @@ export class Runner {
     this.#rows = new RowWriter(writeRow, options.onRow)
     this.#life = new Life({ ...options, since: past.since, tape, signal }, past.whereabouts?.agent ?? run.agent)
     const hands = () => this.#hands
-    this.#judge = new Judge({ ...options, standing, hands, agent: () => this.#life.agent })
+    const checking = () => this.#vigil.isChecking
+    this.#judge = new Judge({ ...options, standing, hands, agent: () => this.#life.agent, checking })
     this.#judge.wanted = past.wanted
     this.#vigil = new Vigil(run, signal, {
       say: (text) => this.#mailbox.post({ type: 'say', text }),
@@ -197,7 +198,8 @@ export class Runner {
     else if (mail.type === 'end') this.#ended = mail.ended
     else if (mail.type === 'control') this.#obey(mail.control)
     else if (mail.type === 'look') await this.#see(mail.look)
-    else if (mail.type === 'say') await this.#conductor.say(mail.text, now)
+    // A full context is handed over before it is told to go on.
+    else if (mail.type === 'say') await this.#consider().then(() => this.#conductor.say(mail.text, now))
     else if (mail.type === 'trouble') await this.#tell(mail.trouble)
     else if (mail.type === 'outcome') {
       await this.#conductor.take(mail.outcome, now)
@@ -249,10 +251,8 @@ export class Runner {
     const { cycle } = this.#conductor
     const errorMs = settings.errorSeconds * 1000
     if (cycle.at === 'watching') this.#vigil.watch(look, { ...bounds, errorMs }, cycle.say !== undefined, now)
-    const { cwd } = this.#o.run
-    const submitMs = settings.submitSeconds * 1000
-    const screen = this.#wantsScreen(look, cycle, now)
-    const sight = await sightOf({ hands, look, cycle, cwd, tape: this.#tape, screen, submitMs, now })
+    const [submitMs, screen] = [settings.submitSeconds * 1000, this.#wantsScreen(look, cycle, now)]
+    const sight = await sightOf({ hands, look, cycle, cwd: this.#o.run.cwd, tape: this.#tape, screen, submitMs, now })
     await this.#ask(sight)
     await this.#conductor.see(sight, now)
     this.#show()
@@ -269,8 +269,8 @@ export class Runner {
     const { cycle, waits } = this.#conductor
     const quiet = look.turn === 'idle' && cycle.at === 'watching' ? undefined : now + quietMs
     // A screen is drawn behind the transcript, and nothing tells when: soon at first, then ever later.
-    const late = Math.max(100, (now - (look.changed ?? 0)) / 4)
-    const drawn = look.turn === 'idle' && screen.is === 'busy' ? now + Math.min(late, quietMs) : undefined
+    const late = Math.min(quietMs, Math.max(100, (now - (look.changed ?? 0)) / 4))
+    const drawn = look.turn === 'idle' && screen.is === 'busy' ? now + late : undefined
     const times = [waits?.until, nextBound(bounds, this.#standing.spent), quiet, drawn, this.#vigil.next]
     const next = Math.min(...times.map((time) => time ?? Infinity))
     this.#mailbox.wakeAt(Number.isFinite(next) ? Math.max(next, now + 50) : undefined)

@@ -72,6 +72,10 @@ export class Vigil {
     if (!this.#signal.aborted) this.#judge(command, outcome)
   }
 
+  get isChecking(): boolean {
+    return this.#checking
+  }
+
   /** When it has something to say of its own accord. */
   get next(): number | undefined {
     return this.#limited?.until ?? this.#error?.at

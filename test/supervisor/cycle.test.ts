@@ -40,6 +40,18 @@ test('a whole cycle takes seconds, Baton’s own part of it less than two, and b
   expect(totalMs).toBeLessThan(300_000)
 })
 
+test('a screen that is drawn behind the transcript is looked at again, since nothing tells when it is [C3][C14]', async () => {
+  const theatre = await Theatre.open()
+  theatre.script({ drawing: 600 })
+  theatre.supervise()
+  await theatre.until(() => theatre.prompts('Build').length === 1, 'the first prompt')
+  theatre.fill(90)
+  const { outcome, ownMs } = await theatre.cycled()
+  expect(outcome).toBe('done')
+  // Without another look it would take as long as a turn may, and five seconds more for the document.
+  expect(ownMs).toBeLessThan(5_000)
+})
+
 test('uncommitted work is kept before the clear, index and files untouched [C18]', async () => {
   const theatre = await Theatre.open()
   const git = (...args: string[]) => execFileSync('git', args, { cwd: theatre.cwd, encoding: 'utf8' })

@@ -157,6 +157,28 @@ test('a run ends when its command succeeds; until then the agent is told what fa
   expect(await ended).toEqual({ why: 'finished' })
 })
 
+test('no cycle begins while it is being found out whether the run is over [C19]', async () => {
+  const theatre = await Theatre.open()
+  theatre.script({ growth: 85_000 })
+  const { ended } = theatre.supervise({ run: { ...theatre.run, bounds: { until: 'sleep 1' } } })
+  expect(await ended).toEqual({ why: 'finished' })
+  expect(theatre.heard()).toHaveLength(1)
+  expect(theatre.events.filter(({ type }) => type === 'step')).toEqual([])
+})
+
+test('a full context is handed over before it is told what the check says [C6][C19]', async () => {
+  const theatre = await Theatre.open()
+  theatre.script({ growth: 85_000 })
+  const until = 'sleep 0.3; test -f done || { date +%N; exit 1; }'
+  const { ended } = theatre.supervise({ run: { ...theatre.run, bounds: { until } } })
+  await theatre.until(() => theatre.prompts('Read handoff').length === 1, 'the fresh context')
+  theatre.script({ growth: 1_000 })
+  expect(theatre.prompts('Baton checked')).toEqual([])
+  await theatre.until(() => theatre.prompts('Baton checked').length > 0, 'the check')
+  fs.writeFileSync(`${theatre.cwd}/done`, '')
+  expect(await ended).toEqual({ why: 'finished' })
+})
+
 test('a check that fails in the same way again and again ends the run [C19]', async () => {
   const { ended, theatre } = await atWork({}, { bounds: { until: 'echo never; false' } })
   expect(await ended).toMatchObject({ why: 'bound', bound: 'stalled' })

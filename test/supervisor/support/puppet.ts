@@ -93,6 +93,8 @@ async function takes(text: string): Promise<void> {
     if (ending !== undefined) await sleep(ending)
     says(text.startsWith('Create handoff') ? (reply ?? 'The document is written.') : 'Done for now.', 'stop')
   }
+  const { drawing } = script()
+  if (drawing !== undefined) await sleep(drawing)
   turn = undefined
   show()
 }

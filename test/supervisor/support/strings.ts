@@ -13,6 +13,8 @@ export interface Script {
   readonly pace: number
   /** Milliseconds that a turn goes on after its work. */
   readonly ending?: number
+  /** Milliseconds by which its screen is drawn behind its transcript at the end of a turn. */
+  readonly drawing?: number
   /** What it writes when a document is asked for; null: nothing. */
   readonly document: string | null
   /** The same for the first time, the second time… */
