@@ -206,6 +206,19 @@ test('a fresh context that does not read its document is told again, then a pers
   expect(theatre.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('baton attach shop') })
 })
 
+test('without its folder nothing is done, and none is made in its place; it goes on when it is back [C7][C16]', async () => {
+  const theatre = await atWork()
+  const away = `${theatre.cwd}-away`
+  fs.renameSync(theatre.cwd, away)
+  theatre.fill(90)
+  await theatre.until(() => theatre.told.find(({ action }) => action.includes('Put the folder back')), 'word of it')
+  expect(fs.existsSync(theatre.cwd)).toBe(false)
+  expect(theatre.prompts('Create handoff')).toEqual([])
+  fs.renameSync(away, theatre.cwd)
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'done' })
+  expect((await theatre.health('project')).at(-1)).toMatchObject({ status: 'ok' })
+})
+
 /** Refuses what is asked of it, as a full disk does. */
 function fillable(store: Store) {
   let full = (_payload: string) => false
@@ -254,6 +267,7 @@ test('with a disk that takes nothing at all nothing is typed; when there is room
   expect(theatre.prompts('Create handoff')).toEqual([])
   fill(() => false)
   expect(await theatre.cycled()).toMatchObject({ outcome: 'done' })
+  expect((await theatre.health('storage')).at(-1)).toMatchObject({ status: 'ok' })
   await expectOrder(theatre)
 })
 
