@@ -178,19 +178,13 @@ test('a clear that is ignored is repeated, then a person is asked; the context i
 })
 
 test('nothing is typed while a question is open or a person types; the cycle goes on behind it [C5]', async () => {
-  const theatre = await atWork()
+  const theatre = await atWork({ submitSeconds: 1 })
   theatre.script({ draft: 'hm, what about' })
   theatre.fill(90)
-  await theatre.until(
-    () =>
-      theatre.heard().length === 2 &&
-      theatre.events.some((event) => event.type === 'row' && event.row.context_usage! > 0.85),
-    'the fill',
-  )
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  await theatre.until(() => theatre.told.find(({ body }) => body.includes('waited long for a chance')), 'the draft')
   expect(theatre.prompts('Create handoff')).toEqual([])
   theatre.script({ draft: '', dialog: 'May I run rm -rf build?' })
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  await theatre.until(() => theatre.told.find(({ body }) => body.includes('rm -rf build')), 'the question')
   expect(theatre.prompts('Create handoff')).toEqual([])
   theatre.script({ dialog: null })
   expect(await theatre.cycled()).toMatchObject({ outcome: 'done' })
@@ -281,8 +275,13 @@ test('pause holds the cycle, unpause lets it go on, cycle wants one now, stop en
     'the pause',
   )
   theatre.fill(90)
-  await theatre.until(() => theatre.heard().length === 2, 'the fill')
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  await theatre.until(
+    () =>
+      theatre.events.some(
+        (event) => event.type === 'row' && event.row.state === 'paused' && event.row.context_usage! > 0.85,
+      ),
+    'the fill',
+  )
   expect(theatre.prompts('Create handoff')).toEqual([])
   await control(theatre.store, 'shop', 'unpause')
   expect(await theatre.cycled()).toMatchObject({ n: 1, outcome: 'done' })
