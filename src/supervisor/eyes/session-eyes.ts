@@ -13,6 +13,7 @@ import { watchFolder } from './bell.ts'
 import { claudeFile, type ClaudeStatus, claudeStatus, sizeOf, statusFolder } from './claude-status.ts'
 import { Finder, realOf } from './finder.ts'
 import { onPulse } from './pulse.ts'
+import { signOf } from './sign.ts'
 import { Glances, settling } from './glances.ts'
 import { View } from './view.ts'
 
@@ -244,7 +245,7 @@ export class SessionEyes implements Eyes {
     if (place.driver === 'headless') {
       this.#session = place.session
       // What was before is over as soon as it was cleared.
-      if (this.#view !== undefined && !isOf(this.#view, place.session)) this.#switch(undefined, place.session)
+      if (this.#view !== undefined && !this.#view.isOf(place.session)) this.#switch(undefined, place.session)
       // Cleared, and no turn has said since what it is called: what lies there is what was cleared.
       if (place.session === undefined) return
     }
@@ -400,13 +401,4 @@ export class SessionEyes implements Eyes {
   }
 }
 
-function isOf({ file, session: { tally } }: View, session: string | undefined): boolean {
-  return session === file.id || session === tally.session
-}
-
 const noMeter: Meter = { quotas: [] }
-
-/** Two observations with the same sign say the same, but for the time. */
-function signOf({ file, session, turn, changed, alive, dialog, turns, error }: Observation): string {
-  return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog, error])
-}
