@@ -15,7 +15,7 @@ import { type Ledger, ledger } from '../src/handoff/ledger/ledger.ts'
 import type { Entry } from '../src/store/index.ts'
 import { tokenCounter } from '../src/tape/tokens.ts'
 import { median } from './contest.ts'
-import { asTape, type Dialect, dialects } from './fidelity/dialects.ts'
+import { asTape, type DialectName, dialects } from './fidelity/dialects.ts'
 import {
   errorsIn,
   type Fact,
@@ -41,7 +41,7 @@ const seedsOf = (turns: number) => (quick ? [1] : turns >= 5_000 ? [1] : [1, 2, 
 const complete: readonly Kind[] = ['file', 'todo', 'constraint']
 
 interface Case {
-  readonly dialect: Dialect
+  readonly dialect: DialectName
   readonly turns: number
   readonly seed: number
 }
@@ -74,7 +74,7 @@ else await main()
 async function main(): Promise<void> {
   const scores: Score[] = []
   const alone: number[] = []
-  const speeds: { dialect: Dialect; bytes: number; ratio: number }[] = []
+  const speeds: { dialect: DialectName; bytes: number; ratio: number }[] = []
   for (const turns of lengths) {
     for (const seed of seedsOf(turns)) {
       say(`a session of ${turns.toLocaleString('en')} turns, seed ${seed}`)
@@ -173,7 +173,7 @@ function throughput(entries: readonly Entry[]): { bytes: number; ratio: number }
 function report(
   scores: readonly Score[],
   alone: readonly number[],
-  speeds: readonly { dialect: Dialect; bytes: number; ratio: number }[],
+  speeds: readonly { dialect: DialectName; bytes: number; ratio: number }[],
 ): void {
   const mean = (list: readonly number[]) => list.reduce((sum, one) => sum + one, 0) / Math.max(1, list.length)
   const percent = (list: readonly number[]) => 100 * mean(list)

@@ -108,7 +108,9 @@ const withVerbs = new Set(
 )
 /** Verbs behind which any program may stand, or a setting that names one. */
 const carriers = new Set(
-  'exec x dlx run tool foreach api alias config bisect rebase difftool mergetool filter-branch submodule'.split(' '),
+  'exec x dlx run tool foreach compose container api alias config bisect rebase difftool mergetool filter-branch submodule'.split(
+    ' ',
+  ),
 )
 /** Their `run` is followed by the name of a script of the project. */
 const scriptRunners = new Set(['npm', 'pnpm', 'yarn', 'bun'])

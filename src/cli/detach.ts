@@ -12,6 +12,7 @@ import type { Store } from '../store/index.ts'
 import { shellWord } from '../store/shell-word.ts'
 import type { Bounds, Run } from '../supervisor/index.ts'
 import { boundsSchema } from '../supervisor/settings.ts'
+import { makeFolder } from '../system/folder.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from './output.ts'
 import { allSupervised } from './supervised.ts'
@@ -28,7 +29,7 @@ export async function detach(
   globals: Globals,
 ): Promise<void> {
   const log = path.join(workspaceFolder(globals), 'logs', `${encodeURIComponent(name)}.log`)
-  fs.mkdirSync(path.dirname(log), { recursive: true, mode: 0o700 })
+  makeFolder(path.dirname(log))
   const fd = fs.openSync(log, 'a', 0o600)
   const where = [
     ...(globals.store === undefined ? [] : ['--store', globals.store]),

@@ -47,10 +47,13 @@ export async function withRelay<T>(globals: Globals, work: (door: Door) => Promi
     } finally {
       // The relay waits until people were told; for how long at most is said here.
       const enough = setTimeout(() => void notifier.close({ withinMs: 0 }), 15_000)
-      await relay.close()
-      clearTimeout(enough)
-      await notifier.close()
-      await sdk?.end()
+      try {
+        await relay.close()
+      } finally {
+        clearTimeout(enough)
+        await notifier.close()
+        await sdk?.end()
+      }
     }
   })
 }

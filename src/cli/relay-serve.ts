@@ -3,12 +3,12 @@
 
 import { spawn } from 'node:child_process'
 import os from 'node:os'
-import { text } from 'node:stream/consumers'
 import { CancelledError, NotFoundError } from '../errors.ts'
 import type { HandoffAnswer } from '../relay/schema.ts'
 import { answerSchema } from '../relay/schema.ts'
 import type { Handler, HandlerContext } from '../relay/worker.ts'
 import { checked } from '../config/checked.ts'
+import { limits } from '../store/index.ts'
 import { killTree } from '../system/process-tree.ts'
 import { cancellable } from './interrupt.ts'
 import { parseObject } from './json-file.ts'
@@ -48,6 +48,9 @@ export async function serve(options: ServeOptions, agent: string, command: reado
   })
 }
 
+/** No answer is larger: it would not fit on a tape. */
+const mostBytes = limits.batchBytes
+
 async function run(
   [program, ...args]: readonly string[],
   { envelope, signal, traceparent }: HandlerContext,
@@ -67,14 +70,23 @@ async function run(
   child.stdin.on('error', () => {}).end(`${JSON.stringify(envelope)}\n`)
   const end = () => killTree(child)
   signal.addEventListener('abort', end)
+  const output: Buffer[] = []
+  let bytes = 0
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (bytes > mostBytes) return
+    bytes += chunk.length
+    if (bytes <= mostBytes) output.push(chunk)
+    else end()
+  })
   try {
-    const output = text(child.stdout)
     const [code, by] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
       child.once('close', (code, by) => resolve([code, by])).once('error', reject)
     })
     if (signal.aborted) throw new CancelledError(`${program} was ended`)
+    if (bytes > mostBytes) return { status: 'failed', failureReason: `${program} printed more than ${mostBytes} bytes` }
     if (code !== 0) return { status: 'failed', failureReason: `${program} ended with ${by ?? code}` }
-    return checked(answerSchema, parseObject(await output, `What ${program} printed`), `What ${program} printed`)
+    const printed = Buffer.concat(output).toString('utf8')
+    return checked(answerSchema, parseObject(printed, `What ${program} printed`), `What ${program} printed`)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).syscall?.startsWith('spawn') !== true) throw error
     broken.abort(new NotFoundError(`${program} cannot be run: ${(error as Error).message}`))

@@ -17,6 +17,8 @@ export async function watch(options: Globals & { every: number }): Promise<void>
       // When one of the two cannot go on, the other must not go on alone.
       const end = new AbortController()
       const both = AbortSignal.any([signal, end.signal])
+      // A channel that hangs would be waited for, attempt after attempt.
+      both.addEventListener('abort', () => void notifier.close({ withinMs: 2_000 }))
       const showing = show(relay, out, both).finally(() => end.abort())
       const tending = tend({
         relay,

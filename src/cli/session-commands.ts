@@ -32,7 +32,7 @@ export function addSessions(program: Command): void {
   program
     .command('log')
     .description('what happened in a session: turns, files, commits, tests, failures, questions, spend')
-    .argument('[session]', 'its id, the beginning of it, or the path of a transcript')
+    .argument('[session]', 'its id, the beginning of it, the path of a transcript, or the tape of an import')
     .addOption(agentOption())
     .option('--since <time>', 'only from then on: 8h, 30m, 2d, or a date', since)
     .action(async (ref: string | undefined, _options, command: Command) =>

@@ -4,9 +4,10 @@
 import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
+import { makeFolder } from '../system/folder.ts'
 
 export function projectDocument(folder: string, when: Date, markdown: string): string {
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const minute = when.toISOString().slice(0, 16).replaceAll(/[T:]/g, '-')
   const temporary = path.join(folder, `.${randomBytes(6).toString('hex')}.tmp`)
   const fd = fs.openSync(temporary, 'wx', 0o600)

@@ -57,7 +57,10 @@ export async function handoffSession(tape: Tape, options: SessionHandoffOptions 
   try {
     if (options.isStreaming?.() === true) throw new ConflictError(texts.streaming, { actual: 0 })
     if (!(await hasMessages(tape))) return { status: 'empty', message: texts.empty }
-    const seen = (await tape.store.info(tape.name))?.lastId ?? 0
+    const seen = {
+      id: (await tape.store.info(tape.name))?.lastId ?? 0,
+      intent: (await declaredOn(tape.store, tape.name))?.id ?? 0,
+    }
     const written = await writeDocument(tape, options)
     const markdown = (await options.edit?.(written.markdown)) ?? written.markdown
     if (options.signal?.aborted === true) throw new CancelledError(texts.cancelled)
@@ -86,19 +89,20 @@ async function moveOn(
   tape: Tape,
   markdown: string,
   written: Written,
-  seen: number,
+  seen: { readonly id: number; readonly intent: number },
   options: SessionHandoffOptions,
 ): Promise<{ child: string; document: SavedDocument }> {
   const { store, name } = tape
-  if (await wentOn(store, name, seen)) throw goneOn(seen)
+  if (await wentOn(store, name, seen.id)) throw goneOn(seen.id)
   const document = await saveDocument(store, name, markdown, written.note)
   const child = options.into ?? (await freeName(store, name))
   const before = await continuedIn(store, name)
   const intent = { child, document: document.id, ...(before === undefined ? {} : { before }) }
-  const started = await declare(store, name, { ...intent, state: 'started' })
+  const started = await declare(store, name, { ...intent, state: 'started' }, seen.intent)
+  if (started === undefined) throw goneOn(seen.id)
   try {
     await store.create(child, [newSession(tape, markdown, document, written, options.queued ?? [])])
-    if (await wentOn(store, name, seen, started)) throw goneOn(seen)
+    if (await wentOn(store, name, seen.id, started)) throw goneOn(seen.id)
   } catch (error) {
     await declare(store, name, { ...intent, state: 'dropped' }, started)
     throw error
@@ -142,14 +146,13 @@ function newSession(
   return [...drafts, ...queued.map((each): Draft => ({ kind: 'message', payload: each }))]
 }
 
-/** Says how it stands, unless somebody else has said so since `behind`; resolves with the id of what was said. */
-async function declare(store: Store, tape: string, intent: Intent, behind?: number): Promise<number> {
-  const expected = behind === undefined ? {} : { expect: { key: intentKey, id: behind } }
+/** Says how it stands; resolves with the id of that, or undefined when somebody else has said so since `behind`. */
+async function declare(store: Store, tape: string, intent: Intent, behind: number): Promise<number | undefined> {
   try {
-    const [entry] = await store.append(tape, [intentDraft(intent)], expected)
+    const [entry] = await store.append(tape, [intentDraft(intent)], { expect: { key: intentKey, id: behind } })
     return entry!.id
   } catch (error) {
-    if (behind !== undefined && isConflict(error)) return behind
+    if (isConflict(error)) return undefined
     throw error
   }
 }
@@ -160,7 +163,7 @@ function intentDraft(intent: Intent): Draft {
 
 /**
  * Ends the old session. Nothing can come between the last look and the closing anchor: what somebody appends meanwhile
- * is carried over to the new tape first. `dropped`: somebody went on with the old session, and said so.
+ * is carried over to the new tape first. `dropped`: somebody went on with the old session, or handed it over elsewhere.
  */
 async function close(
   store: Store,
@@ -175,7 +178,7 @@ async function close(
   for (let carried = started; ;) {
     const last = (await store.info(tape))?.lastId ?? 0
     const declared = await declaredOn(store, tape)
-    if (declared?.id !== started) return declared?.intent.state ?? 'dropped'
+    if (declared?.id !== started) return declared?.intent.child === child ? declared.intent.state : 'dropped'
     await carryOver(store, tape, child, carried, last)
     carried = last
     if ((await edgeTo(store, child, 'handoff')) === undefined) {

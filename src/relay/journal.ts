@@ -121,8 +121,10 @@ export class Journal {
     }
     const wanted = new Set(entries)
     for await (const entry of this.#store.read(tape, { after: first - 1, before: last + 1 })) {
-      if (wanted.has(entry.id)) found.set(entry.id, (factIn(entry) as Requested).envelope)
+      if (wanted.delete(entry.id)) found.set(entry.id, (factIn(entry) as Requested).envelope)
     }
+    // One that is damaged is told as when it is read alone.
+    for (const entry of wanted) found.set(entry, await this.envelope(entry))
     return found
   }
 

@@ -40,7 +40,10 @@ export async function tend(options: TendOptions): Promise<void> {
       if (signal.aborted) return
       if (known.has(id)) continue
       const told = await teller.tell(escalationNotice(await relay.escalations.show(id)))
-      if (told !== undefined && !isInVain(told)) known.add(id)
+      if (told === undefined) continue
+      // Each try of a channel that is out of reach takes its time, and what is overdue must not wait for all of them.
+      if (isInVain(told)) return
+      known.add(id)
     }
   }
 

@@ -23,7 +23,9 @@ export function adviceFor(word: string, name: string, cycle: Cycle): string {
     case 'error':
       return `Nothing needs to be done if it passes. See for yourself: ${attach}`
     case 'disk':
-      return 'Make room on the disk; Baton goes on by itself.'
+      return 'Make room on the disk, or put the workspace back where it was; Baton goes on by itself.'
+    case 'project':
+      return `Put the folder back and it goes on; or end it: baton stop ${shellWord(name)}`
     case 'cycle':
       return `Raise supervisor.threshold in baton.config.json, or try once more: baton cycle ${shellWord(name)}`
     case 'restart':
@@ -43,6 +45,7 @@ export function actionFor(word: string): string {
     error: 'It is told to go on after a while',
     limit: 'It is waited for, and goes on by itself',
     disk: 'The session is left as it is, and tried again',
+    project: 'Nothing is done to the session',
     cycle: 'It is not cycled',
     restart: 'It is left',
   }

@@ -84,6 +84,8 @@ export function runCheck(command: string, cwd: string, signal: AbortSignal): Pro
       output += error.message
       end(undefined)
     })
+    // What it left running behind it would keep its output open.
+    child.on('exit', stop)
     child.on('close', (code) => end(code ?? undefined))
   })
 }

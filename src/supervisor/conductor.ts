@@ -232,6 +232,8 @@ export class Conductor {
     const { look, history, usd } = standing
     this.#timings.did('verify', evidenceOf(sight), now)
     const cycled = conclusion({ cycle, look, history, timings: this.#timings, usd, now })
+    // First, since a cycle that is over is not looked at again.
+    if (cycle.at === 'done') await recordContinuation(store, look, cycle)
     await journal.write('cycled', cycled)
     standing.conclude(cycled, now)
     await journal.mean(restAfter(cycle), [])
@@ -240,7 +242,6 @@ export class Conductor {
     this.#waits = { for: 'the threshold', until: now }
     await judge.release()
     if (cycle.at === 'failed') return
-    await recordContinuation(store, look, cycle)
     if (isRaised(settings(), standing.history, now)) {
       const raised = settings().raise > 0 ? ': the threshold is raised for a while' : ''
       const what = `More than one cycle within an hour${raised}`

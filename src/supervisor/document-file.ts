@@ -20,12 +20,18 @@ export function documentsFolder(cwd: string, name: string, chosen: string | unde
   return path.join(cwd, '.handoffs', own)
 }
 
-/** A path in that folder that nothing has yet, and that is not promised to anyone; the folder is made. */
-export function freePath(folder: string, now: Date, promised?: string): string {
+/** Makes the folder, and hides it from git. */
+export function ownFolder(folder: string): string {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   const top = path.dirname(folder)
   const ignore = path.join(top, '.gitignore')
   if (path.basename(top) === '.handoffs' && !fs.existsSync(ignore)) fs.writeFileSync(ignore, '*\n')
+  return folder
+}
+
+/** A path in that folder that nothing has yet, and that is not promised to anyone; the folder is made. */
+export function freePath(folder: string, now: Date, promised?: string): string {
+  ownFolder(folder)
   const minute = now.toISOString().slice(0, 16).replaceAll(/[T:]/g, '-')
   for (let n = 1; ; n++) {
     const file = path.join(folder, `handoff-${minute}${n === 1 ? '' : `-${n}`}.md`)

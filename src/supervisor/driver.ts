@@ -52,7 +52,7 @@ export interface Driver {
   readonly place: Place
   /** What this driver sent last, the newest at the end: a transcript is known by it. */
   readonly sent: readonly Sent[]
-  /** Whether the agent's program runs (headless: whether the next turn can be run). */
+  /** Whether the agent's program runs, on a screen that is there (headless: whether the next turn can be run). */
   alive(): Promise<boolean>
   /** How it ended; undefined while it runs, and before it ever ran. */
   ended(): Promise<Ending | undefined>
@@ -72,6 +72,8 @@ export interface Driver {
   clear(signal: AbortSignal): Promise<void>
   /** Stops the running turn. Nothing happens where none runs; a dialog is left for the person (`RefusedError`). */
   interrupt(signal: AbortSignal): Promise<void>
+  /** Ends what lives on of an agent that is not `alive`: two at a time would work in one project. */
+  endRest?(): Promise<void>
   /** Ends the agent and everything it started. */
   stop(): Promise<void>
   /** Lets go without ending the agent. */

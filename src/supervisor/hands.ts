@@ -103,11 +103,16 @@ async function withoutScreen(
   }
   const driver = new HeadlessDriver({ adapter, cwd, env, folder, args, ...session })
   if (start.how !== 'launch') return driver
-  await driver.clear()
-  if (start.prompt === undefined) return driver
-  await start.mean({ driver: 'headless', folder, turn: driver.nextTurn, meant: true }, undefined)
-  await driver.submit(start.prompt, new AbortController().signal)
-  return driver
+  try {
+    await driver.clear()
+    if (start.prompt === undefined) return driver
+    await start.mean({ driver: 'headless', folder, turn: driver.nextTurn, meant: true }, undefined)
+    await driver.submit(start.prompt, new AbortController().signal)
+    return driver
+  } catch (error) {
+    await driver.close()
+    throw error
+  }
 }
 
 function turnsOf(env: NodeJS.ProcessEnv): string {

@@ -28,6 +28,7 @@ const checkTypes = [
   'dialog',
   'bounds',
   'storage',
+  'project',
   'settings',
 ] as const
 

@@ -1,15 +1,16 @@
 // The agent's life: started, taken hold of, reopened after a crash, replaced by another. What is begun is on the tape before
 // it is done.
 
+import path from 'node:path'
 import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
 import type { Cycle, Resuming, Stored, Trigger } from './cycle-state.ts'
 import { keepDocument } from './document-store.ts'
-import { documentsFolder, freePath } from './document-file.ts'
+import { documentsFolder, freePath, ownFolder, replaceFile } from './document-file.ts'
 import type { Observation } from './eyes.ts'
 import type { Place } from './driver.ts'
 import type { Journal, Launching, Past, Whereabouts } from './journal.ts'
-import { resumeText } from './prompts.ts'
+import { resumeText, taskText } from './prompts.ts'
 import { pending, typing } from './pursuit.ts'
 import type { Hands, OpenHands, Run, Start } from './run.ts'
 import type { SupervisorSettings } from './settings.ts'
@@ -35,6 +36,8 @@ export interface Opened {
 
 /** tmux takes no command of more than 16 KiB, environment included. */
 const longest = 4_096
+/** Linux takes no argument of 128 KiB. */
+const longestArgument = 100_000
 
 export class Life {
   readonly #options: LifeOptions
@@ -65,14 +68,26 @@ export class Life {
     return this.#open({ how: 'resume', session, mean: this.#mean })
   }
 
-  /** Starts anew with the first prompt. One that is too long to be started with is typed when the agent is ready for it. */
+  /**
+   * Starts anew with the first prompt. One that is too long to be started with is typed when the agent is ready for it;
+   * where nothing can be typed, the agent reads it from a file.
+   */
   async begin(prompt: string | undefined, agent?: string): Promise<Opened> {
     const { run, journal } = this.#options
-    if (prompt === undefined || run.driver === 'headless' || Buffer.byteLength(prompt) <= longest)
-      return { hands: await this.launchWith(prompt, agent), cycle: { at: 'watching' } }
-    const cycle: Cycle = { at: 'watching', say: pending(prompt, Date.now()) }
+    const first = run.driver === 'headless' ? this.#shortened(prompt) : prompt
+    if (first === undefined || run.driver === 'headless' || Buffer.byteLength(first) <= longest)
+      return { hands: await this.launchWith(first, agent), cycle: { at: 'watching' } }
+    const cycle: Cycle = { at: 'watching', say: pending(first, Date.now()) }
     await journal.mean(cycle, ['launch'])
     return { hands: await this.launchWith(undefined, agent), cycle }
+  }
+
+  #shortened(prompt: string | undefined): string | undefined {
+    if (prompt === undefined || Buffer.byteLength(prompt) <= longestArgument) return prompt
+    const { run, settings } = this.#options
+    const file = path.join(ownFolder(documentsFolder(run.cwd, run.name, settings().handoffs)), 'task.md')
+    replaceFile(file, prompt)
+    return taskText(file)
   }
 
   /** Starts afresh, with a prompt that is short. */

@@ -55,6 +55,11 @@ export function restartText(doing: readonly string[] = []): string {
   return `Baton restarted you in the middle of your work: look at where it stands, and go on with it.${lost}`
 }
 
+/** A first prompt that is too long to be given as it is. */
+export function taskText(file: string): string {
+  return `Your task is written in ${file}: read all of it, and do it.`
+}
+
 export function limitText(): string {
   return 'Baton waited for the limit to be lifted: go on with the work where you left it.'
 }

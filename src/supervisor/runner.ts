@@ -26,7 +26,8 @@ import type { Bounds, SupervisorSettings } from './settings.ts'
 import type { Slots } from './slots.ts'
 import { Standing } from './standing.ts'
 import { TranscriptTape } from './transcript-tape.ts'
-import { type Trouble, Vigil } from './vigil.ts'
+import { Vigil } from './vigil.ts'
+import { Worries } from './worries.ts'
 
 export interface RunnerOptions {
   readonly store: Store
@@ -57,11 +58,11 @@ export class Runner {
   readonly #judge: Judge
   readonly #conductor: Conductor
   readonly #rows: RowWriter
+  readonly #worries: Worries
   readonly #over = new AbortController()
   #hands: Hands | undefined
   #watching: AbortController | undefined
   #paused: boolean
-  #question: string | undefined
   #restarts: readonly number[]
   #ended: Ended | undefined
 
@@ -105,6 +106,7 @@ export class Runner {
       onFile: () => this.wake(),
     }
     this.#conductor = new Conductor(conductor, past)
+    this.#worries = new Worries(this.#report)
   }
 
   control(control: Control): void {
@@ -179,10 +181,10 @@ export class Runner {
   async #guarded(mail: Mail | 'time'): Promise<void> {
     try {
       await this.#take(mail)
+      await this.#worries.written()
     } catch (error) {
       if (!BatonError.is(error) || !['storage', 'locked', 'unknown_outcome'].includes(error.code)) throw error
-      const what = `Nothing can be written down: ${error.message}`
-      await this.#report('storage', 'critical', what, 'disk').catch(() => undefined)
+      await this.#worries.full(error)
       // What a look shows is seen again by looking; what came of a deed is not.
       if (mail !== 'time' && mail.type !== 'look' && mail.type !== 'file') {
         setTimeout(() => this.#mailbox.post(mail), diskMs).unref()
@@ -200,7 +202,7 @@ export class Runner {
     else if (mail.type === 'look') await this.#see(mail.look)
     // A full context is handed over before it is told to go on.
     else if (mail.type === 'say') await this.#consider().then(() => this.#conductor.say(mail.text, now))
-    else if (mail.type === 'trouble') await this.#tell(mail.trouble)
+    else if (mail.type === 'trouble') await this.#worries.tell(mail.trouble)
     else if (mail.type === 'outcome') {
       await this.#conductor.take(mail.outcome, now)
       await this.#look()
@@ -245,15 +247,18 @@ export class Runner {
     if (bounds.maxUsd !== undefined && look.meter.tokens !== undefined && this.#standing.spent.usd === undefined) {
       await this.#report('bounds', 'warning', 'What it costs is unknown: the bound on dollars cannot hold', 'logs')
     }
+    const { cwd } = this.#o.run
+    if (await this.#worries.lacksProject(cwd)) return this.#mailbox.wakeAt(now + quietMs)
     if (!look.alive && !(await hands.driver.alive())) return this.#lost(hands)
     if (this.#paused) return this.#show('paused')
     if (look.state.state === 'limited' && (await this.#limited(hands, look))) return
     const { cycle } = this.#conductor
     const errorMs = settings.errorSeconds * 1000
     if (cycle.at === 'watching') this.#vigil.watch(look, { ...bounds, errorMs }, cycle.say !== undefined, now)
-    const [submitMs, screen] = [settings.submitSeconds * 1000, this.#wantsScreen(look, cycle, now)]
-    const sight = await sightOf({ hands, look, cycle, cwd: this.#o.run.cwd, tape: this.#tape, screen, submitMs, now })
-    await this.#ask(sight)
+    const submitMs = settings.submitSeconds * 1000
+    const screen = this.#wantsScreen(look, cycle, now)
+    const sight = await sightOf({ hands, look, cycle, cwd, tape: this.#tape, screen, submitMs, now })
+    await this.#worries.ask(sight)
     await this.#conductor.see(sight, now)
     this.#show()
     this.#wakeUp(sight, bounds, now)
@@ -276,22 +281,6 @@ export class Runner {
     this.#mailbox.wakeAt(Number.isFinite(next) ? Math.max(next, now + 50) : undefined)
   }
 
-  /** A question that only a person can answer, told once. */
-  async #ask({ look, screen }: Sight): Promise<void> {
-    const question = look.dialog?.question ?? (screen.is === 'dialog' ? screen.question : undefined)
-    if (question === this.#question) return
-    this.#question = question
-    if (question === undefined) await this.#report('dialog', 'ok', 'No question is open', '')
-    else await this.#report('dialog', 'warning', `It asks: ${question.slice(0, 200)}`, 'answer')
-  }
-
-  /** What the agent itself has tried again in vain; once or twice is a bad moment, more often is for a person. */
-  async #tell(trouble: Trouble | undefined): Promise<void> {
-    if (trouble === undefined) return this.#report('model', 'ok', 'Its turns end well again', '')
-    const { what, times, goesOn } = trouble
-    await this.#report('model', times < 3 ? 'warning' : 'critical', what, goesOn ? 'error' : 'attach')
-  }
-
   #plight(hands: Hands, now: number): Plight {
     const { look, history } = this.#standing
     return {
@@ -311,6 +300,7 @@ export class Runner {
   async #lost(hands: Hands): Promise<void> {
     const now = Date.now()
     const { journal, signal } = this.#o
+    await hands.driver.endRest?.()
     const rescue = await afterLoss(this.#life, this.#plight(hands, now), (cycle) => journal.mean(cycle, ['launch']))
     if (rescue.do === 'end') {
       if (rescue.ended.why === 'crashed')

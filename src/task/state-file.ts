@@ -8,6 +8,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { Lock } from '../store/file/lock.ts'
+import { makeFolder } from '../system/folder.ts'
 import type { TaskState } from './schema.ts'
 import { encodeTaskId } from './task-id.ts'
 
@@ -107,7 +108,7 @@ export class StateFiles {
     const bytes = Buffer.from(text)
     this.#sizes.set(state.task_id, bytes.length)
     try {
-      fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+      makeFolder(this.#folder)
       const lock = new Lock(path.join(this.#folder, '.lock'), patience)
       try {
         await lock.take()

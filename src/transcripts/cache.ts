@@ -4,6 +4,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { makeFolder } from '../system/folder.ts'
 import { given, isFields, list } from './fields.ts'
 import { glanceOf, type Row, rowOf } from './glance-row.ts'
 import type { Meter } from './meter.ts'
@@ -95,7 +96,7 @@ export class Cache {
     }
     if (!this.#changed) return
     try {
-      fs.mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+      makeFolder(this.#folder)
       // The depths first: a list without them is read anew, depths without their list are never used.
       this.#write('tallies.json', this.#allDepths())
       this.#write('sessions.json', this.#rows)

@@ -221,6 +221,7 @@ describe('"always"', () => {
     ['git rebase main', 'git rebase main --exec evil'],
     ['git config user.name', 'git config core.pager evil'],
     ['docker run alpine', 'docker run alpine sh'],
+    ['docker compose ps', 'docker compose ps --all'],
     ['xargs -a list wc', 'xargs -a list wc -x'],
     ['git -c core.pager=less log', 'git -c core.pager=less log --all'],
     ["rm '*'", 'rm *'],

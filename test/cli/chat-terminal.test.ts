@@ -142,8 +142,10 @@ describe.concurrent('the terminal', () => {
   test('a crash of the chat itself restores the terminal and is reported', async () => {
     const { run, folder } = await room()
     const crash = path.join(folder, 'crash.mjs')
-    fs.writeFileSync(crash, `setTimeout(() => { throw new Error('the roof fell in') }, 1500)\n`)
+    fs.writeFileSync(crash, `process.on('SIGUSR2', () => { throw new Error('the roof fell in') })\n`)
     const pane = run([process.execPath, '--import', crash, program, 'chat'])
+    await pane.shows('⚓ session/start')
+    process.kill(await pane.pid(), 'SIGUSR2')
     await pane.shows('the roof fell in')
     expect(await pane.exit()).toBe(1)
     expect(pane.text).toContain('baton: unexpected failure, please report it')

@@ -15,6 +15,7 @@ process.stdin.on('data', (chunk) => chunks.push(chunk)).on('end', () => {
   if (request.contextForTarget.summary === 'hang') return setInterval(() => {}, 1000)
   if (request.contextForTarget.summary === 'break') process.exit(3)
   if (request.contextForTarget.summary === 'babble') return console.log('Here you are: 42')
+  if (request.contextForTarget.summary === 'flood') return process.stdin.destroy(), setInterval(() => console.log('x'.repeat(1e5)), 1)
   const answer = () => console.log(JSON.stringify({ status: 'resolved', providedInputs: { size: 42 } }))
   setTimeout(answer, request.contextForTarget.summary === 'slow' ? 1500 : 0)
 })
@@ -38,8 +39,9 @@ test('a command serves as an agent: it is asked on stdin, and what it prints is 
   expect(await slow).toMatchObject({ code: 0, out: expect.stringContaining('size = 42') as string })
   expect((await asked('break')).out).toContain('ended with 3')
   expect((await asked('babble')).out).toContain('is not JSON')
+  expect((await asked('flood')).out).toContain('printed more than')
   const [status] = records(await relay('status', '--json'))
-  expect(status).toMatchObject({ pending: 0, claimed: 0, counters: { requests: 4, resolved: 2, failed: 2, late: 0 } })
+  expect(status).toMatchObject({ pending: 0, claimed: 0, counters: { requests: 5, resolved: 2, failed: 3, late: 0 } })
   expect(await served.stop()).toBe(130)
 })
 
@@ -100,4 +102,16 @@ test('relay watch ends what is out of time, tells people and of alerts, and show
     'Relay: 1 handoff in a circle stopped in the last hour',
     'generator asks a person (medium): A plan for a bakery',
   ])
+})
+
+test('relay watch ends although a channel hangs [P6]', async () => {
+  const web = await listen(() => {})
+  const notify = { channels: [{ type: 'webhook', url: web.url }], timeoutMs: 600_000 }
+  const { cwd, relay } = await place({}, { notify: { channels: [] } })
+  await relay(...ask('generator', 'human', '--request-id', 'q'))
+  const config = path.join(cwd, 'baton.config.json')
+  fs.writeFileSync(config, JSON.stringify({ ...(JSON.parse(fs.readFileSync(config, 'utf8')) as object), notify }))
+  const watching = startBaton(cwd, ['relay', 'watch'])
+  await expect.poll(() => web.received, { timeout: 30_000 }).toHaveLength(1)
+  expect(await watching.stop()).toBe(130)
 })

@@ -1,77 +1,8 @@
 // What goes wrong while nobody watches, with real processes and a real tmux. Each ends with the job done and every fact
 // kept, or with a person told and nothing done to the session.
 
-import fs from 'node:fs'
-import path from 'node:path'
 import { describe, test } from 'vitest'
-import { type Door, type Event, scriptedDoor, type Started } from '../support/door.ts'
-import { temporaryFolder } from '../support/workspace.ts'
-
-type AtEnd = (work: () => void) => void
-
-/** Four modules, two of them to a context; people are told by a command that writes to a file. */
-function open(onTestFinished: AtEnd, options: Parameters<typeof scriptedDoor>[1] = {}): Door {
-  const folder = fs.realpathSync(temporaryFolder(onTestFinished))
-  const tell = { type: 'command', command: ['tee', '-a', path.join(folder, 'told.jsonl')] }
-  const small = { modules: 4, perTurn: 2, growth: 10_000, pace: 60 }
-  const { settings, ...rest } = options
-  const patient = { submitSeconds: 3, clearSeconds: 3, graceSeconds: 2, ...settings }
-  const sections = { notify: { channels: [tell] } }
-  const door = scriptedDoor(folder, { ...small, sections, settings: patient, ...rest })
-  onTestFinished(() => door.close())
-  return door
-}
-
-const isStep =
-  (step: string, cycle = 1) =>
-  (event: Event) =>
-    event.type === 'step' && event.step === step && event.cycle === cycle
-const isState = (state: string) => (event: Event) =>
-  event.type === 'row' && (event.row as { state: string }).state === state
-const isHealth = (check: string, status: string) => (event: Event) =>
-  event.type === 'health' &&
-  (event.check as { check_type: string }).check_type === check &&
-  (event.check as { status: string }).status === status
-
-/** Its first reply is written, and it thinks about the next: no command runs whose output would be lost with it. */
-const hasBegun = ({ type, row }: Event) => type === 'row' && Number((row as { tokens?: number }).tokens) > 10_000
-
-function pidOf(door: Door): number {
-  return Number(door.tmux('list-panes', '-a', '-F', '#{pane_pid}').trim())
-}
-
-function told(door: Door): string {
-  const file = path.join(door.folder, 'told.jsonl')
-  return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
-}
-
-/** What each context was told by us, from the transcripts: one request for a document at most, one to resume. */
-function prompts(door: Door): string[][] {
-  const sessions = path.join(door.folder, 'agent/sessions')
-  const files = fs
-    .readdirSync(sessions, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.jsonl'))
-  return files.map((file) =>
-    fs
-      .readFileSync(path.join(sessions, file), 'utf8')
-      .split('\n')
-      .filter((line) => line.includes('"role":"user"'))
-      .map((line) => (JSON.parse(line) as { message: { content: { text: string }[] } }).message.content[0]!.text),
-  )
-}
-
-function nothingTwice(door: Door): boolean {
-  return prompts(door).every((said) => {
-    const ours = said.filter((text) => /^(Create|Read) handoff/.test(text))
-    return new Set(ours).size === ours.length
-  })
-}
-
-async function finish(door: Door, run: Started): Promise<{ code: number | null; twice: boolean }> {
-  const code = await run.ended
-  if (code !== 0) throw new Error(`it ended with ${code}: ${run.err()}\n${JSON.stringify(run.events.slice(-5))}`)
-  return { code, twice: !nothingTwice(door) }
-}
+import { finish, hasBegun, isHealth, isState, isStep, open, pidOf, prompts, told } from '../support/plight.ts'
 
 describe.concurrent('the supervisor is killed with -9', () => {
   for (const step of ['asked', 'documented', 'clearing', 'resuming', 'verifying']) {
@@ -160,7 +91,7 @@ describe.concurrent('things break', () => {
     )
     // It is full and at rest; what stands there is the person's.
     await expect
-      .poll(() => door.tmux('capture-pane', '-p'), { timeout: 5_000, interval: 500 })
+      .poll(() => door.tmux('capture-pane', '-p'), { timeout: 30_000, interval: 500 })
       .toContain('› one moment, please')
     expect(run.events.some(({ type }) => type === 'step')).toBe(false)
     door.tmux('send-keys', 'C-u')
@@ -177,7 +108,7 @@ describe.concurrent('things break', () => {
     const failed = await run.event(isStep('failed'))
     expect(failed.details).toContain('ignored the clear')
     await run.event(isHealth('handoff', 'critical'))
-    await expect.poll(() => told(door), { timeout: 10_000 }).toContain('ignored the clear')
+    await expect.poll(() => told(door), { timeout: 30_000 }).toContain('ignored the clear')
     expect(door.say('health', 'job')).toContainEqual(
       expect.objectContaining({ check_type: 'handoff', status: 'critical' }),
     )

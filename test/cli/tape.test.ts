@@ -249,6 +249,8 @@ test('bad input ends with its code, a sentence and what to do, and writes nothin
     [['tape', 'append', 'main', '--file', 'missing.jsonl'], 4, /no file/],
     [['--workspace', 'file.txt', 'tape', 'ls'], 1, /is a file/],
     [['--workspace', 'foreign', 'tape', 'ls'], 1, /not a Baton workspace/],
+    // Where Node's own making of folders never ends.
+    [['--workspace', '/proc/nope/w', 'tape', 'ls'], 1, /Cannot (?:make|use)/],
     [['--store', 'redis://x', 'tape', 'ls'], 2, /no known kind/],
     [['--store', 'postgres://x', 'tape', 'ls'], 1, /no postgres engine/],
     [['show', 'nonsense'], 2, /not a reference/],

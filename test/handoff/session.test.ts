@@ -363,3 +363,15 @@ test('many that open a session whose handoff was cut short complete it once [H7]
   expect((await tape.anchors()).filter(({ name }) => name === 'handoff/next')).toHaveLength(1)
   expect((await readEdges(store)).filter(({ child }) => child === 'next')).toHaveLength(1)
 })
+
+test('of several handoffs of a session at once one is done, and the others say that it was not theirs [H6, H7]', async () => {
+  for (let at = 1; at <= 7; at++) {
+    const store = await temporaryStore()
+    const tape = await session(store)
+    const other: Awaited<ReturnType<typeof handoffSession>>[] = []
+    const meanwhile = async () => other.push(await handoffSession(tape, { into: 'theirs' }))
+    const mine = await handoffSession(new Tape(interrupted(store, at, meanwhile), 'main'), { into: 'mine' })
+    const done = [mine, ...other].flatMap((one) => (one.status === 'done' ? [one.tape] : []))
+    expect([await resumeHandoff(store, 'main')], `at ${at}`).toEqual(done)
+  }
+})

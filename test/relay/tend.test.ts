@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { notifySection, openNotifier } from '../../src/notify/index.ts'
+import { type Notifier, notifySection, openNotifier } from '../../src/notify/index.ts'
 import { openTeller, tend, type TendOptions } from '../../src/relay/index.ts'
 import { listen } from '../notify/listener.ts'
 import { boundless, open, request } from './pipeline.ts'
@@ -65,4 +65,32 @@ test('what is told by two at once is told once, and said by both [P6]', async ()
   expect(web.received).toHaveLength(1)
   const again = await openTeller({ store, notifier: notifier() }).tell(notice)
   expect(again?.channels).toMatchObject([{ status: 'sent' }])
+})
+
+test('a channel that is out of reach does not keep what is overdue from ending [P3, P6]', async () => {
+  const { relay, store } = await open()
+  for (const requestId of ['a', 'b', 'c']) await relay.request(request({ handoffTo: 'human' }), { requestId })
+  const tried: string[] = []
+  const notifier: Notifier = {
+    channels: 1,
+    notify: async ({ key = '' }) => {
+      tried.push(key)
+      return [{ channel: 'down', status: 'failed', attempts: 1, ms: 0, error: 'no route' }]
+    },
+    close: async () => {},
+  }
+  const triedAt: number[] = []
+  await new Promise<void>((resolve) => {
+    const stop = tending({
+      relay,
+      store,
+      notifier,
+      onAlerts: () => {
+        if (triedAt.push(tried.length) === 4) void stop().then(resolve)
+      },
+    })
+  })
+  // One in each look, each once for as long as it is known to be in vain.
+  expect(triedAt).toEqual([1, 2, 3, 3])
+  expect(new Set(tried).size).toBe(3)
 })

@@ -178,19 +178,13 @@ test('a clear that is ignored is repeated, then a person is asked; the context i
 })
 
 test('nothing is typed while a question is open or a person types; the cycle goes on behind it [C5]', async () => {
-  const theatre = await atWork()
+  const theatre = await atWork({ submitSeconds: 1 })
   theatre.script({ draft: 'hm, what about' })
   theatre.fill(90)
-  await theatre.until(
-    () =>
-      theatre.heard().length === 2 &&
-      theatre.events.some((event) => event.type === 'row' && event.row.context_usage! > 0.85),
-    'the fill',
-  )
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  await theatre.until(() => theatre.told.find(({ body }) => body.includes('waited long for a chance')), 'the draft')
   expect(theatre.prompts('Create handoff')).toEqual([])
   theatre.script({ draft: '', dialog: 'May I run rm -rf build?' })
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  await theatre.until(() => theatre.told.find(({ body }) => body.includes('rm -rf build')), 'the question')
   expect(theatre.prompts('Create handoff')).toEqual([])
   theatre.script({ dialog: null })
   expect(await theatre.cycled()).toMatchObject({ outcome: 'done' })
@@ -204,6 +198,19 @@ test('a fresh context that does not read its document is told again, then a pers
   expect(await theatre.cycled()).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('does not read') })
   expect(theatre.prompts('Read handoff')).toHaveLength(2)
   expect(theatre.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('baton attach shop') })
+})
+
+test('without its folder nothing is done, and none is made in its place; it goes on when it is back [C7][C16]', async () => {
+  const theatre = await atWork()
+  const away = `${theatre.cwd}-away`
+  fs.renameSync(theatre.cwd, away)
+  theatre.fill(90)
+  await theatre.until(() => theatre.told.find(({ action }) => action.includes('Put the folder back')), 'word of it')
+  expect(fs.existsSync(theatre.cwd)).toBe(false)
+  expect(theatre.prompts('Create handoff')).toEqual([])
+  fs.renameSync(away, theatre.cwd)
+  expect(await theatre.cycled()).toMatchObject({ outcome: 'done' })
+  expect((await theatre.health('project')).at(-1)).toMatchObject({ status: 'ok' })
 })
 
 /** Refuses what is asked of it, as a full disk does. */
@@ -254,6 +261,7 @@ test('with a disk that takes nothing at all nothing is typed; when there is room
   expect(theatre.prompts('Create handoff')).toEqual([])
   fill(() => false)
   expect(await theatre.cycled()).toMatchObject({ outcome: 'done' })
+  expect((await theatre.health('storage')).at(-1)).toMatchObject({ status: 'ok' })
   await expectOrder(theatre)
 })
 
@@ -267,8 +275,13 @@ test('pause holds the cycle, unpause lets it go on, cycle wants one now, stop en
     'the pause',
   )
   theatre.fill(90)
-  await theatre.until(() => theatre.heard().length === 2, 'the fill')
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  await theatre.until(
+    () =>
+      theatre.events.some(
+        (event) => event.type === 'row' && event.row.state === 'paused' && event.row.context_usage! > 0.85,
+      ),
+    'the fill',
+  )
   expect(theatre.prompts('Create handoff')).toEqual([])
   await control(theatre.store, 'shop', 'unpause')
   expect(await theatre.cycled()).toMatchObject({ n: 1, outcome: 'done' })

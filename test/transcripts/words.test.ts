@@ -96,3 +96,12 @@ test('a prompt for Codex that begins with an element of HTML is the user’s [H1
     .map(({ meta }) => meta?.isMeta)
   expect(said).toEqual([undefined, true])
 })
+
+test('what Baton asks of Codex begins a turn as the words of a person do [C3, C6]', () => {
+  const prompts = [
+    'Create handoff document now - context at 87%. Write it to a.md',
+    'Read handoff from a.md and resume work',
+  ]
+  const turns = factsOf('codex', prompts.map(codexSays)).filter(({ type }) => type === 'turn')
+  expect(turns).toMatchObject([{ to: 'asked' }, { to: 'asked' }])
+})

@@ -2,9 +2,10 @@
 // turns, so that two calls of one step cannot lose each other's work.
 
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, open, rename, rm } from 'node:fs/promises'
+import { lstat, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { InvalidError } from '../../errors.ts'
+import { makeFolder } from '../../system/folder.ts'
 import { below, notAFile, openFolder } from './open-file.ts'
 
 const turns = new Map<string, Promise<unknown>>()
@@ -33,7 +34,7 @@ type Check = () => Promise<void>
 /** Resolves with whether the file is new. Its folders are made; an existing file keeps its mode. */
 export async function writeReal(real: string, content: string | Buffer, check?: Check): Promise<boolean> {
   const parent = path.dirname(real)
-  await mkdir(parent, { recursive: true })
+  makeFolder(parent, 0o777)
   const folder = await openFolder(parent)
   try {
     const target = below(folder, parent, path.basename(real))

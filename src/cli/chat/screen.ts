@@ -60,11 +60,13 @@ export class Screen {
     if (process.platform === 'win32') return
     this.stop()
     let wasStopped = false
-    process.once('SIGCONT', () => (wasStopped = true))
+    const noted = () => (wasStopped = true)
+    process.once('SIGCONT', noted)
     process.kill(process.pid, 'SIGTSTP')
     // The timer runs out when the process runs again; signals are heard right after timers.
     setTimeout(() => {
       setImmediate(() => {
+        process.off('SIGCONT', noted)
         if (!wasStopped) this.transcript.notice('There is no shell to go back to')
         this.#again()
       })

@@ -31,5 +31,7 @@ export function isNone(text: string): boolean {
 /** Names something to do: more than "continue working". */
 export function isConcrete(text: string): boolean {
   const plain = bare(text)
-  return plain.length >= 4 && !isPlaceholder(text) && !vague.test(plain)
+  // A letter of some scripts is a syllable or a word.
+  const least = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(plain) ? 3 : 4
+  return plain.length >= least && !isPlaceholder(text) && !vague.test(plain)
 }

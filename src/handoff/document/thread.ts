@@ -14,8 +14,14 @@ export interface Thread {
 const mostQuotes = 4
 const shortAnswer = 80
 
-const ASSENT =
-  /^\W*(?:(?:ok|okay|k|yes|yeah|yep|yup|ya|sure|right|correct|exactly|true|good|great|perfect|nice|cool|fine|awesome|excellent|wonderful|alright|thanks|thank you|thx|ty|lgtm|agreed|approved|confirmed|done|please|do (?:it|so|that|this)(?: all)?|all of (?:it|them|that)|go(?: ahead| for it| on)?|continue|proceed|carry on|keep going|next|ship it|(?:that |it |this )?(?:looks?|sounds?|seems?|is) (?:good|right|great|fine|ok|okay|correct|perfect)(?: to me)?|both|the (?:first|second|third|last|former|latter)(?: one)?|option \w|ja|jo|jawohl|gerne|klar|genau|passt|gut|super|danke|mach(?: das| weiter)?|weiter|bitte|oui|d'accord|vas-y|parfait|merci|bien|sí|si|claro|vale|gracias|adelante|perfecto|sim|obrigad[oa]|certo|pode|va bene|grazie|certo|perfetto|goed|prima|dank je|graag|tak|dobrze|dzięki|evet|tamam|да|ага|хорошо|давай|ок|спасибо|продолжай|так|добре|好的?|可以|行|对|是的?|嗯|继续|谢谢|はい|うん|お願いします|続けて|ありがとう|いいね|네|예|응|좋아요?|계속|감사합니다|نعم|हाँ|vâng|được)(?:\W+|$))+$/iu
+/** Words with a space behind them, in languages that put one there. */
+const SPACED =
+  "ok|okay|k|yes|yeah|yep|yup|ya|sure|right|correct|exactly|true|good|great|perfect|nice|cool|fine|awesome|excellent|wonderful|alright|thanks|thank you|thx|ty|lgtm|agreed|approved|confirmed|done|please|do (?:it|so|that|this)(?: all)?|all of (?:it|them|that)|go(?: ahead| for it| on)?|continue|proceed|carry on|keep going|next|ship it|(?:that |it |this )?(?:looks?|sounds?|seems?|is) (?:good|right|great|fine|ok|okay|correct|perfect)(?: to me)?|both|the (?:first|second|third|last|former|latter)(?: one)?|option \\w|ja|jo|jawohl|gerne|klar|genau|passt|gut|super|danke|mach(?: das| weiter)?|weiter|bitte|oui|d'accord|vas-y|parfait|merci|bien|sí|si|claro|vale|gracias|adelante|perfecto|sim|obrigad[oa]|certo|pode|va bene|grazie|perfetto|goed|prima|dank je|graag|tak|dobrze|dzięki|evet|tamam|да|ага|хорошо|давай|ок|спасибо|продолжай|так|добре|네|예|응|좋아요?|계속|감사합니다|نعم|हाँ|vâng|được"
+const UNSPACED = '好的?|可以|行|对|是的?|嗯|继续|谢谢|はい|うん|お願いします|続けて|ありがとう|いいね'
+const ASSENT = new RegExp(
+  String.raw`^[^\p{L}\p{N}]*(?:(?:(?:${SPACED})(?![\p{L}\p{M}\p{N}])|${UNSPACED})[^\p{L}\p{N}]*)+$`,
+  'iu',
+)
 
 /** "Yes", "looks good, go on": agrees, thanks or asks to go on, and says nothing about what. */
 function isAssent(text: string): boolean {

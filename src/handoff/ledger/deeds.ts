@@ -50,7 +50,7 @@ const OUTWARD: Record<string, RegExp> = {
   uv: /^publish\b/,
   docker: /^push\b/,
   podman: /^push\b/,
-  kubectl: /^(?:apply|delete|rollout|scale|create|patch)\b/,
+  kubectl: /^(?:apply|delete|rollout (?:restart|undo|pause|resume)|scale|create|patch)\b/,
   helm: /^(?:install|upgrade|uninstall|rollback)\b/,
   terraform: /^(?:apply|destroy|import)\b/,
   pulumi: /^(?:up|destroy)\b/,
@@ -77,10 +77,10 @@ function gitDeed(step: Step, head: string, tail: string): string | undefined {
   const words = rest.map(({ text }) => text ?? '$…')
   if (words.includes('--dry-run') || words.includes('--abort')) return undefined
   if (verb === 'commit') {
-    const told = COMMITTED.exec(tail) ?? COMMITTED.exec(head)
-    const message = words[words.findIndex((word) => /^-[a-z]*m$|^--message$/.test(word)) + 1]
-    const subject = told?.[3] ?? (words.some((word) => /^-[a-z]*m$|^--message$/.test(word)) ? message : undefined)
-    return line(`Committed ${[told?.[2], subject?.split('\n')[0]].filter((part) => part !== undefined).join(': ')}`)
+    const option = words.findIndex((word) => /^-[a-z]*m$|^--message$/.test(word))
+    const message = option < 0 ? undefined : words[option + 1]?.split('\n')[0]
+    const told = committed(head, tail, message)
+    return line(`Committed ${[told?.[2], told?.[3] ?? message].filter((part) => part !== undefined).join(': ')}`)
   }
   const named = words.some((word) => !word.startsWith('-'))
   const listing = words.some((word) =>
@@ -88,6 +88,13 @@ function gitDeed(step: Step, head: string, tail: string): string | undefined {
   )
   if (!GIT.has(verb) && !(verb === 'tag' && named && !listing)) return undefined
   return line(`Ran git ${[verb, ...words].join(' ')}`)
+}
+
+/** What git said of a commit: of several in one script, the one with that subject. */
+function committed(head: string, tail: string, subject: string | undefined): RegExpExecArray | undefined {
+  const every = new RegExp(COMMITTED, 'gm')
+  const told = [...tail.matchAll(every), ...(head === tail ? [] : head.matchAll(every))]
+  return told.find((each) => each[3] === subject) ?? told[0]
 }
 
 /** `[main 45ffe0a] Subject`. */

@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { DamagedError, InvalidError, NotFoundError } from '../../errors.ts'
+import { makeFolder } from '../../system/folder.ts'
 import type { BlobRef } from '../store.ts'
 import { syncFolder, writeAll } from './durable.ts'
 
@@ -12,7 +13,7 @@ export function putBlob(folder: string, bytes: Uint8Array): BlobRef {
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const target = path.join(folder, sha256)
   if (!isThere(target, bytes)) {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     write(target, bytes)
   }
   // Also for one that is there: whoever wrote it may not have come to this yet.

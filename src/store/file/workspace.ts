@@ -3,6 +3,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { StorageError } from '../../errors.ts'
+import { makeFolder } from '../../system/folder.ts'
 import { namesIn } from './archives.ts'
 import { syncFolder } from './durable.ts'
 import type { Layout } from './layout.ts'
@@ -32,14 +33,22 @@ export function prepareWorkspace(layout: Layout): void {
 }
 
 function makeFolders({ root, tapes }: Layout): void {
-  fs.mkdirSync(root, { recursive: true, mode: 0o700 })
+  try {
+    makeFolder(root)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new StorageError(`Cannot make ${root}: ${(error as Error).message}`, {
+      hint: 'No folder can be made there. Choose another with --workspace, or set HOME.',
+      cause: error,
+    })
+  }
   fs.chmodSync(root, 0o700)
   try {
     fs.writeFileSync(path.join(root, '.gitignore'), '*\n', { flag: 'wx' })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  fs.mkdirSync(tapes, { recursive: true, mode: 0o700 })
+  makeFolder(tapes)
   syncFolder(root)
   syncFolder(path.dirname(root))
 }

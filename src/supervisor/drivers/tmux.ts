@@ -6,6 +6,7 @@ import { CancelledError, UnknownOutcomeError } from '../../errors.ts'
 import { type Adapter, capability, type Look, type Screen } from '../adapter.ts'
 import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
 import { isDraftOf, isLeftDraft, typable } from '../draft.ts'
+import { isSmall, isStranded, isTold, type Pane } from './pane.ts'
 import { withLock } from './pane-lock.ts'
 import { endTree, isRunning, pause, processAt } from '../../system/processes.ts'
 import { lastWords, screenOf } from './screen.ts'
@@ -13,17 +14,6 @@ import { TmuxLine } from './tmux-line.ts'
 import { TmuxError, TmuxServer, usual } from './tmux-server.ts'
 
 export type TmuxPlace = Extract<Place, { driver: 'tmux' }>
-
-interface Pane {
-  readonly pid: number
-  readonly dead: boolean
-  readonly status: string
-  readonly signal: string
-  readonly inMode: boolean
-  readonly attached: boolean
-  readonly size: readonly [columns: number, rows: number]
-  readonly screen: Screen
-}
 
 /** How often the screen is looked at while something is awaited there, where nothing tells that it was drawn. */
 const glance = 25
@@ -69,7 +59,12 @@ export class TmuxDriver implements Driver {
 
   alive(): Promise<boolean> {
     const { pid, started } = this.#place
-    return Promise.resolve(pid !== undefined && isRunning(pid, started))
+    return Promise.resolve(pid !== undefined && isRunning(pid, started) && !isStranded(this.#place))
+  }
+
+  async endRest(): Promise<void> {
+    const { pid, started } = this.#place
+    if (pid !== undefined && isStranded(this.#place)) await endTree(pid, started)
   }
 
   async ended(): Promise<Ending | undefined> {
@@ -371,16 +366,6 @@ export class TmuxDriver implements Driver {
       screen: screenOf(told.slice(end + 1)),
     }
   }
-}
-
-/** Too small for what an agent draws. */
-function isSmall({ size: [columns, rows] }: Pane): boolean {
-  return columns < 60 || rows < 15
-}
-
-/** Whether it is known how the program in it ended. */
-function isTold({ dead, status, signal }: Pane): boolean {
-  return dead && (status !== '' || signal !== '')
 }
 
 function dialogOpen(adapter: Adapter, question: string): RefusedError {

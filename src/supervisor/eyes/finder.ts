@@ -263,6 +263,7 @@ function plain(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N}]+/gu, '')
 }
 
+/** With every link resolved, where it is there. */
 export function realOf(folder: string): string {
   try {
     return fs.realpathSync(folder)

@@ -13,6 +13,7 @@ import { watchFolder } from './bell.ts'
 import { claudeFile, type ClaudeStatus, claudeStatus, sizeOf, statusFolder } from './claude-status.ts'
 import { Finder, realOf } from './finder.ts'
 import { onPulse } from './pulse.ts'
+import { signOf } from './sign.ts'
 import { Glances, settling } from './glances.ts'
 import { View } from './view.ts'
 
@@ -128,6 +129,9 @@ export class SessionEyes implements Eyes {
   }
 
   #onChange(folder: string, name: string | undefined, came: boolean): void {
+    const { place } = this.#options.driver
+    // What a turn without a screen prints tells its end.
+    if (place.driver === 'headless' && folder === place.folder) return this.#soil()
     const file = this.#view?.file.path
     const own = file !== undefined && folder === path.dirname(file) && name?.startsWith(path.basename(file)) === true
     if (own) {
@@ -241,7 +245,7 @@ export class SessionEyes implements Eyes {
     if (place.driver === 'headless') {
       this.#session = place.session
       // What was before is over as soon as it was cleared.
-      if (this.#view !== undefined && !isOf(this.#view, place.session)) this.#switch(undefined, place.session)
+      if (this.#view !== undefined && !this.#view.isOf(place.session)) this.#switch(undefined, place.session)
       // Cleared, and no turn has said since what it is called: what lies there is what was cleared.
       if (place.session === undefined) return
     }
@@ -341,18 +345,27 @@ export class SessionEyes implements Eyes {
   #turnOfProcess(told: { to: 'asked' | 'working' | 'idle'; date?: string } | undefined): Turn {
     const { pid, turn } = this.#options.driver.place as HeadlessPlace
     const since = told?.date
-    // One that has ended since it was looked at has not been asked how.
-    const unasked = turn !== undefined && this.#ending === undefined
-    if (pid !== undefined || unasked) return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
+    if (pid !== undefined || this.#isUnasked())
+      return { turn: told?.to === 'asked' ? 'asked' : 'working', turnSince: since }
     // It has said its last word, and may still be writing it down.
     const lingers = told !== undefined && told.to !== 'idle' && this.#ending?.code === undefined
     if (lingers && Date.now() - this.#endedAt < 1_000) return { turn: 'working', turnSince: since }
     return { turn: turn === undefined || told === undefined ? 'none' : 'idle', turnSince: since }
   }
 
+  /** A turn without a screen that has ended since it was looked at, and has not been asked how. */
+  #isUnasked(): boolean {
+    const { place } = this.#options.driver
+    return (
+      place.driver === 'headless' && place.turn !== undefined && place.pid === undefined && this.#ending === undefined
+    )
+  }
+
   #observation(): Observation {
     const view = this.#view
     const now = Date.now()
+    // Nothing more would tell.
+    if (this.#isUnasked()) setImmediate(() => this.#soil())
     const turn = this.#turn()
     this.#toldTurn = turn.turn
     const { tally } = view?.session ?? {}
@@ -388,13 +401,4 @@ export class SessionEyes implements Eyes {
   }
 }
 
-function isOf({ file, session: { tally } }: View, session: string | undefined): boolean {
-  return session === file.id || session === tally.session
-}
-
 const noMeter: Meter = { quotas: [] }
-
-/** Two observations with the same sign say the same, but for the time. */
-function signOf({ file, session, turn, changed, alive, dialog, turns, error }: Observation): string {
-  return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog, error])
-}

@@ -41,6 +41,11 @@ export class View {
     this.changed = file.changed
   }
 
+  /** By the name of its file, or as the agent itself calls it. */
+  isOf(session: string | undefined): boolean {
+    return session === this.file.id || session === this.session.tally.session
+  }
+
   get file(): SessionFile {
     return this.session.file
   }

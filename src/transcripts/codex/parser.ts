@@ -1,7 +1,6 @@
 // Codex's dialect. What was said is taken from `response_item`, the stream that goes back to the model; its copy in
 // `event_msg` is only listened to for turns, usage and limits.
 
-import { hear } from '../../handoff/ledger/words.ts'
 import type { Draft } from '../../store/index.ts'
 import type { Part } from '../../tape/index.ts'
 import type { Fact, Quota } from '../fact.ts'
@@ -131,7 +130,7 @@ function message(payload: Fields, memory: Memory, at: string | undefined): Fact[
 function isOwn(role: string, words: string): boolean {
   if (role !== 'user') return role === 'developer'
   // Codex wraps what it adds in an element; its names have an underscore, other than those of HTML that a person may type.
-  return hear(words).kind === 'nothing' || /^\s*<([a-z]+_[a-z_]+)>[\s\S]*<\/\1>\s*$/.test(words)
+  return /^\s*(?:# AGENTS\.md instructions|<([a-z]+_[a-z_]+|skill)>[\s\S]*<\/\1>\s*$)/.test(words)
 }
 
 function reasoning(payload: Fields, at: string | undefined): Fact {

@@ -196,6 +196,7 @@ describe('the budget', () => {
     const document = compose(ledgerOf({ files, todos }), header)
     const started = performance.now()
     fit(document, 2_000, count)
-    expect(performance.now() - started).toBeLessThan(3_000)
+    // Far more than it takes, and far less than to look at each of them in turn.
+    expect(performance.now() - started).toBeLessThan(30_000)
   })
 })

@@ -160,6 +160,24 @@ describe('what the user wants now', () => {
     expect(quoted).toEqual(['Fix the header'])
   })
 
+  test('is told in any script: only words that agree are left out [H13]', () => {
+    const said = [
+      '可以，但是先把数据库备份一下',
+      '先备份数据库再继续',
+      'да, но сначала сделай бэкап',
+      'はい、先にテストを直して',
+    ]
+    const agreed = ['好的，继续', 'да, спасибо!', 'はい、お願いします', '네, 좋아요', 'sí, adelante']
+    const others = [...said, ...agreed].map((text, at) => ({ text, id: 10 + at, kind: 'instruct' as const }))
+    const last = { text: 'Now show the totals first', id: 60, kind: 'instruct' as const }
+    const ledger = ledgerOf({
+      instructions: [instructions[0], ...others, last],
+      goal: instructions[0],
+      lastRequest: last,
+    })
+    expect(texts(ledger, 'context')).toEqual(said.toReversed())
+  })
+
   test('keeps of a pasted screen what was typed [H14]', () => {
     const paste = Array.from({ length: 30 }, (_, at) => `    at run (/r/src/file.ts:${at}:7)`).join('\n')
     const text = `it crashes when I start it\n${paste}\nplease see why`

@@ -298,6 +298,11 @@ describe('what was done for good', () => {
     const session = new Session()
     session.bash('git commit -qam "Start"')
     session.bash('git add . && git commit -m "Release 2"', '[main 45ffe0a] Release 2\n 4 files changed')
+    session.bash(
+      'git commit -m A && git commit -m B',
+      '[main 1111111] A\n 1 file changed\n[main 2222222] B\n 1 file changed',
+    )
+    session.bash('kubectl rollout status deployment/shop')
     session.bash('git tag v2 && git push origin main', 'To example.org:r.git')
     session.bash('git tag -l')
     session.bash('git push --dry-run')
@@ -308,6 +313,8 @@ describe('what was done for good', () => {
     expect(session.ledger().deeds.map(({ text }) => text)).toEqual([
       'Committed Start',
       'Committed 45ffe0a: Release 2',
+      'Committed 1111111: A',
+      'Committed 2222222: B',
       'Ran git tag v2',
       'Ran gh pr create --fill → https://example.org/r/pull/7',
       'Ran npm run release:minor',

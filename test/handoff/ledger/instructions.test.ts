@@ -301,6 +301,18 @@ describe('of a message, the user typed', () => {
     expect(session.ledger().instructions.map((one) => one.kind)).toEqual(['instruct', 'instruct'])
   })
 
+  it.each([
+    '- 2 spaces for indentation, never tabs',
+    'Never touch the public API.  ',
+    '# Never push to main',
+    '1. Never push to main',
+  ])('[H13] but what was typed in Markdown: %j', (rule) => {
+    const session = new Session()
+    const task = 'Port the settings page to the new form, with all of its fields and what they are checked for.'
+    session.user(`${task}\n\n${rule}\n\nThe old page stays where it is until the new one is released to everybody.`)
+    expect(session.ledger().instructions[0]!.kind).toBe('constraint')
+  })
+
   it.each(["there's only one file left, read it", 'that must be the reason', 'it must have been the cache'])(
     '[H13] what merely describes is no rule: %s',
     (text) => {

@@ -1,0 +1,108 @@
+// The ground under a run gives way: its workspace, its terminal, its command line. With real processes and a real tmux.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, test } from 'vitest'
+import type { Door } from '../support/door.ts'
+import { finish, hasBegun, isHealth, isState, open, pidOf, prompts, told } from '../support/plight.ts'
+import { isAlive } from '../support/processes.ts'
+
+/** Loaded into an agent: it lives on when its terminal is gone. */
+const tough = `
+process.on('SIGHUP', () => {})
+process.on('uncaughtException', () => {})
+process.exit = () => {}
+setInterval(() => {}, 1000)
+`
+
+function panes(door: Door): string[] {
+  try {
+    return door.tmux('list-panes', '-a', '-F', '#{pane_pid}').trim().split('\n')
+  } catch {
+    return [] // there is no server yet
+  }
+}
+
+describe.concurrent('the ground gives way', () => {
+  test('the workspace is moved away: a person is told, and it goes on when it is back [C7, C16]', async ({
+    onTestFinished,
+    expect,
+  }) => {
+    const door = open(onTestFinished, { pace: 500 })
+    const workspace = path.join(door.folder, 'workspace')
+    const run = door.start(...door.job('scripted', '--workspace', workspace))
+    await run.event(hasBegun)
+    fs.renameSync(workspace, `${workspace}-away`)
+    await expect.poll(() => told(door), { timeout: 30_000 }).toContain('put the workspace back')
+    fs.renameSync(`${workspace}-away`, workspace)
+    await run.event(isHealth('storage', 'ok'))
+    expect(await finish(door, run)).toEqual({ code: 0, twice: false })
+  }, 120_000)
+
+  test('tmux is killed and the agent outlives it: it is ended before another takes its place [C15]', async ({
+    onTestFinished,
+    expect,
+  }) => {
+    const door = open(onTestFinished, { pace: 1_000 })
+    const file = path.join(door.project, 'baton.config.json')
+    const config = JSON.parse(fs.readFileSync(file, 'utf8')) as {
+      supervisor: { agents: { scripted: { command: string[] } } }
+    }
+    const { scripted } = config.supervisor.agents
+    const preload = path.join(door.folder, 'tough.cjs')
+    fs.writeFileSync(preload, tough)
+    scripted.command.splice(1, 0, '--require', preload)
+    fs.writeFileSync(file, JSON.stringify(config))
+    const run = door.start(...door.job('scripted'))
+    await run.event(hasBegun)
+    const pid = pidOf(door)
+    onTestFinished(() => {
+      if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+    })
+    door.killTmux()
+    await run.event(isState('restarting'))
+    await expect.poll(() => panes(door), { timeout: 60_000 }).not.toEqual([])
+    expect(isAlive(pid)).toBe(false)
+    door.say('stop', 'job')
+    await run.ended
+  }, 120_000)
+
+  test('the terminal of the supervisor is closed: the agent goes on, and watch takes it up, once [C7, C15]', async ({
+    onTestFinished,
+    expect,
+  }) => {
+    const door = open(onTestFinished, { pace: 500 })
+    const first = door.start(...door.job('scripted'))
+    await first.event(hasBegun)
+    const pid = pidOf(door)
+    first.child.kill('SIGHUP')
+    await first.ended
+    expect(isAlive(pid)).toBe(true)
+    const watches = [door.start('watch'), door.start('watch')]
+    const ended = await Promise.all(watches.map((each) => finish(door, each)))
+    expect(ended).toEqual([
+      { code: 0, twice: false },
+      { code: 0, twice: false },
+    ])
+    expect(watches.filter(({ events }) => events.some(({ type }) => type === 'ended'))).toHaveLength(1)
+  }, 120_000)
+
+  test('a task that no command line takes is read from a file [C13]', async ({ onTestFinished, expect }) => {
+    const door = open(onTestFinished)
+    fs.appendFileSync(door.task, `\n${'And mind the change. '.repeat(10_000)}`)
+    const run = door.start('run', 'scripted', '--name', 'job', '--task', door.task, '--driver', 'headless')
+    await run.event(isState('waiting'))
+    const [said = ''] = prompts(door).flat()
+    const file = /^Your task is written in (.+): read all of it/.exec(said)?.[1]
+    expect(fs.readFileSync(file!, 'utf8')).toBe(fs.readFileSync(door.task, 'utf8').trimEnd())
+    run.child.kill('SIGINT')
+    await run.ended
+  }, 120_000)
+
+  test('what the command of --until leaves running is not waited for [C19]', async ({ onTestFinished, expect }) => {
+    const door = open(onTestFinished)
+    const until = ['--until', 'sleep 1000 & node --test']
+    const run = door.start('run', 'scripted', '--name', 'job', '--task', door.task, ...until)
+    expect(await finish(door, run)).toEqual({ code: 0, twice: false })
+  }, 120_000)
+})
