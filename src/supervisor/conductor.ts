@@ -2,6 +2,7 @@
 
 import { BatonError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
+import { shifted } from './clock.ts'
 import { conclusion, recordContinuation } from './conclusion.ts'
 import { restAfter } from './cycle.ts'
 import type { Cycle, Effect, Seen, Sight, Stepped, Waits } from './cycle-state.ts'
@@ -109,6 +110,11 @@ export class Conductor {
   replace(cycle: Cycle): void {
     this.#cycle = cycle
     this.#timings.begin(Date.now())
+  }
+
+  /** The clock was set. */
+  shift(by: number): void {
+    this.#cycle = shifted(this.#cycle, by)
   }
 
   /** Time that a person took does not count. */

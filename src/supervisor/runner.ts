@@ -6,6 +6,7 @@ import type { Store } from '../store/index.ts'
 import { actionFor, adviceFor } from './advice.ts'
 import { boundReached, nextBound } from './bounds.ts'
 import { warmUp } from './document-store.ts'
+import { Clock } from './clock.ts'
 import { Conductor, type Outcome, type Report, tolerateDisk } from './conductor.ts'
 import type { Control } from './control.ts'
 import type { Cycle, Sight } from './cycle-state.ts'
@@ -59,6 +60,7 @@ export class Runner {
   readonly #conductor: Conductor
   readonly #rows: RowWriter
   readonly #worries: Worries
+  readonly #clock = new Clock()
   readonly #over = new AbortController()
   #hands: Hands | undefined
   #watching: AbortController | undefined
@@ -194,6 +196,8 @@ export class Runner {
   }
 
   async #take(mail: Mail | 'time'): Promise<void> {
+    const leap = this.#clock.leap()
+    if (leap !== 0) this.#conductor.shift(leap)
     const now = Date.now()
     if (mail === 'time') await this.#look()
     else if (mail.type === 'broken') throw mail.error
