@@ -236,13 +236,14 @@ async function withoutScreen(): Promise<void> {
 /** Sends words, and tells how long they took to be sent, to be seen in the transcript, and their end to be noticed. */
 async function timed(driver: Driver, eyes: Eyes, words: string): Promise<unknown> {
   const start = performance.now()
-  const done = driver.submit(words, signal).then(() => performance.now() - start)
-  const heard = until(eyes, (now) => now.prompt?.text.trim() === words && now.turn !== 'none').then(
-    () => performance.now() - start,
-  )
-  const idle = await until(eyes, (now) => now.turn === 'idle' && now.prompt?.text.trim() === words)
-  const lag = Date.now() - Date.parse(idle.turnSince ?? '')
-  return { words: idle.prompt?.text.trim() === words, submitMs: await done, heardMs: await heard, idleLagMs: lag }
+  const since = () => performance.now() - start
+  const [submitMs, heardMs, idle] = await Promise.all([
+    driver.submit(words, signal).then(since),
+    until(eyes, (now) => now.prompt?.text.trim() === words && now.turn !== 'none').then(since),
+    until(eyes, (now) => now.turn === 'idle' && now.prompt?.text.trim() === words),
+  ])
+  const idleLagMs = Date.now() - Date.parse(idle.turnSince ?? '')
+  return { words: idle.prompt?.text.trim() === words, submitMs, heardMs, idleLagMs }
 }
 
 async function until(eyes: Eyes, done: (now: Observation) => boolean): Promise<Observation> {

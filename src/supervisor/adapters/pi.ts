@@ -27,6 +27,7 @@ export const pi: Known = {
       command(['--mode', 'json', ...(session === undefined ? [] : ['--session', session]), ...args, plain(prompt)]),
     outcome,
     clear: '/new',
+    clearRedraws: true,
     interrupt: ['Escape'],
     showsWork: true,
     look,

@@ -158,7 +158,8 @@ export class Finder {
     this.#judged = others
       .map((view) => `${keyOf(view.file)} ${view.prompts.length} ${view.session.tally.turn?.to}`)
       .join('\n')
-      .concat(`\n${sent} ${sent !== undefined && Date.now() - sent > company}`)
+      // Shortly after something was sent it may become clearer by itself: a screen is drawn, a neighbour ends.
+      .concat(`\n${sent} ${sent === undefined ? '' : Math.min(60, Math.floor((Date.now() - sent) / 500))}`)
     return judged === this.#judged
   }
 

@@ -161,11 +161,21 @@ export class SessionEyes implements Eyes {
       this.#stirred = true
       this.#soil()
     }
+    if (this.#isUnheard()) {
+      this.#stirred = true
+      this.#soil()
+    }
     const { turn } = this.#turn()
     if (turn !== this.#toldTurn || this.#glances.isDue(this.#quiet(), turn, this.#status !== undefined)) this.#soil()
     else if (pid !== undefined && this.#alive !== isThere(pid)) this.#soil()
     // The file system does not tell everything everywhere.
     else if (++this.#beats % 3 === 0 && this.#view?.session.hasNews() === true) this.#soil()
+  }
+
+  /** What was sent lately is not here: it may be in a transcript that could not be told for its own at first. */
+  #isUnheard(): boolean {
+    const { at = 0 } = this.#options.driver.sent.at(-1) ?? {}
+    return Date.now() - at < 30_000 && !(Date.parse(this.#view?.prompts.at(-1)?.at ?? '') >= at)
   }
 
   #soil(): void {
