@@ -5,26 +5,37 @@
 const SMALL_ROOMS = ['config', 'notify', 'system', 'telemetry']
 const FORMS = ['handoff', 'task', 'relay']
 const RUNNERS = ['agent', 'supervisor', 'transcripts']
+const DOORS = ['cli', 'server', 'web']
+const FOUNDATION = ['tape', 'store', ...SMALL_ROOMS]
+const BELOW_DOORS = [...RUNNERS, 'agents', 'approvals', 'fidelity', ...FORMS, ...FOUNDATION]
 
 /** Room: the rooms it may import, from the ground floor up. @type {Record<string, string[]>} */
 const MAY_IMPORT = {
-  store: [...SMALL_ROOMS],
+  system: [],
+  telemetry: ['system'],
+  notify: ['system'],
+  store: ['system'],
+  config: ['system'],
   tape: ['store', ...SMALL_ROOMS],
-  ...each(FORMS, ['tape', 'store', ...SMALL_ROOMS]),
-  ...each(RUNNERS, [...FORMS, 'tape', 'store', ...SMALL_ROOMS]),
+  ...each(FORMS, FOUNDATION),
+  // What documents are measured by knows nothing of how they are made.
+  fidelity: FOUNDATION,
+  // Tasks and the relay do not know each other; a task that waits for a person needs both.
+  approvals: ['task', 'relay', ...FOUNDATION],
+  agents: [...FORMS, ...FOUNDATION],
+  ...each(RUNNERS, ['agents', ...FORMS, ...FOUNDATION]),
   // The proof of what a supervised agent did is read from its transcript.
-  supervisor: ['transcripts', ...FORMS, 'tape', 'store', ...SMALL_ROOMS],
-  ...each(['server', 'web'], [...RUNNERS, ...FORMS, 'tape', 'store', ...SMALL_ROOMS]),
+  supervisor: ['transcripts', 'agents', ...FORMS, ...FOUNDATION],
   // The agent of the demo is a program of its own: it knows nothing of Baton.
   demo: [...SMALL_ROOMS],
+  ...each(['server', 'web'], BELOW_DOORS),
   // `baton serve` starts the server.
-  cli: ['server', 'demo', ...RUNNERS, ...FORMS, 'tape', 'store', ...SMALL_ROOMS],
-  config: ['store', 'notify', 'system', 'telemetry'],
-  notify: ['config', 'system', 'telemetry'],
-  system: [],
-  telemetry: ['config', 'notify', 'system'],
+  cli: ['server', 'demo', ...BELOW_DOORS],
 }
 const ROOMS = Object.keys(MAY_IMPORT)
+
+/** How deep folders may be nested in a room: a path upwards tells by its length whether it leaves the room. */
+const DEPTHS = [1, 2, 3, 4]
 
 const ownName = { regex: '^@baton/baton(/|$)', message: 'Inside the package, import files by their relative path.' }
 const argv = [
@@ -74,27 +85,55 @@ export default {
       files: ['src/errors.ts'],
       rules: forbid([{ regex: '^\\.', message: 'errors.ts is the ground: it imports nothing.' }]),
     },
-    { files: ['src/index.ts'], rules: forbid([closed('./', ['cli', 'server', 'web'], 'The library'), ownName]) },
-    ...ROOMS.map((room) => ({ files: [`src/${room}/**`], rules: roomRules(room) })),
-    { files: ['src/cli/**'], rules: { 'no-restricted-properties': 'off' } },
+    {
+      files: ['src/index.ts'],
+      rules: forbid([closed('./', ROOMS, 'src/index.ts'), ownName]),
+    },
+    {
+      files: ['src/exports/**'],
+      rules: forbid([closed('../', DOORS, 'The library'), throughTheIndex('../', ROOMS), ownName]),
+    },
+    ...ROOMS.flatMap(roomRules),
+    { files: ['src/cli/**'], rules: onlyMainTouchesTheProcess() },
+    // The chat on a terminal owns the terminal of its process, and what happens to that process.
+    {
+      files: ['src/cli/main.ts', 'src/cli/chat/chat.ts', 'src/cli/chat/screen.ts'],
+      rules: { 'no-restricted-properties': 'off' },
+    },
     { files: ['test/**'], rules: { 'vitest/no-disabled-tests': 'error', 'vitest/no-focused-tests': 'error' } },
   ],
 }
 
 /** @param {string} room */
 function roomRules(room) {
-  const others = ROOMS.filter((other) => other !== room && !MAY_IMPORT[room]?.includes(other))
-  const patterns = [ownName]
-  if (others.length > 0) patterns.push(closed('(\\.\\./)+', others, `src/${room}`))
-  if (room !== 'cli') patterns.push(...argv)
-  if (!['cli', 'server', 'web'].includes(room)) patterns.push(http)
-  return forbid(patterns)
+  return DEPTHS.map((depth) => {
+    const up = '../'.repeat(depth)
+    const others = ROOMS.filter((other) => other !== room)
+    const closedRooms = others.filter((other) => !MAY_IMPORT[room]?.includes(other))
+    const patterns = [ownName, throughTheIndex(up, others)]
+    if (closedRooms.length > 0) patterns.push(closed(up, closedRooms, `src/${room}`))
+    if (room !== 'cli') patterns.push(...argv)
+    if (!DOORS.includes(room)) patterns.push(http)
+    return { files: [`src/${room}/${'*/'.repeat(depth - 1)}*.ts`], rules: forbid(patterns) }
+  })
 }
 
-/** @param {string} prefix @param {string[]} rooms @param {string} who */
-function closed(prefix, rooms, who) {
+/** @param {string} up @param {string[]} rooms @param {string} who */
+function closed(up, rooms, who) {
   const message = `Imports point downwards only: ${who} may not know ${rooms.join(', ')}.`
-  return { regex: `^${prefix}(${rooms.join('|')})/`, message }
+  return { regex: `^${up.replaceAll('.', '\\.')}(${rooms.join('|')})/`, message }
+}
+
+/** A room's files are its own: the others see what its index.ts names. @param {string} up @param {string[]} rooms */
+function throughTheIndex(up, rooms) {
+  // The engine behind these expressions has no look-ahead: this is "anything but index.ts", letter by letter.
+  const index = 'index.ts'
+  const others = index
+    .split('')
+    .map((letter, at) => `${index.slice(0, at).replace('.', '\\.')}[^${letter}]`)
+    .join('|')
+  const message = "Import another room's index.ts: its other files are its own."
+  return { regex: `^${up.replaceAll('.', '\\.')}(${rooms.join('|')})/(${others})`, message }
 }
 
 /** @param {object[]} patterns @returns {import('oxlint').DummyRuleMap} */
@@ -111,6 +150,14 @@ function each(rooms, may) {
 function onlyTheCliReadsArgv() {
   const message = 'Only src/cli reads command lines: take what you need as a parameter.'
   return { 'no-restricted-properties': ['error', { object: 'process', property: 'argv', message }] }
+}
+
+/** @returns {import('oxlint').DummyRuleMap} */
+function onlyMainTouchesTheProcess() {
+  const message = 'Only src/cli/main.ts knows the process: a command takes this from its `io`.'
+  const names = ['argv', 'stdin', 'stdout', 'stderr', 'env', 'cwd', 'chdir', 'exit', 'exitCode', 'on', 'once', 'off']
+  const properties = names.map((property) => ({ object: 'process', property, message }))
+  return { 'no-restricted-properties': ['error', ...properties] }
 }
 
 /** @returns {import('oxlint').DummyRuleMap} */

@@ -1,14 +1,54 @@
+import { randomInt } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+
+// The sample of this run (test/support/full.ts); the workers inherit it.
+process.env['BATON_TEST_SEED'] ??= String(randomInt(2 ** 31))
+
+/** Agents from npm, in front of a scripted model. */
+const real = ['test/real/**/*.test.ts']
+
+/** Files that start programs, panes and servers, and kill them. */
+const processes = [
+  'test/{faults,supervisor}/**/*.test.ts',
+  'test/cli/**/{build,chat*,demo,run*,watch}.test.ts',
+  'test/**/{bash,crowd,processes,recovery,terminal}.test.ts',
+  'test/house.test.ts',
+]
+
+const everywhere = {
+  pool: 'forks',
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  // A busy machine may need many seconds for what takes milliseconds.
+  expect: { poll: { timeout: 30_000 } },
+} as const
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Tests wait more than they compute: one worker more than there are cores keeps the cores busy.
+    maxWorkers: availableParallelism() + 1,
     watch: false,
     allowOnly: false,
     passWithNoTests: false,
+    globalSetup: './test/support/global-setup.ts',
+    coverage: { include: ['src/**/*.ts'], reporter: ['text', 'html'], reportOnFailure: true },
     reporters: ['default', './scripts/plain-summary.ts'],
+    // Vitest starts them by group, then by name, then the longest file first: `unit` fills what `process` leaves idle.
+    projects: [
+      {
+        test: {
+          ...everywhere,
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: [...processes, ...real],
+          // A worker loads each module once for all of its files: loading takes longer than most of these tests.
+          isolate: false,
+        },
+      },
+      { test: { ...everywhere, name: 'process', include: processes } },
+      // These measure Baton's own part of a cycle and take both cores for seconds: they run when all others are done.
+      { test: { ...everywhere, name: 'real', include: real, maxWorkers: 2, sequence: { groupOrder: 1 } } },
+    ],
   },
 })

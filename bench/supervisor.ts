@@ -12,11 +12,11 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import type { Adapter, ScreenState } from '../src/agents/index.ts'
 import { openFileStore } from '../src/store/index.ts'
-import type { Adapter, Look } from '../src/supervisor/adapter.ts'
-import type { Driver, Place } from '../src/supervisor/driver.ts'
-import { openEyes } from '../src/supervisor/eyes.ts'
-import { type OpenHands, openSupervisor, sessionTape, supervisorSection } from '../src/supervisor/index.ts'
+import type { AgentPlace, Driver } from '../src/supervisor/drivers/driver.ts'
+import { type OpenAgent, openSupervisor, sessionTape, supervisorSection } from '../src/supervisor/index.ts'
+import { openObserver } from '../src/supervisor/observe/observation.ts'
 import { machine } from './table.ts'
 
 const args = process.argv.slice(2)
@@ -111,9 +111,14 @@ async function measure(count: number, seconds: number): Promise<Figures> {
     for (const agent of all) order({ do: 'begin', agent })
     await until(async () => begun === count)
     const before = memory()
-    const settings = supervisorSection.parse({ concurrency: 4, staggerSeconds: 0, cooldownSeconds: 0 })
-    const supervisor = openSupervisor({ store, settings: () => settings, hands: simulated(root, child.pid!, order) })
-    const place: Place = { driver: 'tmux', socket: root, pane: '%1', pid: child.pid! }
+    const settings = supervisorSection.parse({ concurrency: 4, cooldownSeconds: 0 })
+    const supervisor = openSupervisor({
+      store,
+      settings: () => settings,
+      timings: { staggerSeconds: 0 },
+      openAgent: simulated(root, child.pid!, order),
+    })
+    const place: AgentPlace = { driver: 'tmux', socket: root, pane: '%1', pid: child.pid! }
     for (const agent of all) {
       const run = { name: `s${agent}`, agent: 'simulated', cwd: cwdOf(root, agent), driver: 'tmux', args: [] } as const
       supervisor.watchExisting(run, place)
@@ -193,7 +198,7 @@ function cwdOf(root: string, agent: number): string {
 }
 
 /** Touches the agents of the other process, and looks at what they write. */
-function simulated(root: string, pid: number, order: (order: Order) => void): OpenHands {
+function simulated(root: string, pid: number, order: (order: Order) => void): OpenAgent {
   return async (run) => {
     const agent = Number(run.name.slice(1))
     const adapter: Adapter = {
@@ -204,15 +209,15 @@ function simulated(root: string, pid: number, order: (order: Order) => void): Op
       compactsAt: () => undefined,
       clear: '/new',
     }
-    const look = async (): Promise<Look> => ({ is: 'prompt', draft: '' })
+    const screenState = async (): Promise<ScreenState> => ({ is: 'prompt', draft: '' })
     const driver: Driver & { sent: { text: string; at: number }[] } = {
       place: { driver: 'tmux', socket: root, pane: `%${agent}`, pid },
       sent: [],
       alive: async () => true,
       ended: async () => undefined,
-      look,
-      screen: async () => '',
-      ready: look,
+      screenState,
+      screenText: async () => '',
+      ready: screenState,
       submit: async (text) => {
         driver.sent.push({ text, at: Date.now() })
         order({ do: 'prompt', agent, text })
@@ -222,7 +227,7 @@ function simulated(root: string, pid: number, order: (order: Order) => void): Op
       stop: async () => undefined,
       close: async () => undefined,
     }
-    return { adapter, driver, eyes: openEyes({ adapter, driver, cwd: run.cwd, since: Date.now() - 60_000 }) }
+    return { adapter, driver, observer: openObserver({ adapter, driver, cwd: run.cwd, since: Date.now() - 60_000 }) }
   }
 }
 

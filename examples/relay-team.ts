@@ -18,7 +18,7 @@ import {
   type HandoffHandler,
   type JobState,
   openRelay,
-  process as work,
+  runJob,
   type Relay,
   relaySection,
 } from '../src/relay/index.ts'
@@ -83,7 +83,7 @@ async function generator(relay: Relay, folder: string): Promise<string> {
   // Before anything is asked: in the same trace, a job that died and was started again asks nothing twice.
   fs.writeFileSync(file, JSON.stringify(run))
   try {
-    const draft = await work({
+    const draft = await runJob({
       relay,
       agent: 'generator',
       traceId: run.traceId,
@@ -122,7 +122,7 @@ async function validated(relay: Relay, traceId: string, draft: string): Promise<
     contextForTarget: { summary: 'A plan to check', relevantOutputs: { draft } },
     priority: 'high',
   })
-  if (outcome.status === 'answered' && outcome.response.status === 'resolved') return
+  if (outcome.status === 'resolved') return
   throw new Error(`The plan was not accepted: ${JSON.stringify(outcome)}`)
 }
 

@@ -24,7 +24,7 @@ export async function turn(tape: Tape, model: LanguageModel, input: string, limi
     tools,
     messages,
     stopWhen: stepCountIs(10),
-    onStepFinish: async (step) => void (await tape.recordStep(step)),
+    onStepFinish: (step) => tape.recordStep(step),
   })
   await run.consumeStream()
   if ((await tape.info()).contextTokens > limit) await writeHandoff(tape, { goal: input, budget: 2_000 })

@@ -2,7 +2,7 @@
 // imports, because hooks call it and a few files load much faster than hundreds.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import * as esbuild from 'esbuild'
 import { buildFingerprint, root, writeStamp } from './stamps.mjs'
 
@@ -34,13 +34,24 @@ await esbuild.build({
   minifySyntax: true,
   legalComments: 'none',
   // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
-  external: ['fs-native-extensions', 'gpt-tokenizer', 'ai', '@ai-sdk/*', '@opentelemetry/*'],
+  external: [
+    'fs-native-extensions',
+    'gpt-tokenizer',
+    'ai',
+    '@ai-sdk/*',
+    '@opentelemetry/*',
+    'pg',
+    'pg-connection-string',
+  ],
   // Bundled CommonJS packages still call require() for Node's own modules.
   banner: {
     js: "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);",
   },
   logLevel: 'warning',
-  plugins: [{ name: 'one-language', setup: keepOneLanguage }],
+  plugins: [
+    { name: 'one-language', setup: keepOneLanguage },
+    { name: 'past-the-index', setup: importPastTheIndex },
+  ],
 })
 
 const main = join(next, 'cli', 'main.js')
@@ -61,4 +72,54 @@ function keepOneLanguage(build) {
   build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
     contents: "export { default as en } from './en.js'",
   }))
+}
+
+/**
+ * esbuild splits by file: whoever imports one name from a room's index.ts would load all that the index names. So the
+ * bundle imports each name from the file that defines it, as if the index were not there.
+ * @param {esbuild.PluginBuild} build
+ */
+function importPastTheIndex(build) {
+  /** Index file: name that it exports: the file and the name there. @type {Map<string, Map<string, [string, string]>>} */
+  const indexes = new Map()
+  const statement = /^(import|export)( type)? \{([^}]*)\} from '((?:\.\.\/)+[a-z]+\/index\.ts)'/gm
+  build.onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, ({ path }) => {
+    const contents = readFileSync(path, 'utf8').replace(statement, (whole, keyword, type, list, from) => {
+      if (type) return whole
+      const exported = namesOf(join(dirname(path), from))
+      return split(list)
+        .map(([name, alias]) => {
+          const [file, original] = exported.get(name) ?? [from, name]
+          return `${keyword} { ${original} as ${alias} } from '${file}'`
+        })
+        .join('; ')
+    })
+    return { contents, loader: 'ts' }
+  })
+
+  /** @param {string} index */
+  function namesOf(index) {
+    const known = indexes.get(index)
+    if (known !== undefined) return known
+    /** @type {Map<string, [string, string]>} */
+    const names = new Map()
+    for (const [, list = '', file = ''] of readFileSync(index, 'utf8').matchAll(
+      /^export \{([^}]*)\} from '(\.\/[^']+)'/gm,
+    )) {
+      for (const [name, alias] of split(list)) names.set(alias, [join(dirname(index), file), name])
+    }
+    indexes.set(index, names)
+    return names
+  }
+
+  /** The values among the names of a statement: [name, alias]. @param {string} list @returns {[string, string][]} */
+  function split(list) {
+    const items = list.split(',').map((item) => item.trim())
+    return items
+      .filter((item) => item !== '' && !item.startsWith('type '))
+      .map((item) => {
+        const [name = '', alias = name] = item.split(' as ')
+        return [name, alias]
+      })
+  }
 }

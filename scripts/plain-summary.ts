@@ -11,7 +11,9 @@ export default class PlainSummary implements Reporter {
       if (module.state() === 'failed' && !tests.some((test) => test.result().state === 'failed')) count.failed += 1
     }
     const skipped = count.skipped + count.pending
+    const seed = process.env['BATON_TEST_SEED'] ?? ''
+    const again = count.failed > 0 ? `BATON_TEST_SEED=${seed} npm test tries the same sample again\n` : ''
     const line = `${count.passed} passed, ${count.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
-    process.once('exit', () => process.stdout.write(`${line}\n`))
+    process.once('exit', () => process.stdout.write(`${again}${line}\n`))
   }
 }

@@ -10,7 +10,7 @@ import { delimiter, join } from 'node:path'
 import { buildFingerprint, clearStamp, installFingerprint, readStamp, root, writeStamp } from './stamps.mjs'
 
 /** Program that must be on PATH: Debian package that brings it. A suite that drives another program adds it here. */
-const TEST_PACKAGES = { sqlite3: 'sqlite3', tmux: 'tmux' }
+const TEST_PACKAGES = { pg_ctlcluster: 'postgresql', sqlite3: 'sqlite3', tmux: 'tmux' }
 
 const flags = new Set(process.argv.slice(2))
 installPackages()
@@ -31,7 +31,7 @@ function installPackages() {
 
 /** The real agents that tests drive: apart from the product's packages, by a lock of their own. */
 function installAgents() {
-  const [from, to] = [join(root, 'test/agents'), join(root, 'node_modules/.agents')]
+  const [from, to] = [join(root, 'test/real'), join(root, 'node_modules/.agents')]
   const lock = readFileSync(join(from, 'package-lock.json'), 'utf8')
   const installed = join(to, 'node_modules/.package-lock.json')
   const stamp = join(to, '.installed')

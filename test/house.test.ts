@@ -14,26 +14,29 @@ const config = 'oxlint.config.mjs'
 const anyone = ['config', 'notify', 'system', 'telemetry']
 const forms = ['handoff', 'task', 'relay']
 const runners = ['agent', 'supervisor', 'transcripts']
-const belowDoors = ['store', 'tape', ...forms, ...runners, ...anyone]
+const belowDoors = ['store', 'tape', ...forms, 'approvals', 'fidelity', 'agents', ...runners, ...anyone]
 
 /** Room: whom it may know. Written again by hand, not taken from the configuration under test. */
 const house: Record<string, string[]> = {
-  store: anyone,
+  system: [],
+  telemetry: ['system'],
+  notify: ['system'],
+  store: ['system'],
+  config: ['system'],
   tape: ['store', ...anyone],
   handoff: ['store', 'tape', ...anyone],
   task: ['store', 'tape', ...anyone],
   relay: ['store', 'tape', ...anyone],
-  agent: ['store', 'tape', ...forms, ...anyone],
-  supervisor: ['store', 'tape', ...forms, 'transcripts', ...anyone],
-  transcripts: ['store', 'tape', ...forms, ...anyone],
+  fidelity: ['store', 'tape', ...anyone],
+  approvals: ['store', 'tape', 'task', 'relay', ...anyone],
+  agents: ['store', 'tape', ...forms, ...anyone],
+  agent: ['store', 'tape', ...forms, 'agents', ...anyone],
+  supervisor: ['store', 'tape', ...forms, 'agents', 'transcripts', ...anyone],
+  transcripts: ['store', 'tape', ...forms, 'agents', ...anyone],
   demo: anyone,
   cli: [...belowDoors, 'server', 'demo'],
   server: belowDoors,
   web: belowDoors,
-  config: ['store', 'notify', 'system', 'telemetry'],
-  notify: ['config', 'system', 'telemetry'],
-  system: [],
-  telemetry: ['config', 'notify', 'system'],
 }
 const rooms = Object.keys(house)
 
@@ -47,24 +50,32 @@ const planted: Record<string, string> = {
   'src/errors.ts': 'export const ground = 1\n',
   'src/store/ring-a.ts': "import { b } from './ring-b.ts'\nexport const a: number = b\n",
   'src/store/ring-b.ts': "import { a } from './ring-a.ts'\nexport const b: number = a\n",
-  'src/store/file/deep.ts': "export { room } from '../../tape/room.ts'\n",
-  'src/store/type.ts': "export type { Room } from '../tape/room.ts'\n",
-  'src/tape/lazy.ts': "export const lazy = () => import('../cli/room.ts')\n",
+  'src/store/file/deep.ts': "export { room } from '../../tape/index.ts'\n",
+  'src/store/type.ts': "export type { Room } from '../tape/index.ts'\n",
+  'src/tape/lazy.ts': "export const lazy = () => import('../cli/index.ts')\n",
   'src/tape/own-name.ts': "export { openStore } from '@baton/baton/store'\n",
   'src/relay/argv.ts': 'export const args = process.argv\n',
   'src/relay/commander.ts': "export { Command } from 'commander'\n",
   'src/relay/parse-args.ts': "export { parseArgs } from 'node:util'\n",
   'src/relay/inspect.ts': "export { inspect } from 'node:util'\n",
   'src/server/commander.ts': "export { Command } from 'commander'\n",
+  'src/exports/door.ts': "export { room } from '../cli/index.ts'\n",
+  'src/exports/past.ts': "export { own } from '../tape/own.ts'\n",
+  'src/exports/tape.ts': "export { room } from '../tape/index.ts'\n",
   'src/task/http.ts': "export { Hono } from 'hono'\n",
   'src/server/http.ts': "export { Hono } from 'hono'\n",
-  'src/cli/argv.ts': "export { Command } from 'commander'\nexport const args = process.argv\n",
-  'src/agent/floating.ts': "import { lazy } from '../tape/lazy.ts'\nlazy()\n",
+  'src/cli/main.ts': "export { Command } from 'commander'\nexport const args = process.argv\n",
+  'src/cli/base/folder.ts': 'export const folder = process.cwd()\n',
+  'src/cli/tape/print.ts': "process.stdout.write('printed')\nprocess.exitCode = 1\n",
+  'src/agent/floating.ts': 'const later = async () => 1\nlater()\n',
 }
 for (const room of rooms) {
-  planted[`src/${room}/room.ts`] = "export { ground as room } from '../errors.ts'\nexport type Room = number\n"
+  planted[`src/${room}/own.ts`] = 'export const own = 1\n'
+  planted[`src/${room}/index.ts`] = "export { ground as room } from '../errors.ts'\nexport type Room = number\n"
   for (const other of rooms) {
-    if (other !== room) planted[pair(room, other)] = `export { room } from '../${other}/room.ts'\n`
+    if (other === room) continue
+    planted[pair(room, other)] = `export { room } from '../${other}/index.ts'\n`
+    planted[past(room, other)] = `export { own } from '../${other}/own.ts'\n`
   }
 }
 
@@ -96,6 +107,18 @@ describe('imports point downwards only', () => {
     expect(allowed.filter((file) => found.has(file))).toEqual([])
   })
 
+  it.each(rooms)("%s sees another room's index.ts and none of its other files", (room) => {
+    const others = rooms.filter((other) => other !== room)
+    const refused = others.filter((other) => found.get(past(room, other))?.includes('eslint(no-restricted-imports)'))
+    expect(refused).toEqual(others)
+  })
+
+  it('the library exports what the indexes of the rooms below the doors name', () => {
+    expect(found.get('src/exports/door.ts')).toEqual(['eslint(no-restricted-imports)'])
+    expect(found.get('src/exports/past.ts')).toEqual(['eslint(no-restricted-imports)'])
+    expect(found.get('src/exports/tape.ts')).toBeUndefined()
+  })
+
   it.each(['src/store/file/deep.ts', 'src/store/type.ts', 'src/tape/lazy.ts'])(
     '%s cannot reach up from a subfolder, for a type or with import()',
     (file) => expect(found.get(file)).toEqual(['eslint(no-restricted-imports)']),
@@ -112,7 +135,7 @@ describe('imports point downwards only', () => {
 
   it('every folder of src is a room of the house', async () => {
     const folders = (await readdir(join(root, 'src'), { withFileTypes: true })).filter((entry) => entry.isDirectory())
-    expect(rooms).toEqual(expect.arrayContaining(folders.map((entry) => entry.name)))
+    expect([...rooms, 'exports']).toEqual(expect.arrayContaining(folders.map((entry) => entry.name)))
   })
 })
 
@@ -123,7 +146,12 @@ describe('nothing below the doors parses argv or HTTP', () => {
     expect(found.get('src/relay/parse-args.ts')).toEqual(['eslint(no-restricted-imports)'])
     expect(found.get('src/relay/inspect.ts')).toBeUndefined()
     expect(found.get('src/server/commander.ts')).toEqual(['eslint(no-restricted-imports)'])
-    expect(found.get('src/cli/argv.ts')).toBeUndefined()
+    expect(found.get('src/cli/main.ts')).toBeUndefined()
+  })
+
+  it('the commands know the process by what main.ts gives them', () => {
+    expect(found.get('src/cli/base/folder.ts')).toEqual(['eslint(no-restricted-properties)'])
+    expect(found.get('src/cli/tape/print.ts')).toEqual(Array(2).fill('eslint(no-restricted-properties)'))
   })
 
   it('HTTP is spoken at the doors only', () => {
@@ -138,6 +166,10 @@ it('rules that need types are on: a forgotten promise is refused', () => {
 
 function pair(from: string, to: string): string {
   return `src/${from}/knows-${to}.ts`
+}
+
+function past(from: string, to: string): string {
+  return `src/${from}/past-${to}.ts`
 }
 
 /** File: the rules it breaks. */

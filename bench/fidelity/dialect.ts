@@ -2,7 +2,7 @@
 // shell or in words.
 
 import path from 'node:path'
-import type { Entry } from '../../src/store/index.ts'
+import { type Entry, entryFrom } from '../../src/store/index.ts'
 import type { Session, Step, Todo } from './session.ts'
 
 type Of<Deed extends Step['do']> = Step & { readonly do: Deed }
@@ -39,7 +39,7 @@ export class Writer {
 
   add(kind: string, payload: unknown): void {
     const id = this.entries.length + 1
-    this.entries.push({ id, kind, payload, meta: {}, date: new Date(this.started + id).toISOString() })
+    this.entries.push(entryFrom({ kind, payload }, id, new Date(this.started + id).toISOString()))
   }
 
   says(role: 'user' | 'assistant', text: string): void {

@@ -1,19 +1,25 @@
-// An agent as its user holds it: something to talk to, on a tape.
+// The agent's public interface: what it is made from, and how to talk to it.
 
 import type { LanguageModel } from 'ai'
-import type { ChosenModel } from '../config/model.ts'
+import type { ChosenModel } from '../config/index.ts'
 import type { Progress, SessionHandoff } from '../handoff/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Tape } from '../tape/index.ts'
-import type { AutomaticHandoff } from './auto-handoff.ts'
+import type { Holder } from '../system/index.ts'
+import type { AutoHandoff, AutomaticHandoff } from './handoff.ts'
 import type { AgentEvent } from './event.ts'
+import type { Instructions } from './instructions.ts'
 import type { Recovered } from './recovery.ts'
-import type { AgentTool, Answer, Permissions, Question } from './tool.ts'
+import type { AgentTool, Answer, ChildRequest, ChildResult, Permissions, Question, Toolbox } from './tools/tool.ts'
+import type { ContextSize } from './context-size.ts'
+import type { Queue } from './queue.ts'
 
 export interface AgentOptions {
   store: Store
-  /** By name, or one that is open already. A session that was handed over is followed to where it goes on. */
+  /** A tape's name, or a tape that is open already. If its session was handed over, the agent opens the tape where it continues. */
   tape: string | Tape
+  /** Who this agent is, for tapes that belong to one; `agent` unless given. */
+  as?: string
   /** Without one, only commands work. */
   model?: ChosenModel | LanguageModel
   tools?: readonly AgentTool[]
@@ -24,6 +30,8 @@ export interface AgentOptions {
   ask?: (question: Question) => Promise<Answer>
   /** Comes first in the system prompt. */
   system?: string
+  /** What the project says to agents, such as its AGENTS.md; see `projectInstructions`. */
+  instructions?: readonly Instructions[]
   handoff?: AutomaticHandoff
   /** How many tokens the model takes; known for most models. */
   window?: number
@@ -52,6 +60,8 @@ export interface Agent {
   readonly window: number | undefined
   /** The last process died in a turn; this is where the work stands. */
   readonly recovered: Recovered | undefined
+  /** How many tokens the next call takes without a new message: as the provider counted, or about. */
+  contextTokens(): Promise<number>
   /** A comma command, a slash command, or a turn; during a turn, a message for it. */
   submit(text: string): Promise<TurnResult>
   /** A turn with this text as it is, whatever it begins with. */
@@ -67,7 +77,7 @@ export interface Agent {
   subscribe(listener: (event: AgentEvent) => void): () => void
   /** From the next turn on. */
   setModel(model: ChosenModel | LanguageModel, window?: number): void
-  /** Cancels what runs, waits for it to be on the tape, and lets go of the tape. Never hangs on a model. */
+  /** Cancels what runs, waits until that is on the tape, and releases the tape. Never waits for a model. */
   close(): Promise<void>
 }
 
@@ -90,9 +100,34 @@ export type TurnResult =
     }
   /** A comma command ran: text for people, data for programs. */
   | { readonly kind: 'command'; readonly ok: boolean; readonly text: string; readonly data: unknown }
-  /** A slash command, for the door to carry out. */
+  /** A slash command, which the user interface has to carry out. */
   | { readonly kind: 'slash'; readonly name: string; readonly rest: string }
-  /** It was taken in by the turn that runs. */
+  /** The text was queued for the turn that is running. */
   | { readonly kind: 'queued' }
-  /** There was nothing in it. */
+  /** The text was empty. */
   | { readonly kind: 'empty' }
+
+/** What the parts of an agent share while it runs. The tape and the model may change between turns, never during one. */
+export interface AgentState {
+  tape: Tape
+  model: { readonly name: string; readonly model: LanguageModel } | undefined
+  window: number | undefined
+  system: string
+  contextSize: ContextSize
+  readonly toolbox: Toolbox
+  readonly queue: Queue
+  readonly autoHandoff: AutoHandoff
+  readonly holder: Holder
+  readonly cwd: string
+  readonly options: AgentOptions
+  readonly emit: (event: AgentEvent) => void
+  /** Undefined in an agent that may not start children. */
+  readonly spawn: ((child: ChildRequest, signal: AbortSignal) => Promise<ChildResult>) | undefined
+  /** What tools have asked for once the turn has ended. */
+  readonly afterTurn: (() => Promise<void>)[]
+  /** Called when the provider's error message tells the size of its model's window. */
+  readonly learnWindow: (tokens: number) => void
+  /** Called with the size of a context that the model has taken. */
+  readonly learnWorked: (tokens: number) => void
+  readonly now: () => Date
+}

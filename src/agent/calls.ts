@@ -1,10 +1,10 @@
-// The calls of one step: all at once, each with its result on the tape as soon as it has one. A call is on the tape before
-// it comes here, so that a crash never hides that it may have run.
+// Runs the tool calls of one step, all at once. Each result goes onto the tape as soon as it is there. The calls themselves are on
+// the tape before they run, so that a crash never hides that one may have run.
 
 import { BatonError } from '../errors.ts'
 import type { Tape, ToolResult } from '../tape/index.ts'
 import type { AgentEvent } from './event.ts'
-import type { Access, AgentTool, Answer, Permissions, Question, ToolContext, ToolOutcome } from './tool.ts'
+import type { Access, AgentTool, Answer, Permissions, Question, ToolContext, ToolOutcome } from './tools/tool.ts'
 
 /** A call whose input has been checked. */
 export interface Call {
@@ -25,7 +25,7 @@ const cancelled = 'interrupted: the user cancelled it. It may have taken effect 
 
 /** Resolves when every call has its result on the tape, cancelled or not. */
 export async function runCalls(calls: readonly Call[], setting: CallSetting): Promise<void> {
-  const permit = doorman(setting)
+  const permit = permissionQueue(setting)
   const ended = await Promise.allSettled(calls.map((call) => runCall(call, setting, permit)))
   for (const each of ended) if (each.status === 'rejected') throw each.reason
 }
@@ -51,12 +51,16 @@ async function runCall({ id, tool, input }: Call, setting: CallSetting, permit: 
   emit({ type: 'tool-end', id, name, output: recorded.output, isError: recorded.is_error === true })
 }
 
-/** The outcome, whatever happens: an error is one too, and so is the end of patience after a cancellation. */
+/** Always resolves with an outcome: an error becomes one, and so does a tool that does not stop in time after a cancellation. */
 async function untilCancelled(signal: AbortSignal, run: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   if (signal.aborted) return { output: cancelled, isError: true }
   let stop = () => {}
+  let timer: NodeJS.Timeout | undefined
   const late = new Promise<ToolOutcome>((resolve) => {
-    stop = () => void setTimeout(resolve, graceMs, { output: cancelled, isError: true }).unref()
+    // The timer keeps the process alive: a turn must not stay open because a tool ignores its signal.
+    stop = () => {
+      timer = setTimeout(resolve, graceMs, { output: cancelled, isError: true })
+    }
     signal.addEventListener('abort', stop, { once: true })
   })
   const ran = run().catch((error: unknown) => ({
@@ -67,10 +71,11 @@ async function untilCancelled(signal: AbortSignal, run: () => Promise<ToolOutcom
     return await Promise.race([ran, late])
   } finally {
     signal.removeEventListener('abort', stop)
+    clearTimeout(timer)
   }
 }
 
-/** What went onto the tape: the result, or why it cannot be there. */
+/** Resolves with what went onto the tape: the result, or the reason why it cannot be stored. */
 async function recordResult(tape: Tape, result: ToolResult, runId: string): Promise<ToolResult> {
   const record = (results: ToolResult[]) =>
     tape.append([{ kind: 'tool_result', payload: { results }, meta: { run_id: runId } }])
@@ -78,7 +83,7 @@ async function recordResult(tape: Tape, result: ToolResult, runId: string): Prom
     await record([result])
     return result
   } catch (error) {
-    // A TypeError is what JSON makes of a bigint or a circle.
+    // JSON.stringify throws a TypeError for a bigint or a circular object.
     const unfit = BatonError.is(error) ? error.code === 'invalid' || error.code === 'limit' : error instanceof TypeError
     if (!unfit) throw error
     const output = `The tool ran, but what it returned cannot be stored: ${messageOf(error)}`
@@ -91,8 +96,8 @@ async function recordResult(tape: Tape, result: ToolResult, runId: string): Prom
 /** Why a call is denied, or undefined. */
 type Permit = (id: string, tool: AgentTool, input: unknown, access: Access) => Promise<string | undefined>
 
-/** Questions are put one at a time; an "always" may answer those that wait behind it. What needs none waits for none. */
-function doorman({ permissions, ask, emit, signal }: CallSetting): Permit {
+/** Asks the person one question at a time; an "always" may answer questions that wait behind it. Calls that need no question do not wait. */
+function permissionQueue({ permissions, ask, emit, signal }: CallSetting): Permit {
   let asking: Promise<unknown> = Promise.resolve()
   return async (id, tool, input, access) => {
     const { name } = tool

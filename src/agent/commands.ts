@@ -1,11 +1,11 @@
 // The comma commands: what a person does to the tape by hand. They need no model, and none of them reaches one.
 
 import * as z from 'zod'
-import { checked } from '../config/checked.ts'
+import { checked } from '../config/index.ts'
 import { BatonError, InvalidError, NotFoundError } from '../errors.ts'
 import type { Entry } from '../store/index.ts'
 import { type ForkOptions, nearest, type Tape } from '../tape/index.ts'
-import { wholeCharacter } from '../tape/tokens.ts'
+import { wholeCharacter } from '../tape/index.ts'
 import type { Arguments } from './router.ts'
 
 interface CommandOutput {
@@ -31,13 +31,13 @@ const commands: Readonly<Record<string, Command>> = {
   anchors: { usage: ',anchors limit=20', about: 'list the phases of this tape', run: anchors },
   'tape.info': { usage: ',tape.info', about: 'how long the tape is and how full the context', run: info },
   'tape.search': {
-    usage: ',tape.search TEXT kinds=message from=2026-03-01 to=2026-03-31 limit=20',
+    usage: ',tape.search TEXT kinds=message from=2026-03-01 to=2026-03-31 limit=20 archived=true',
     about: 'find text on the tape, newest first',
     run: search,
   },
   fork: {
     usage: ',fork name=CHILD from=ANCHOR next_steps="…" context_summary="…" trigger_on_complete=WORD',
-    about: 'copy the tape from an anchor on, for other work',
+    about: 'copy the phase that the tape is in, or all from an anchor on, for other work',
     run: fork,
   },
   'tape.complete': {
@@ -54,7 +54,7 @@ const commands: Readonly<Record<string, Command>> = {
   help: { usage: ',help COMMAND', about: 'this list', run: async (_tape, args) => help(args) },
 }
 
-/** `tape.` in front of a name may be there or not. */
+/** Finds a command by its name, with or without `tape.` in front. */
 export function findCommand(name: string): Command {
   const wanted = name.toLowerCase()
   const candidates = [wanted, `tape.${wanted}`, wanted.replace(/^tape\./, '')]
@@ -68,7 +68,7 @@ export function findCommand(name: string): Command {
   })
 }
 
-/** What to show of a command that failed. */
+/** The text that is shown for a command that failed. */
 export function failureText(error: unknown): string {
   if (!BatonError.is(error)) return error instanceof Error ? error.message : String(error)
   return error.hint === undefined ? error.message : `${error.message}\n${error.hint}`
@@ -84,7 +84,7 @@ async function handoff(tape: Tape, { named, words }: Arguments): Promise<Command
   if (state !== undefined && !isObject && Object.keys(rest).length > 0) {
     throw new InvalidError('state must be an object when other fields are given', { path: 'state' })
   }
-  const whole = isObject ? { ...state, ...rest } : (state ?? rest)
+  const whole = isObject ? { ...state, ...rest } : state === undefined ? rest : state
   const [anchor] = await tape.handoff(name, { state: whole })
   return { text: `Handed off: ${name} (${tape.name}#${anchor.id})`, data: { id: anchor.id, name, state: whole } }
 }
@@ -117,13 +117,15 @@ async function search(tape: Tape, { named, words }: Arguments): Promise<CommandO
     from: z.string().optional(),
     to: z.string().optional(),
     limit: whole.optional(),
+    archived: z.enum(['true', 'false']).optional(),
   })
-  const { kinds, from, to, limit } = checked(shape, named, ',tape.search')
+  const { kinds, from, to, limit, archived } = checked(shape, named, ',tape.search')
   const found = await tape.search(words.join(' '), {
     ...(kinds === undefined ? {} : { kinds: typeof kinds === 'string' ? kinds.split(',') : kinds }),
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
     ...(limit === undefined ? {} : { limit }),
+    archived: archived === 'true',
   })
   return { text: found.map(entryLine).join('\n') || 'Nothing found', data: found }
 }
@@ -139,12 +141,12 @@ async function fork(tape: Tape, { named, words }: Arguments): Promise<CommandOut
   const { name = words[0], from, ...intention } = checked(shape, named, ',fork')
   noWords('fork', named.name === undefined ? words.slice(1) : words)
   const child = name ?? (await freeFork(tape))
-  const options: ForkOptions = { intention: { ...intention }, ...(from === undefined ? {} : { from }) }
+  const options: ForkOptions = { intention: { ...intention }, ...(from === undefined ? { phase: true } : { from }) }
   await tape.fork(child, options)
   return { text: `Forked ${tape.name} into ${child}`, data: { parent: tape.name, child, intention } }
 }
 
-/** A name for a fork that nobody named. */
+/** A free name for a fork that was not given one. */
 export async function freeFork(tape: Tape): Promise<string> {
   const base = tape.name.replace(/(?:-fork-\d+)+$/, '')
   for (let n = 1; ; n++) {

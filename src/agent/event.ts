@@ -1,7 +1,7 @@
-// What happens in a turn, as a screen or a pipe needs it. The tape holds what counts; events are how it looks meanwhile.
+// The events of a turn, for a screen or a pipe. They show progress only: everything that must be kept is on the tape.
 
 import type { Progress } from '../handoff/index.ts'
-import type { Access, Answer } from './tool.ts'
+import type { Access, Answer } from './tools/tool.ts'
 
 export type AgentEvent =
   /** The last process died in a turn; this is where the work stands. `closed`: calls that got the result `interrupted`. */
@@ -49,7 +49,7 @@ export type AgentEvent =
       readonly error?: string
     }
 
-/** Of one call to the model; tokens. */
+/** The tokens of one call to the model. */
 export interface Usage {
   readonly input: number
   readonly output: number

@@ -1,7 +1,7 @@
-// What a failed call to a model means: whether to try again and when, whether the context was too long, and what to tell.
+// What a failed call to a model means: whether to try again and when, whether the context was too long, and what to tell the person.
 
 import { APICallError, InvalidResponseDataError, JSONParseError, RetryError } from 'ai'
-import { isTooLong } from '../handoff/narrative.ts'
+import { isTooLong } from '../handoff/index.ts'
 
 export interface Failure {
   readonly message: string
@@ -40,7 +40,7 @@ export function failureOf(error: unknown): Failure {
 function mayRetry(cause: unknown, call: APICallError | undefined, body: string): boolean {
   if (/insufficient_quota|billing/i.test(body)) return false
   if (call !== undefined) return call.isRetryable && call.responseHeaders?.['x-should-retry'] !== 'false'
-  // What goes wrong inside a stream comes as plain data, and what was refused there stays refused.
+  // Errors inside a stream come as plain data; a request that was refused there would be refused again.
   if (!(cause instanceof Error)) return !/invalid_request|authentication|permission|not_found/i.test(body)
   const { isRetryable } = cause as Error & { isRetryable?: unknown }
   if (typeof isRetryable === 'boolean') return isRetryable
@@ -58,7 +58,7 @@ function hintFor(cause: unknown, call: APICallError | undefined): string | undef
   return status === undefined ? `Asked at ${placeOf(call)}. Is the server running? ${address}` : undefined
 }
 
-/** Without what stands behind the path, which may be a key. */
+/** The address without its query, which may contain a key. */
 function placeOf({ url }: APICallError): string {
   return url.replace(/[?#].*$/s, '')
 }
@@ -67,7 +67,7 @@ function isNoStream(cause: unknown): boolean {
   return /without a finish reason|JSON parsing failed/.test(textOf(cause))
 }
 
-/** What the server said, also where it says so in a shape that its API does not know. */
+/** The server's own words, even if the SDK does not know the shape of its error. */
 function wordsOf({ message, responseBody = '', statusCode, cause }: APICallError): string {
   if (statusCode === 200) return `The answer broke off: ${innermost(cause ?? message)}`
   if (responseBody.includes(message)) return message
@@ -105,17 +105,25 @@ function retryAfter(headers: Record<string, string>): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000)
 }
 
-/** From the surest wording to the least. */
+/** How providers name the size of the window in an error, from the most to the least reliable wording. */
 const windowWords = [
   /(?:> |<= |n_ctx"?: ?|less than |tokens allowed \()([\d,]{4,})/i,
-  /maximum (?:context|prompt|model|input) length (?:is|of) ([\d,]{4,})/i,
+  // DashScope: "Range of input length should be [1, 30720]".
+  /input length should be \[\s*\d+\s*,\s*([\d,]{4,})\]/i,
+  // SGLang: "is longer than the model's context length (8192 tokens)", "exceeds the maximum allowed length (8192 tokens)".
+  /maximum (?:allowed )?(?:context |prompt |model |input )?length(?: is| of|:)? \(?([\d,]{4,})/i,
   /([\d,]{4,}) maximum context length/i,
-  /context (?:window|size|length|limit)\D{0,20}([\d,]{4,})/i,
+  // In brackets stands the number of the error too: MiniMax says "context window exceeds limit (2013)".
+  /context (?:window|size|length|limit)[^\d(]{0,20}([\d,]{4,})/i,
+  /context (?:window|size|length|limit) ?\(([\d,]{4,}) tokens\)/i,
   /exceeds the limit of ([\d,]{4,})/i,
 ]
+
+/** A smaller number than this in an error is the number of the error, or a part of the context, and no window of a model in use. */
+const smallestWindow = 2_048
 
 function windowIn(text: string): number | undefined {
   const found = windowWords.map((words) => words.exec(text)?.[1]).find((each) => each !== undefined)
   const tokens = Number(found?.replaceAll(',', ''))
-  return tokens > 0 ? tokens : undefined
+  return tokens >= smallestWindow ? tokens : undefined
 }

@@ -1,8 +1,17 @@
+// Baton's own agent: a conversation with a model that is kept on a tape. `create-agent.ts` makes one, `loop.ts` runs its turns,
+// `router.ts` tells commands from messages, `tools/` is what it can do and `permissions/` what it may do.
+
 export type { Agent, AgentHandoffOptions, AgentOptions, RetryOptions, TurnResult } from './agent.ts'
-export type { AutomaticHandoff, Threshold } from './auto-handoff.ts'
+export type { AutomaticHandoff, Threshold } from './handoff.ts'
 export { createAgent } from './create-agent.ts'
 export type { AgentEvent, HandoffTrigger, Usage } from './event.ts'
-export { type PermissionSettings, permissionPolicy, permissionsSchema, type PolicyOptions } from './permission.ts'
+export { projectInstructions } from './instructions.ts'
+export {
+  type PermissionSettings,
+  permissionPolicy,
+  permissionsSchema,
+  type PolicyOptions,
+} from './permissions/policy.ts'
 export type { Recovered } from './recovery.ts'
 export type {
   Access,
@@ -15,7 +24,7 @@ export type {
   Question,
   ToolContext,
   ToolOutcome,
-} from './tool.ts'
+} from './tools/tool.ts'
 export {
   agentSpawn,
   bash,
@@ -28,7 +37,13 @@ export {
   fsWrite,
   tapeAnchors,
   tapeFork,
+  tapeGive,
   tapeHandoff,
+  tapeInbox,
   tapeInfo,
+  tapeRead,
   tapeSearch,
 } from './tools/index.ts'
+export { findCommand, freeFork, help } from './commands.ts'
+export { route } from './router.ts'
+export { demandRest } from './turn.ts'

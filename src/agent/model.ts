@@ -1,4 +1,4 @@
-// One call to a model, whatever its provider: streamed, made again when the provider stumbles, ended when the person says so.
+// One call to a model of any provider: it is streamed, repeated after a passing failure, and cancelled with the turn.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -29,7 +29,7 @@ export type Reply =
   | { readonly status: 'aborted'; readonly text: string }
   | { readonly status: 'failed'; readonly text: string; readonly failure: Failure }
 
-/** Nobody waits longer than this for a provider that asks to come back later. */
+/** The longest wait that a provider may ask for before the next attempt. */
 const longestWait = 120
 const longestBackoff = 30
 
@@ -52,7 +52,9 @@ export async function callModel(request: Request): Promise<Reply> {
       // Jitter, so that many agents of one key do not come back at the same moment.
       const backoff = Math.min(longestBackoff, first * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
       const seconds = failure.after ?? backoff
-      if (!failure.retry || attempt >= attempts || seconds > longestWait) return { status: 'failed', text, failure }
+      if (failure.retry && seconds > longestWait)
+        return { status: 'failed', text, failure: askedToWait(failure, seconds) }
+      if (!failure.retry || attempt >= attempts) return { status: 'failed', text, failure }
       emit({ type: 'retry', attempt, of: attempts, seconds, reason: failure.message })
       await sleep(seconds * 1000, undefined, { signal }).catch(() => {})
       if (signal.aborted) return { status: 'aborted', text: '' }
@@ -60,7 +62,20 @@ export async function callModel(request: Request): Promise<Reply> {
   }
 }
 
-/** Undefined when it was cancelled. */
+/** Nobody waits that long here; the person should know how long it would be. */
+function askedToWait(failure: Failure, seconds: number): Failure {
+  const at = new Date(Date.now() + seconds * 1000)
+  const until = seconds < 86_400 ? at.toTimeString().slice(0, 5) : at.toISOString().slice(0, 10)
+  const hint = `The provider asks to wait ${duration(seconds)}, until ${until}.`
+  return { ...failure, hint: failure.hint === undefined ? hint : `${hint} ${failure.hint}` }
+}
+
+function duration(seconds: number): string {
+  if (seconds < 5_400) return `${Math.ceil(seconds / 60)} minutes`
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} hours` : `${Math.round(seconds / 86_400)} days`
+}
+
+/** Resolves with undefined if the call was cancelled. */
 async function stream(request: Request, onText: (delta: string) => void): Promise<StepResult<ToolSet> | undefined> {
   const { model, tools, signal, emit } = request
   const run = streamText({

@@ -30,7 +30,7 @@ export class Queue {
     return added
   }
 
-  /** One after the other, so that each names the one before it. */
+  /** Adds one message after the other, because each entry names the one before it. */
   async #addBehind(last: Promise<unknown>, tape: Tape, text: string): Promise<void> {
     await last
     const before = await tape.store.latest(tape.name, queuedKey)
@@ -41,12 +41,12 @@ export class Queue {
     this.#waiting.push({ id: entry!.id, text })
   }
 
-  /** Resolves when what is being added is there. */
+  /** Resolves when messages that are being added are on the tape. */
   async settled(): Promise<void> {
     await this.#last
   }
 
-  /** What waits, as messages to append; call `delivered` when they are on the tape. */
+  /** The waiting messages as drafts; call `delivered` when they are on the tape. */
   drafts(runId: string): Draft[] {
     return this.#waiting.map(({ id, text }) => ({
       kind: 'message',
@@ -63,13 +63,13 @@ export class Queue {
     return this.#waiting.map(({ text }) => ({ role: 'user', content: text }))
   }
 
-  /** After a handoff: `carried` of them are on the new tape already, the others are to wait there. */
+  /** After a handoff: the first `carried` messages are on the new tape already; the others wait there. */
   async moved(tape: Tape, carried: number): Promise<void> {
     const rest = this.#waiting.splice(0).slice(carried)
     for (const { text } of rest) await this.add(tape, text)
   }
 
-  /** Takes up what the last process left waiting. */
+  /** Finds the messages that the last process left waiting. */
   async restore(tape: Tape): Promise<void> {
     const { store, name } = tape
     const heard = Number((await store.latest(name, deliveredKey))?.meta.queued ?? 0)

@@ -1,13 +1,13 @@
-// After a crash: the turn that was cut is closed on the tape, not repeated. Calls without a result get one that says so:
-// whether they took effect is for the model to look up, never for us to guess.
+// After a crash, the turn that was cut short is closed on the tape, not repeated. Calls without a result get one that says so:
+// the model has to find out whether they took effect, Baton never guesses.
 
+import * as z from 'zod'
 import { BatonError } from '../errors.ts'
 import type { Draft, Entry } from '../store/index.ts'
-import type { Tape, ToolCall, ToolResult } from '../tape/index.ts'
-import type { Holder } from './holder.ts'
-import { unfinishedSpeech } from './speech.ts'
-import { partialDraft } from './steps.ts'
-import { closeTurn, isHeld, type OpenTurn, openTurn } from './turn.ts'
+import { type Tape, type ToolCall, type ToolResult, usageKey } from '../tape/index.ts'
+import type { Holder } from '../system/index.ts'
+import { closeTurn, isHeld, openTurn, type OpenTurn } from './turn.ts'
+import type { AgentEvent } from './event.ts'
 
 export interface Recovered {
   /** The last anchor and its state: where the work stands. */
@@ -29,7 +29,7 @@ export async function recover(tape: Tape, me: Holder, now: Date): Promise<Recove
   const results = calls.map(({ id, name }): ToolResult => ({ call_id: id, name, output: crashed, is_error: true }))
   const meta = { run_id: open.runId }
   const owed: Draft[] = results.length === 0 ? [] : [{ kind: 'tool_result', payload: { results }, meta }]
-  const said = unfinishedSpeech(entries)
+  const said = unfinishedAnswer(entries)
   if (said.trim() !== '') owed.push(partialDraft(said, open.runId))
   try {
     await closeTurn(tape, open, owed)
@@ -39,7 +39,11 @@ export async function recover(tape: Tape, me: Holder, now: Date): Promise<Recove
     throw error
   }
   const [anchor] = await tape.anchors({ limit: 1 })
-  return { anchor: anchor?.name ?? '', state: anchor?.state ?? {}, closed: calls.map(({ name }) => name) }
+  return {
+    anchor: anchor?.name ?? '',
+    state: anchor === undefined ? {} : anchor.state,
+    closed: calls.map(({ name }) => name),
+  }
 }
 
 async function entriesOf(tape: Tape, { since }: OpenTurn): Promise<Entry[]> {
@@ -58,4 +62,70 @@ function unanswered(entries: readonly Entry[]): ToolCall[] {
     for (const result of results) calls.delete(result.call_id)
   }
   return [...calls.values()]
+}
+
+const noteMs = 2_000
+const partialKey = 'speaking'
+const noteSchema = z.object({ from: z.number(), text: z.string() })
+
+/**
+ * The model's answer while it is still streaming. It becomes a message when it is complete; until then, its text so far is saved on the
+ * tape every few seconds, as events that never appear in a context. A process that dies loses no more than those seconds.
+ */
+export class PartialAnswer {
+  readonly #tape: Tape
+  readonly #runId: string
+  #text = ''
+  #noted = 0
+  #timer: NodeJS.Timeout | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(tape: Tape, runId: string) {
+    this.#tape = tape
+    this.#runId = runId
+  }
+
+  hear(event: AgentEvent): void {
+    if (event.type === 'text') {
+      this.#text += event.delta
+      this.#timer ??= setTimeout(() => this.#note(), noteMs).unref()
+    } else if (event.type === 'retry') {
+      // The call is made again: its text so far is void, and the next note replaces the earlier ones.
+      this.#text = ''
+      this.#noted = 0
+    }
+  }
+
+  /** Resolves when no note is being written any more, because none may follow the complete answer. */
+  async end(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#last
+  }
+
+  #note(): void {
+    this.#timer = undefined
+    const data = { from: this.#noted, text: this.#text.slice(this.#noted) }
+    if (data.text === '') return
+    this.#noted = this.#text.length
+    const meta = { key: partialKey, context: false, run_id: this.#runId }
+    // A disk that refuses this note will refuse the answer too, and that failure is reported.
+    const noted = this.#tape.append([{ kind: 'event', payload: { name: partialKey, data }, meta }]).catch(() => {})
+    this.#last = Promise.all([this.#last, noted])
+  }
+}
+
+/** The text of an answer that was streaming when these entries of a turn end: all notes since the last complete answer. */
+function unfinishedAnswer(entries: readonly Entry[]): string {
+  let text = ''
+  for (const { meta, payload } of entries) {
+    if (meta.key === usageKey) text = ''
+    const note = meta.key === partialKey ? noteSchema.safeParse((payload as { data?: unknown }).data).data : undefined
+    if (note !== undefined) text = text.slice(0, note.from) + note.text
+  }
+  return text
+}
+
+/** The message for an answer that was cut short. */
+export function partialDraft(content: string, runId: string): Draft {
+  return { kind: 'message', payload: { role: 'assistant', content }, meta: { run_id: runId, partial: true } }
 }

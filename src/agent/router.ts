@@ -1,9 +1,12 @@
-// Where a line goes that a person typed: `,name key=value` is a command on the tape, `/name rest` a command of the door,
-// everything else is for the model. A space in front sends even a comma to the model. Only what people type comes here:
-// the text that a model writes is never a command.
+// Decides where a line goes that a person typed: `,name key=value` is a command on the tape, `/name rest` a command for the user
+// interface, everything else is for the model. A space in front sends even a comma to the model. Only what people type comes
+// here: the text that a model writes is never a command.
 
-import { InvalidError } from '../errors.ts'
-import { type Json, Reader } from './relaxed.ts'
+import { InvalidError, LockedError } from '../errors.ts'
+import type { AgentState, TurnResult } from './agent.ts'
+import { failureText, findCommand } from './commands.ts'
+import { type Json, RelaxedJsonReader } from './relaxed-json.ts'
+import { demandRest } from './turn.ts'
 
 export type Route =
   | { readonly to: 'command'; readonly name: string; readonly args: Arguments }
@@ -14,7 +17,7 @@ export type Route =
 export interface Arguments {
   /** `key=value`. Plain values are text; `{…}` and `[…]` hold data. */
   readonly named: Readonly<Record<string, Json>>
-  /** What stands without a key, in order. */
+  /** The arguments without a key, in order. */
   readonly words: readonly string[]
 }
 
@@ -22,7 +25,7 @@ const command = /^,([a-zA-Z][\w.-]*)(?=\s|$)/
 const slash = /^\/([a-zA-Z][\w-]*)(?:\s+([\s\S]*))?$/
 const key = /[a-zA-Z_][\w.-]*=/y
 
-/** Throws `InvalidError` where a command is begun but cannot be read: a quote that never ends, say. */
+/** Throws `InvalidError` for a command that cannot be parsed, such as one with a quote that never ends. */
 export function route(input: string): Route {
   if (input.trim() === '') return { to: 'nowhere' }
   const named = command.exec(input)
@@ -32,10 +35,41 @@ export function route(input: string): Route {
   return { to: 'model', text: input }
 }
 
+/** Runs a comma command, hands a slash command back to the user interface, or takes a turn with the text. */
+export async function handleInput(
+  state: AgentState,
+  input: string,
+  isBusy: boolean,
+  takeTurn: (text: string) => Promise<TurnResult>,
+): Promise<TurnResult> {
+  try {
+    const to = route(input)
+    switch (to.to) {
+      case 'nowhere':
+        return { kind: 'empty' }
+      case 'slash':
+        return { kind: 'slash', name: to.name, rest: to.rest }
+      case 'model':
+        return await takeTurn(to.text)
+      case 'command': {
+        const { tape, holder, now } = state
+        const command = findCommand(to.name)
+        if (command.cuts === true) {
+          if (isBusy) throw new LockedError(`Wait for the response or cancel it, then ,${to.name}`)
+          await demandRest(tape, holder, now())
+        }
+        return { kind: 'command', ok: true, ...(await command.run(tape, to.args)) }
+      }
+    }
+  } catch (error) {
+    return { kind: 'command', ok: false, text: failureText(error), data: null }
+  }
+}
+
 function argumentsIn(input: string, from: number): Arguments {
   const named: Record<string, Json> = {}
   const words: string[] = []
-  const reader = new Reader(input, from)
+  const reader = new RelaxedJsonReader(input, from)
   for (reader.skipSpace(); !reader.done; reader.skipSpace()) {
     key.lastIndex = reader.at
     const found = key.exec(input)?.[0]
@@ -46,7 +80,7 @@ function argumentsIn(input: string, from: number): Arguments {
     const name = found.slice(0, -1)
     if (Object.hasOwn(named, name)) throw new InvalidError(`"${name}" is given twice`, { path: name })
     reader.at += found.length
-    // Defined rather than assigned: `__proto__` is a name like any other.
+    // Defined rather than assigned, because an assignment to `__proto__` would set the prototype.
     Object.defineProperty(named, name, { value: reader.argument(), enumerable: true })
   }
   return { named, words }

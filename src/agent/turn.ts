@@ -1,11 +1,12 @@
-// A turn on its tape: `turn_started` with the first message, `turn_ended` when all of it is there. Both lie under one key,
-// and each is appended only if the one before it is the newest: so a tape has one turn at a time, whoever writes it.
+// How a turn is marked on its tape, and who holds it: `turn_started` comes with the first message, `turn_ended` when the turn is
+// complete. Both have one key, and each is appended only if the mark before it is still the newest, so that a tape has one
+// turn at a time, whichever process writes it.
 
 import * as z from 'zod'
 import { BatonError, LockedError } from '../errors.ts'
 import type { Draft, Entry } from '../store/index.ts'
 import type { Tape } from '../tape/index.ts'
-import { type Holder, holderSchema, isAlive, pulseSeconds } from './holder.ts'
+import { type Holder, holderSchema, isHolding, silentMs } from '../system/index.ts'
 
 const turnKey = 'turn'
 
@@ -43,7 +44,7 @@ export async function openTurn(tape: Tape): Promise<OpenTurn | undefined> {
   return entry === undefined ? undefined : readMark(entry, tape)
 }
 
-/** A mark that was copied by a fork is another tape's. */
+/** The open turn that the mark stands for. A mark that a fork has copied belongs to another tape. */
 function readMark(entry: Entry, tape: Tape): OpenTurn | undefined {
   const mark = markSchema.safeParse((entry.payload as { data?: unknown }).data).data
   if (mark?.holder === undefined || mark.tape !== tape.name || mark.status !== undefined) return undefined
@@ -52,10 +53,11 @@ function readMark(entry: Entry, tape: Tape): OpenTurn | undefined {
 
 export async function isHeld(tape: Tape, open: OpenTurn, me: Holder, now: Date): Promise<boolean> {
   const date = (await tape.store.info(tape.name))?.date
-  return isAlive(open.holder, me, (now.getTime() - Date.parse(date ?? '')) / 1000)
+  // A process elsewhere counts as alive as long as its tape grows.
+  return isHolding(open.holder, Date.parse(date ?? '') + silentMs, now.getTime(), me)
 }
 
-/** `LockedError` while somebody else's turn runs. */
+/** Throws `LockedError` while another holder's turn runs. */
 export async function demandRest(tape: Tape, me: Holder, now: Date): Promise<void> {
   const open = await openTurn(tape)
   if (open !== undefined && (await isHeld(tape, open, me, now))) throw refuse(tape, open)
@@ -86,7 +88,7 @@ export class Turn {
       this.#append('turn_running', { since: this.since, holder: this.#holder }).catch((error: unknown) => {
         if (BatonError.is(error) && error.code === 'conflict') onLost()
       })
-    }, pulseSeconds * 1000).unref()
+    }, silentMs / 3).unref()
   }
 
   /** Resolves when the messages are on the tape and the turn is ours; `LockedError` while somebody else's runs. */
@@ -116,7 +118,7 @@ export class Turn {
     return appended
   }
 
-  /** One after the other: each expects the one before it. */
+  /** Appends one mark after the other, because each expects the one before it. */
   async #appendBehind(last: Promise<unknown>, name: string, more: Partial<Mark>): Promise<void> {
     await last
     const draft = markDraft(name, { tape: this.#tape.name, run_id: this.runId, ...more })
@@ -125,7 +127,7 @@ export class Turn {
   }
 }
 
-/** Ends the turn of a process that died; with it comes what the turn still owed. All or none, and once. */
+/** Ends the turn of a process that died, together with the entries that the turn still owed: all of them or none, and only once. */
 export async function closeTurn(tape: Tape, open: OpenTurn, owed: readonly Draft[]): Promise<void> {
   const closed = markDraft('turn_closed', {
     tape: tape.name,

@@ -1,15 +1,15 @@
 // `baton config`: what baton.config.json may say, and whether what it says is right.
 
 import * as z from 'zod'
-import { configFile, loadConfig } from '../config/config.ts'
-import { transcriptsSection } from '../config/models-section.ts'
+import { configFile, loadConfig } from '../config/index.ts'
+import { transcriptsSection } from '../config/index.ts'
 import { notifySection } from '../notify/index.ts'
-import { relaySection } from '../relay/settings.ts'
-import { supervisorSection } from '../supervisor/settings.ts'
-import { taskSection } from '../task/settings.ts'
-import { telemetrySection } from '../telemetry/settings.ts'
-import { agentSection } from './chat/settings.ts'
-import { type Globals, Output } from './output.ts'
+import { relaySection } from '../relay/index.ts'
+import { supervisorSection } from '../supervisor/index.ts'
+import { taskSection } from '../task/index.ts'
+import { telemetrySection } from '../telemetry/index.ts'
+import { agentSection } from './chat/create-agent.ts'
+import { type Globals, Output } from './base/output.ts'
 
 const sections = {
   agent: agentSection,
@@ -23,8 +23,8 @@ const sections = {
 
 type Name = keyof typeof sections
 
-/** For `$schema`, so that an editor completes and checks the file. */
-export async function schema(): Promise<void> {
+/** Prints the schema that `$schema` may point at, so that an editor completes and checks the file. */
+export async function schema(globals: Globals): Promise<void> {
   const properties = Object.entries(sections).map(([name, section]) => {
     const { $schema: _draft, ...own } = z.toJSONSchema(section, { io: 'input', unrepresentable: 'any' })
     return [name, own] as const
@@ -35,13 +35,13 @@ export async function schema(): Promise<void> {
     type: 'object',
     properties: { $schema: { type: 'string' }, ...Object.fromEntries(properties) },
   }
-  process.stdout.write(`${JSON.stringify(whole, null, 2)}\n`)
+  new Output(globals).line(JSON.stringify(whole, null, 2))
 }
 
-/** Throws at the first mistake; else shows what counts, defaults included. */
+/** Throws at the first mistake; else shows the settings in effect, including defaults. */
 export async function check(globals: Globals): Promise<void> {
   const out = new Output(globals)
-  const config = loadConfig()
+  const config = loadConfig(globals.io.cwd())
   const settings = Object.fromEntries(
     (Object.keys(sections) as Name[]).map((name) => [name, config.section(name, sections[name])]),
   )

@@ -1,39 +1,52 @@
 // The commands and their options. What a command does is loaded when it runs: hooks start this program often.
 
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { wholeNumber } from './arguments.ts'
-import { addChat } from './chat-commands.ts'
-import { addDemo } from './demo-commands.ts'
-import { report } from './failure.ts'
-import { addHandoff } from './handoff-commands.ts'
-import { addNotify } from './notify-commands.ts'
-import { lazily } from './lazy-command.ts'
-import { endQuietlyWithoutReader, type Globals } from './output.ts'
-import { addRelay } from './relay-commands.ts'
-import { addSessions } from './session-commands.ts'
-import { addSupervise } from './supervise-commands.ts'
-import { addTape } from './tape-commands.ts'
-import { addTask } from './task-commands.ts'
+import { wholeNumber } from './base/arguments.ts'
+import { addChat } from './chat/commands.ts'
+import { addDemo } from './demo/commands.ts'
+import { report } from './base/failure.ts'
+import { addHandoff } from './handoff/commands.ts'
+import { lazily } from './base/lazy.ts'
+import type { Io } from './base/io.ts'
+import type { Globals } from './base/output.ts'
+import { addNotify, addRelay } from './relay/commands.ts'
+import { addSessions } from './sessions/commands.ts'
+import { addSupervise } from './supervise/commands.ts'
+import { addTape } from './tape/commands.ts'
+import { addTask } from './task/commands.ts'
 
-export async function run(argv: readonly string[]): Promise<number> {
-  endQuietlyWithoutReader()
-  const program = build()
-  // Only on its own: a command may have a --version that means something else.
-  if (argv.length === 3 && (argv[2] === '--version' || argv[2] === '-V')) {
-    process.stdout.write(`${manifest.version}\n`)
+/** Runs a command and resolves with its exit code. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  // Only if it stands alone: a command may have a --version that means something else.
+  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+    io.stdout.write(`${manifest.version}\n`)
     return 0
   }
+  const program = build(io)
   try {
-    await program.parseAsync(argv)
-    return Number(process.exitCode ?? 0)
+    await program.parseAsync(argv, { from: 'user' })
+    return io.exit.code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     return report(error, program.opts<Globals>())
   }
 }
 
-function build(): Command {
+/** What commander itself prints: help, and what is wrong with the arguments. */
+function outputOf({ stdout, stderr }: Io): OutputConfiguration {
+  return {
+    writeOut: (text) => stdout.write(text),
+    writeErr: (text) => stderr.write(text),
+    getOutHelpWidth: () => stdout.columns ?? 80,
+    getErrHelpWidth: () => stderr.columns ?? 80,
+    getOutHasColors: () => false,
+    getErrHasColors: () => false,
+  }
+}
+
+/** All commands. Each finds `io` among its options. */
+export function build(io: Io): Command {
   const program = new Command('baton')
   program
     .description('Passes work from one AI agent to the next and loses nothing.')
@@ -43,6 +56,8 @@ function build(): Command {
     .option('--quiet', 'print only what was asked for')
     .option('--no-color', 'no colours')
     .addHelpText('after', '\nbaton --version prints the version.')
+    .setOptionValue('io' satisfies keyof Globals, io)
+    .configureOutput(outputOf(io))
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError('Run it with --help to see how it is used.')
@@ -64,14 +79,16 @@ function addWorkspace(program: Command): void {
   const add = lazily(config, () => import('./config.ts'))
   add('check', 'whether it is right; --json shows all that counts', 'check')
   add('schema', 'its JSON schema, for editors', 'schema')
-  program
-    .command('init')
-    .description('make a workspace in this folder (.baton), for every folder below it')
-    .action(async (_options, command: Command) => (await import('./workspace.ts')).init(command.optsWithGlobals()))
-  program
-    .command('show')
-    .description('print what a reference points at: main#12, main#12..40, main@anchor, tape://…, blob:…')
-    .argument('<ref>')
+  lazily(program, () => import('./base/workspace.ts'))(
+    'init',
+    'make a workspace in this folder (.baton), for every folder below it',
+    'init',
+  )
+  lazily(program, () => import('./tape/show.ts'))(
+    'show <ref>',
+    'print what a reference points at: main#12, main#12..40, main@anchor, tape://…, blob:…',
+    'show',
+  )
     .option('--offset <bytes>', 'of a blob: where to begin', wholeNumber)
     .option('--length <bytes>', 'of a blob: how much', wholeNumber)
     .option('--files', 'of a range: the files it changed or read')
@@ -80,15 +97,9 @@ function addWorkspace(program: Command): void {
     .option('--todos', 'of a range: its last todo list')
     .option('--instructions', "of a range: the user's words")
     .option('--decisions', 'of a range: what was decided')
-    .action(async (ref: string, _options, command: Command) =>
-      (await import('./show.ts')).show(ref, command.optsWithGlobals()),
-    )
-  program
-    .command('lineage')
-    .description('which tape came from which')
-    .argument('[tape]')
-    .addOption(new Option('--format <format>', 'how to draw it').choices(['tree', 'mermaid']).default('tree'))
-    .action(async (tape: string | undefined, _options, command: Command) =>
-      (await import('./lineage.ts')).lineage(tape, command.optsWithGlobals()),
-    )
+  lazily(program, () => import('./tape/lineage.ts'))(
+    'lineage [tape]',
+    'which tape came from which',
+    'lineage',
+  ).addOption(new Option('--format <format>', 'how to draw it').choices(['tree', 'mermaid']).default('tree'))
 }

@@ -5,29 +5,19 @@ import fs from 'node:fs'
 import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../errors.ts'
-import { checked } from './checked.ts'
+import { checked } from './validate.ts'
 
 export const configFile = 'baton.config.json'
 
-/** The rooms that may have a section. */
-const sections = [
-  'task',
-  'relay',
-  'handoff',
-  'agent',
-  'supervisor',
-  'transcripts',
-  'notify',
-  'telemetry',
-  'server',
-] as const
+/** The sections that something reads; any other is refused, since a setting without effect misleads. */
+const sections = ['task', 'relay', 'agent', 'supervisor', 'transcripts', 'notify', 'telemetry'] as const
 
 type SectionName = (typeof sections)[number]
 
 export interface Config {
-  /** Undefined where there is none: then every section has its defaults. */
+  /** The path of the file; undefined where there is none, and every section has its defaults. */
   readonly file: string | undefined
-  /** A section against its schema, which also fills in the defaults. */
+  /** Parses a section with its schema, which also fills in the defaults. */
   section<S extends z.ZodType>(name: SectionName, schema: S): z.output<S>
 }
 
@@ -68,4 +58,16 @@ function readConfig(file: string): Record<string, unknown> {
     })
   }
   return parsed
+}
+
+/** The top of the git working tree, else the nearest folder with a config file or a workspace, else the folder itself. */
+export function findProject(cwd: string = process.cwd()): string {
+  const start = path.resolve(cwd)
+  return nearestWith(start, ['.git']) ?? nearestWith(start, [configFile, '.baton']) ?? start
+}
+
+function nearestWith(from: string, names: readonly string[]): string | undefined {
+  if (names.some((name) => fs.existsSync(path.join(from, name)))) return from
+  const parent = path.dirname(from)
+  return parent === from ? undefined : nearestWith(parent, names)
 }

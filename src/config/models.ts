@@ -1,6 +1,9 @@
 // How large the windows of models are and what their tokens cost, for agents that do not say so themselves. Small, dated,
 // and overridden by the section `transcripts` of baton.config.json.
 
+import fs from 'node:fs'
+import path from 'node:path'
+
 /** Dollars for a million tokens. */
 export interface Price {
   readonly input: number
@@ -116,4 +119,22 @@ function remembered<T>(find: (model: string) => T): (model: string) => T {
     if (!known.has(model)) known.set(model, find(model))
     return known.get(model)!
   }
+}
+
+const fileName = 'baton.config.json'
+
+/** What the user says about models. Where there is no file, nothing is loaded to read it with: lists start fast. */
+export async function configuredModels(cwd: string = process.cwd()): Promise<Models> {
+  if (!existsUpwards(path.resolve(cwd))) return {}
+  const [{ loadConfig }, { transcriptsSection }] = await Promise.all([
+    import('./config.ts'),
+    import('./models-section.ts'),
+  ])
+  return loadConfig(cwd).section('transcripts', transcriptsSection).models
+}
+
+function existsUpwards(folder: string): boolean {
+  if (fs.existsSync(path.join(folder, fileName))) return true
+  const parent = path.dirname(folder)
+  return parent !== folder && existsUpwards(parent)
 }

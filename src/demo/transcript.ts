@@ -5,7 +5,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import * as z from 'zod'
-import type { Spoken } from './mind.ts'
+import type { Spoken } from './scripted-model.ts'
 
 export interface Usage {
   readonly input: number

@@ -1,12 +1,34 @@
+// The handoff document. `ledger/` takes the facts from a tape, `document/` composes, fits, renders and checks what is read,
+// `writer.ts` does both for a tape, with a model's narrative where there is one, `session.ts` hands over to a new tape,
+// `safety/` keeps secrets out, and `agent-prompts.ts` holds every sentence that Baton says to an agent.
+
+export {
+  askText,
+  childTaskText,
+  continueText,
+  cutTurnText,
+  documentPathIn,
+  errorText,
+  isBatonPrompt,
+  lateText,
+  limitText,
+  longContextText,
+  restartText,
+  resumeText,
+  samePrompt,
+  shortResumeText,
+  taskText,
+  untilText,
+  withDocumentText,
+} from './agent-prompts.ts'
 export { type HandoffDocument, type Profile } from './document/document.ts'
-export { diffDocuments, type DocumentDiff } from './document/diff.ts'
-export { parseDocument } from './document/parse.ts'
-export { renderMarkdown } from './document/render.ts'
-export { type Problem, validate } from './document/validate.ts'
-export { type Ledger } from './ledger/facts.ts'
+export { diffDocuments, type DocumentDiff } from './document/check/diff.ts'
+export { parseDocument } from './document/markdown/parse.ts'
+export { renderMarkdown } from './document/markdown/render.ts'
+export { type Problem, validate } from './document/check/validate.ts'
+export { type Closed, type Ledger } from './ledger/facts.ts'
 export { ledger } from './ledger/ledger.ts'
 export { type Progress } from './narrative.ts'
-export { writeHandoff, type WriteHandoffOptions } from './same-tape.ts'
 export { type SavedDocument, savedDocuments } from './saved.ts'
 export {
   handoffSession,
@@ -15,4 +37,24 @@ export {
   type SessionHandoff,
   type SessionHandoffOptions,
 } from './session.ts'
-export { writeDocument, type WriteOptions, type Written } from './writer.ts'
+export { writeDocument, writeHandoff, type WriteHandoffOptions, type WriteOptions, type Written } from './writer.ts'
+export { fit } from './document/write/budget.ts'
+export { compose } from './document/write/compose.ts'
+export { renderDiff } from './document/check/diff.ts'
+export { type Item, type SectionKey } from './document/document.ts'
+export { parseClaims } from './document/markdown/parse.ts'
+export { reconcileWithGit } from './ledger/files/git.ts'
+export { LedgerBuilder } from './ledger/ledger.ts'
+export { readUserWords } from './ledger/words/user-words.ts'
+export { isTooLong } from './narrative.ts'
+export { redactValue } from './safety/redact.ts'
+export {
+  documentPaths,
+  documentsFolder,
+  documentText,
+  ownFolder,
+  projectDocument,
+  saveDocument,
+  savedAt,
+} from './saved.ts'
+export { phaseLedger } from './writer.ts'

@@ -4,7 +4,7 @@
 import { type LanguageModel, streamText } from 'ai'
 import { CancelledError, StorageError } from '../errors.ts'
 import type { CountTokens } from '../tape/index.ts'
-import { condensePrompt, systemPrompt } from './prompt.ts'
+import { condenseText, narrativeSystemText } from './agent-prompts.ts'
 
 /** What fits into one request when nothing else is known; most models take more. */
 export const defaultWindow = 100_000
@@ -33,16 +33,16 @@ class NoTextError extends StorageError {
   }
 }
 
-/** The text of this very generation; whatever else the model sends is ignored. */
+/** What the model writes in answer to the prompt; reasoning, sources and other parts of its stream are ignored. */
 export async function generate(prompt: string, { model, signal, onText }: Generation): Promise<string> {
   throwIfCancelled(signal)
   let text = ''
   try {
     const run = streamText({
       model,
-      system: systemPrompt,
+      system: narrativeSystemText,
       prompt,
-      ...(signal === undefined ? {} : { abortSignal: signal }),
+      abortSignal: signal,
       onError: () => {}, // it comes as a part of the stream, below
     })
     for await (const part of run.fullStream) {
@@ -78,10 +78,10 @@ export async function condense(
   const notes: string[] = []
   for (const [i, part] of parts.slice(0, -1).entries()) {
     onPart(i + 1, parts.length)
-    notes.push(await generate(condensePrompt(part, i + 1, parts.length, goal), generation))
+    notes.push(await generate(condenseText(part, i + 1, parts.length, goal), generation))
   }
   const joined = `[Notes on the earlier part]\n${notes.join('\n')}\n\n[The latest part, in full]\n${parts.at(-1)}`
-  // Notes are shorter than what they are on; where they are not, another round would not end either.
+  // Notes should be shorter than the text they are about; if they are not, another round would not end, so the text is cut.
   return count(joined) < count(conversation)
     ? condense(joined, window, goal, count, generation, onPart)
     : joined.slice(-window * 3)
@@ -135,4 +135,7 @@ const tooLongWords = [
   /(prompt|input) is too long|request.too.large|maximum (prompt|model|input) length/i,
   /too many tokens|token limit|maximum.{0,20}tokens|tokens?.{0,30}exceeds the limit/i,
   /must have less than [\d,]+ tokens|max_new_tokens.{0,5} must be <=/i,
+  // DashScope, Zhipu, SGLang and Volcano.
+  /range of input length should be|prompt exceeds max length|exceeds? the maximum (?:allowed )?length/i,
+  /input (?:tokens|length).{0,60}(?:exceed|longer than|larger than)|输入.{0,20}(?:超过|超出)|(?:超过|超出).{0,20}(?:最大)?(?:长度|上下文)/i,
 ]

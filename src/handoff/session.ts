@@ -3,11 +3,11 @@
 
 import { BatonError, CancelledError, ConflictError } from '../errors.ts'
 import type { Draft, Store } from '../store/index.ts'
-import { edgeTo, recordEdge } from '../tape/lineage.ts'
+import { edgeTo, ownerDraft, recordEdge } from '../tape/index.ts'
 import { type OpenOptions, openTape, type RecordedMessage, Tape } from '../tape/index.ts'
-import { sessionStart } from '../tape/context.ts'
-import { formatUri } from '../tape/uri.ts'
-import { wrapDocument } from './safety/wrap.ts'
+import { sessionStart } from '../tape/index.ts'
+import { formatUri } from '../tape/index.ts'
+import { wrapDocument } from './agent-prompts.ts'
 import { saveDocument, type SavedDocument } from './saved.ts'
 import { type WriteOptions, writeDocument, type Written } from './writer.ts'
 
@@ -57,6 +57,8 @@ export async function handoffSession(tape: Tape, options: SessionHandoffOptions 
   try {
     if (options.isStreaming?.() === true) throw new ConflictError(texts.streaming, { actual: 0 })
     if (!(await hasMessages(tape))) return { status: 'empty', message: texts.empty }
+    await demandUnclosed(tape)
+    await tape.demandOwner()
     const seen = {
       id: (await tape.store.info(tape.name))?.lastId ?? 0,
       intent: (await declaredOn(tape.store, tape.name))?.id ?? 0,
@@ -85,6 +87,17 @@ async function hasMessages(tape: Tape): Promise<boolean> {
   return messages >= 2
 }
 
+/** A session that was handed over has nothing left to hand over, unless somebody went on with it all the same. */
+async function demandUnclosed({ store, name }: Tape): Promise<void> {
+  const { id, intent } = (await declaredOn(store, name)) ?? {}
+  if (id === undefined || intent?.state !== 'closed' || (await wentOn(store, name, id))) return
+  const active = await resumeHandoff(store, name)
+  throw new ConflictError(`${name} was handed over to ${active} already, and nobody has said anything on it since`, {
+    actual: id,
+    hint: `Hand off ${active} instead.`,
+  })
+}
+
 async function moveOn(
   tape: Tape,
   markdown: string,
@@ -101,7 +114,9 @@ async function moveOn(
   const started = await declare(store, name, { ...intent, state: 'started' }, seen.intent)
   if (started === undefined) throw goneOn(seen.id)
   try {
-    await store.create(child, [newSession(tape, markdown, document, written, options.queued ?? [])])
+    const owner = await tape.owner()
+    const opening = newSession(tape, markdown, document, written, options.queued ?? [])
+    await store.create(child, [[...opening, ...(owner === undefined ? [] : [ownerDraft({ agent: owner })])]])
     if (await wentOn(store, name, seen.id, started)) throw goneOn(seen.id)
   } catch (error) {
     await declare(store, name, { ...intent, state: 'dropped' }, started)
@@ -146,7 +161,7 @@ function newSession(
   return [...drafts, ...queued.map((each): Draft => ({ kind: 'message', payload: each }))]
 }
 
-/** Says how it stands; resolves with the id of that, or undefined when somebody else has said so since `behind`. */
+/** Records the state of the handoff; resolves with that entry's id, or undefined when another process recorded one after `behind`. */
 async function declare(store: Store, tape: string, intent: Intent, behind: number): Promise<number | undefined> {
   try {
     const [entry] = await store.append(tape, [intentDraft(intent)], { expect: { key: intentKey, id: behind } })
@@ -198,7 +213,7 @@ async function close(
   }
 }
 
-/** What the document cannot know of. */
+/** Copies to the new tape what was appended to the old one after the document was written. */
 async function carryOver(store: Store, tape: string, child: string, after: number, last: number): Promise<void> {
   for await (const { id, kind, payload, meta } of store.read(tape, { after, before: last + 1, kinds: talk })) {
     const origin = formatUri({ workspace: store.workspace, tape, place: { type: 'entry', id } })
@@ -215,7 +230,7 @@ function isConflict(error: unknown): boolean {
 export async function openSession(name: string, options: OpenOptions = {}): Promise<Tape> {
   const tape = await openTape(name, options)
   const active = await resumeHandoff(tape.store, name)
-  return active === name ? tape : new Tape(tape.store, active, () => tape.close())
+  return active === name ? tape : new Tape(tape.store, active, () => tape.close(), options.as)
 }
 
 /**
@@ -233,7 +248,7 @@ export async function resumeHandoff(store: Store, tape: string): Promise<string>
   return next === undefined ? tape : resumeHandoff(store, next)
 }
 
-/** What was said last about a handoff of this tape to a new one. */
+/** The last recorded state of a handoff of this tape to a new one. */
 async function declaredOn(store: Store, tape: string): Promise<{ id: number; intent: Intent } | undefined> {
   const entry = await store.latest(tape, intentKey)
   return entry === undefined ? undefined : { id: entry.id, intent: (entry.payload as { data: Intent }).data }

@@ -1,22 +1,25 @@
 // Writes a handoff document. The facts come from the ledger; the narrative from a model where one is given, and where not,
 // from the ledger as well: a document can always be had, without a key and without a network.
 
+import fs from 'node:fs'
 import type { LanguageModel } from 'ai'
-import type { AnchorRef, Entry } from '../store/index.ts'
-import { type Tape, tokenCounter } from '../tape/index.ts'
-import { findAnchor } from '../tape/context.ts'
-import type { ComposeOptions } from './document/compose.ts'
+import type { AnchorRef, Draft, Entry } from '../store/index.ts'
+import { edgeTo, type Tape, tokenCounter } from '../tape/index.ts'
+import { findAnchor } from '../tape/index.ts'
+import type { ComposeOptions } from './document/write/compose.ts'
 import type { HandoffDocument, Profile } from './document/document.ts'
-import { makeDocument } from './document/make.ts'
-import { parseClaims } from './document/parse.ts'
-import { type Problem, validate } from './document/validate.ts'
+import { makeDocument } from './document/write/make.ts'
+import { parseClaims } from './document/markdown/parse.ts'
+import { type Problem, validate } from './document/check/validate.ts'
 import type { Ledger } from './ledger/facts.ts'
-import { reconcileWithGit } from './ledger/git.ts'
+import { reconcileWithGit } from './ledger/files/git.ts'
+import { withSubagentFiles } from './ledger/files/subagent-files.ts'
 import { ledger } from './ledger/ledger.ts'
+import { documentIn } from './ledger/words/document-text.ts'
 import { condense, defaultWindow, generate, type Generation, type Progress, withinWindow } from './narrative.ts'
-import { documentPrompt, repairPrompt } from './prompt.ts'
+import { narrativeText, repairText, wrapDocument } from './agent-prompts.ts'
 import { redact } from './safety/redact.ts'
-import type { DocumentNote } from './saved.ts'
+import { type DocumentNote, saveDocument, type SavedDocument } from './saved.ts'
 
 export interface WriteOptions {
   /** Start at that anchor rather than at the last one. */
@@ -96,26 +99,53 @@ export async function phaseLedger(
   options: Pick<WriteOptions, 'from' | 'cwd' | 'signal'> = {},
 ): Promise<Ledger> {
   const anchor = await startOf(tape, options.from)
-  const found = await ledger(phaseEntries(tape, anchor), options.cwd === undefined ? {} : { cwd: options.cwd })
+  const own = withDocumentFile(
+    await ledger(phaseEntries(tape, anchor), options.cwd === undefined ? {} : { cwd: options.cwd }),
+  )
+  const found = withSubagentFiles(own, await subagentLedgers(tape, own.span?.from))
   return reconcileWithGit(found, {
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    cwd: options.cwd,
+    signal: options.signal,
   })
 }
 
+/** A session that was told to read a document and did so out of sight is given what stands in the file. */
+function withDocumentFile(facts: Ledger): Ledger {
+  const { inherited } = facts
+  if (inherited?.path === undefined || inherited.state !== '' || !fs.existsSync(inherited.path)) return facts
+  const text = documentIn(fs.readFileSync(inherited.path, 'utf8'))
+  return text === undefined ? facts : { ...facts, inherited: { ...inherited, state: text } }
+}
+
+/** The facts of the subagents that were imported with this tape, if they began after `since`. */
+async function subagentLedgers({ store, name }: Tape, since: string | undefined): Promise<Ledger[]> {
+  const found: Ledger[] = []
+  for await (const { tape } of store.list(`${name}/`)) {
+    const edge = await edgeTo(store, tape, 'import')
+    if (edge?.parent !== name) continue
+    const facts = await ledger(store.read(tape))
+    if (since === undefined || facts.span === undefined || facts.span.to >= since) found.push(facts)
+  }
+  return found
+}
+
 /**
- * Where the phase begins. A compaction of the agent's own shortens what it sees, not what it did: its facts are those of
- * the whole, while the story before it is the agent's summary.
+ * Where the phase begins: at the start of the session, or at the last handoff that put a document on the tape. A compaction, a plain
+ * anchor or the model's own handoff shortens what it sees, not what the user asked for and what it did.
  */
 async function startOf(tape: Tape, from: string | undefined): Promise<AnchorRef | undefined> {
   if (from !== undefined) return findAnchor(tape.store, tape.name, from)
   let before: number | undefined
   for (;;) {
-    const found = await tape.anchors({ limit: 1, ...(before === undefined ? {} : { before }) })
+    const found = await tape.anchors({ limit: 1, before })
     const [anchor] = found
-    if (anchor?.name !== 'compaction') return anchor
+    if (anchor === undefined || anchor.name === 'session/start' || holdsDocument(anchor.state)) return anchor
     before = anchor.id
   }
+}
+
+function holdsDocument(state: unknown): boolean {
+  return typeof state === 'object' && state !== null && 'document' in state && typeof state.document === 'string'
 }
 
 async function* phaseEntries(tape: Tape, anchor: AnchorRef | undefined): AsyncGenerator<Entry> {
@@ -141,7 +171,7 @@ async function narrate(
   const generation: Generation = { model, signal, onText: (text) => clock.wrote(text) }
   const { messages } = await tape.context({
     format: 'text',
-    ...(options.from === undefined ? {} : { anchor: options.from }),
+    anchor: options.from,
   })
   const conversation = (await redact(messages)).text
   const text = await withinWindow(options.window ?? defaultWindow, async (window) => {
@@ -153,13 +183,13 @@ async function narrate(
       clock.at('condensing', part, parts),
     )
     clock.at('writing')
-    return generate(documentPrompt(profile, short, goal, known), generation)
+    return generate(narrativeText(profile, short, goal, known), generation)
   })
   const first = parseClaims(text, profile)
   const problems = validate(first, facts)
   if (problems.length === 0) return first
   clock.at('repairing')
-  const prompt = repairPrompt(
+  const prompt = repairText(
     (await redact(text)).text,
     problems.map((problem) => problem.message),
   )
@@ -179,9 +209,37 @@ function stopwatch(report: ((progress: Progress) => void) | undefined): Stopwatc
   const tell = (tokens: number) => report?.({ ...now, tokens, elapsedMs: performance.now() - started })
   return {
     at(step, part, parts) {
-      now = { step, ...(part === undefined ? {} : { part }), ...(parts === undefined ? {} : { parts }) }
+      now = { step, part, parts }
       tell(0)
     },
     wrote: (text) => tell(Math.ceil(text.length / 4)),
   }
+}
+
+export interface WriteHandoffOptions extends WriteOptions {
+  /** The name of the anchor. */
+  name?: string
+  runId?: string
+  /** What comes right behind the document, in the same batch: a prompt that is asked again. */
+  behind?: readonly Draft[]
+}
+
+/** A handoff on the same tape: the context starts anew, and the document is the first thing in it. */
+export async function writeHandoff(
+  tape: Tape,
+  options: WriteHandoffOptions = {},
+): Promise<{ anchor: Entry; document: SavedDocument; markdown: string }> {
+  const { name = 'handoff', goal, runId, behind = [] } = options
+  const { markdown, note } = await writeDocument(tape, options)
+  const document = await saveDocument(tape.store, tape.name, markdown, note)
+  const state = { document: `${tape.name}#${document.id}`, ...(goal === undefined ? {} : { goal }) }
+  const meta = runId === undefined ? {} : { run_id: runId }
+  const message = { role: 'user', content: wrapDocument(markdown), customType: 'handoff', display: true }
+  const [anchor] = await tape.append([
+    { kind: 'anchor', payload: { name, state }, meta },
+    { kind: 'event', payload: { name: 'handoff', data: { name, state } }, meta },
+    { kind: 'message', payload: message, meta },
+    ...behind,
+  ])
+  return { anchor: anchor!, document, markdown }
 }

@@ -1,4 +1,7 @@
-export { type Notification } from './notification.ts'
+// Tells a person something: `notifier.ts` sends a notification through every channel that is configured, and tries again;
+// `channels.ts` knows webhooks and commands.
+
+export type { Notification } from './notification.ts'
 export {
   type Failure as NotifyFailure,
   type Notifier,

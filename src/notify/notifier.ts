@@ -2,11 +2,9 @@
 // What happened on every channel is returned, and each failure is given to `onFailure`, so that callers record it.
 
 import { setMaxListeners } from 'node:events'
-import { attempt } from './attempts.ts'
-import { runCommand } from './command.ts'
+import { attempt, notifyCommand, post } from './channels.ts'
 import type { Notification } from './notification.ts'
 import type { Channel, NotifySettings } from './settings.ts'
-import { post } from './webhook.ts'
 
 export type Outcome = { readonly channel: string } & (
   | { readonly status: 'sent'; readonly attempts: number; readonly ms: number }
@@ -29,6 +27,8 @@ export interface NotifierOptions {
   onFailure?: (failure: Failure) => void | Promise<void>
   /** Before the first retry; doubled for each further one. */
   backoffMs?: number
+  /** For so long a channel is tried again and again, however often it has failed. */
+  patienceMs?: number
   /** How long a key stands: the same key within it is not sent again. */
   repeatMs?: number
 }
@@ -72,9 +72,14 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions 
   async function tried(channel: Channel, told: Notification) {
     if (stop.signal.aborted) return { attempts: 0, error: 'the notifier is closed' }
     const one = (signal: AbortSignal) =>
-      channel.type === 'webhook' ? post(channel, told, tools, signal) : runCommand(channel, told, tools, signal)
+      channel.type === 'webhook' ? post(channel, told, tools, signal) : notifyCommand(channel, told, tools, signal)
     try {
-      return await attempt(one, { retries: settings.retries, backoffMs, signal: stop.signal })
+      return await attempt(one, {
+        retries: settings.retries,
+        backoffMs,
+        patienceMs: options.patienceMs,
+        signal: stop.signal,
+      })
     } catch (error) {
       return { attempts: 1, error: error instanceof Error ? error.message : String(error) }
     }

@@ -1,7 +1,7 @@
-// A configuration looked at as a whole. The schema has seen to each field; here it is about what they mean together: that
-// the routes make sense for the agents, that a person can be reached, and that the limits fit the time there is.
+// Checks the relay's configuration as a whole. The schema has checked each field; these rules check what the fields mean
+// together: the routes make sense for the agents, a person can be reached, and the limits fit the time there is.
 
-import { human, schemaVersion } from './schema.ts'
+import { human, handoffSchemaVersion } from './schema.ts'
 import type { RelaySettings } from './settings.ts'
 
 const waivable = ['routes', 'forbidden', 'recovery', 'coverage', 'latency'] as const
@@ -9,7 +9,7 @@ type Waivable = (typeof waivable)[number]
 
 export interface CheckResult {
   readonly rule: Waivable | 'version' | 'topology' | 'human' | 'limits'
-  /** What the rule found in order, as a sentence. */
+  /** What the rule looked at, as a sentence. */
   readonly found: string
   readonly problems: readonly string[]
   /** Worth knowing, though nothing is wrong. */
@@ -26,10 +26,10 @@ const rules: Record<CheckResult['rule'], Rule> = {
   version: ({ schemaVersion: given }) => ({
     found: `the agents speak version ${given}`,
     problems: !semver.test(given)
-      ? [`schemaVersion "${given}" is no semantic version such as ${schemaVersion}`]
-      : given === schemaVersion
+      ? [`schemaVersion "${given}" is no semantic version such as ${handoffSchemaVersion}`]
+      : given === handoffSchemaVersion
         ? []
-        : [`schemaVersion is ${given}, but this Baton speaks ${schemaVersion}`],
+        : [`schemaVersion is ${given}, but this Baton speaks ${handoffSchemaVersion}`],
   }),
   routes: ({ routes }) => atLeast('routes', distinct(routes.map(path)), 'allowed routes'),
   forbidden: ({ forbidden }) => atLeast('forbidden', distinct(forbidden.map(path)), 'forbidden routes'),
@@ -51,7 +51,7 @@ export function checkRelay(settings: RelaySettings): CheckResult[] {
   })
 }
 
-/** Neither in order nor waived. */
+/** True when the rule found problems that the configuration does not waive. */
 export function isFailed({ problems, waived }: Pick<CheckResult, 'problems' | 'waived'>): boolean {
   return problems.length > 0 && waived === undefined
 }
@@ -100,7 +100,7 @@ function topology({ agents, routes, forbidden, recovery, roles }: RelaySettings)
     ),
   ]
   const selves = [...routes, ...forbidden].filter(({ from, to }) => from === to)
-  // The usual names need not be there: only agents that assess what they miss turn to them.
+  // The default names need not be agents: only `assess` turns to them.
   const given = Object.entries(roles).filter(([role, name]) => !isKnown(name) && name !== usualRoles[role])
   const usual = Object.entries(roles).filter(([role, name]) => !isKnown(name) && name === usualRoles[role])
   return {
@@ -116,7 +116,7 @@ function topology({ agents, routes, forbidden, recovery, roles }: RelaySettings)
 
 const usualRoles: Record<string, string> = { research: 'researcher', orchestrator: 'orchestrator' }
 
-/** Strategies are tried in their order; skipping applies to all that is not critical, so that nothing after it is reached. */
+/** Strategies are tried in order, and skipping applies to everything that is not critical, so nothing after it is reached. */
 function humanPath({ recovery, criticalInputs }: RelaySettings) {
   const names = recovery.map(({ strategy }) => strategy)
   const skip = names.indexOf('skip_and_continue')

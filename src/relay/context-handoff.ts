@@ -1,15 +1,14 @@
-// A context handed from one agent to another: a message that says why, what for and where on a tape, in the inbox of
-// its receiver. With `ownership: transfer` the tape is the receiver's from then on. The message comes first, for a tape
-// that changed hands without one would be nobody's; whoever receives it completes what a crash left undone.
+// Hands a context from one agent to another: a message in the receiver's inbox says why, what for, and where on a tape the
+// context is. With `ownership: transfer` the tape belongs to the receiver from then on. The message is written first, because
+// a tape that was transferred without one would belong to an agent that does not know it; whoever receives the message
+// completes a transfer that a crash cut off.
 
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
-import { checked } from '../config/checked.ts'
+import { checked } from '../config/index.ts'
 import { BatonError, InvalidError } from '../errors.ts'
 import type { Entry, Store } from '../store/index.ts'
-import { agentName, ownerOf, passOwnership } from '../tape/owner.ts'
-import { isReserved } from '../tape/tape.ts'
-import { entriesAt, resolve, type Resolved } from '../tape/resolve.ts'
+import { agentName, entriesAt, isReserved, ownerOf, passOwnership, resolve, type Resolved } from '../tape/index.ts'
 
 const agent = z
   .string()
@@ -34,14 +33,14 @@ export type ContextHandoff = z.output<typeof contextHandoffSchema>
 export interface ReceivedContext {
   readonly id: string
   readonly message: ContextHandoff
-  /** What `tape_ref` points at; every reader of a tape takes it. */
+  /** What `tape_ref` points at, as the readers of tapes take it. */
   readonly at: Resolved
 }
 
 const inboxOf = (name: string) => `relay/to/${agentName(name)}`
 const cursorKey = 'received'
 
-/** Delivers a message; durable when resolved. Its reference must lead somewhere, and a transfer needs the owner. */
+/** Delivers a message; durable when resolved. Its reference must point at an entry, and only the owner can transfer a tape. */
 export async function sendContextHandoff(store: Store, given: unknown): Promise<{ id: string }> {
   const message = checked(contextHandoffSchema, given, 'The context handoff')
   const { from, to, content } = message
@@ -107,7 +106,7 @@ function messageIn(entry: Entry): { id: string; message: ContextHandoff } | unde
   return name === 'context_handoff' ? data : undefined
 }
 
-/** The place that a reference names, with something there. */
+/** The place that a reference names; throws when there is no entry. */
 async function target(store: Store, reference: string): Promise<Resolved> {
   if (!reference.startsWith('tape://')) {
     throw new InvalidError(`content.tape_ref must be a tape:// reference, not "${reference}"`, {
@@ -116,7 +115,7 @@ async function target(store: Store, reference: string): Promise<Resolved> {
     })
   }
   const at = await resolve(store, reference)
-  await entriesAt(store, at).next() // or it throws
+  await entriesAt(store, at).next() // throws when there is nothing
   return at
 }
 
@@ -135,7 +134,7 @@ async function checkOwner(store: Store, tape: string, from: string): Promise<voi
 async function transfer(store: Store, id: string, { from, to, content }: ContextHandoff, at: Resolved): Promise<void> {
   if (content.ownership === 'share') return
   const owner = await ownerOf(store, at.tape)
-  // It was passed on since: what this message gave away is no longer its sender's.
+  // When the tape has another owner by now, it was passed on since, and this message no longer decides.
   const isDone = owner?.agent === agentName(to) || (owner !== undefined && owner.agent !== agentName(from))
   if (!isDone) await passOwnership(store, at.tape, { from, to, message: id })
 }

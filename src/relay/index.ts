@@ -1,9 +1,11 @@
-export { assess, HandoffEscalationError, type Job, process, type State as JobState } from './agent.ts'
-export { type Alert, type AlertBook, type AlertBookOptions, openAlertBook } from './alerts-book.ts'
-export { type AlertName } from './alerts.ts'
-export { type AnswerOptions } from './answers.ts'
-export { checkRelay, type CheckResult } from './check.ts'
-export { type ClaimOptions } from './claims.ts'
+// Requests from one agent to another, or to a person. `relay.ts` opens one, `manager.ts` takes a request from admission to its answer;
+// `request/` is what is asked and whether it may be, `work/` who answers, `people/` what waits for a person, `journal/` what is kept
+// on the tape, `alerts/` what should worry somebody.
+
+export { type AlertName } from './alerts/alert-rules.ts'
+export { type Alert, type Alerts, type AlertsOptions, openAlerts } from './alerts/alerts.ts'
+export { type AskOptions, type AskResult } from './ask.ts'
+export { checkRelay, type CheckResult, isFailed } from './check.ts'
 export {
   type ContextHandoff,
   contextHandoffs,
@@ -11,55 +13,49 @@ export {
   type ReceivedContext,
   sendContextHandoff,
 } from './context-handoff.ts'
+export { type RelayObserver } from './context.ts'
+export { assess, HandoffEscalationError, HandoffRefusedError, type Job, type JobState, runJob } from './job.ts'
+export { type HandoffHistoryQuery, type HandoffHistoryRow } from './journal/history.ts'
+export { type Counters, type DeadLetter } from './journal/open-requests.ts'
+export { type HandoffProgress, type HandoffQuestion, type RelayStatus, type RequestStatus } from './journal/status.ts'
+export { maintainRelay, type MaintainRelayOptions } from './maintenance.ts'
 export { type RequestOptions } from './manager.ts'
-export { alertNotice, answerCommand, escalationNotice } from './notices.ts'
-export {
-  type AnswerFacts,
-  type Rejection,
-  type RelayObserver,
-  type RequestFacts,
-  type RequestSpan,
-  type ResumeFacts,
-  type WorkFacts,
-  type WorkSpan,
-} from './observer.ts'
+export { type EscalationAnswer } from './people/escalations.ts'
+export { alertNotice, answerCommand, answerCommandFor, escalationNotice } from './people/notices.ts'
+export { type OnceNotifier, type OnceNotifierOptions, openOnceNotifier } from './people/notify-once.ts'
+export { type RecoveryAction } from './recovery.ts'
+export { openRelay, Relay, type RelayOptions, type ResumeOptions } from './relay.ts'
+export { type AnswerOptions } from './request/answers.ts'
+export { type Owner } from './request/trace-owner.ts'
 export {
   type AnswerResult,
   type Claim,
-  type Counters,
   type Escalation,
   type EscalationDetail,
-  type HistoryQuery as HandoffHistoryQuery,
-  type HistoryRow as HandoffHistoryRow,
   type InboxItem,
-  type Outcome,
-  type Owner,
-  type RelayStatus,
-  type RequestStatus,
-} from './outcome.ts'
-export { type PersonsAnswer } from './people.ts'
-export { type RecoveryAction } from './recovery.ts'
-export { openRelay, Relay, type RelayOptions, type ResumeOptions } from './relay.ts'
+  type ProvidedInputs,
+  type RequestOutcome,
+} from './results.ts'
 export {
+  answerSchema,
   type Envelope,
   type HandoffAnswer,
   type HandoffDecision,
+  type HandoffMode,
+  type HandoffReason,
   type HandoffRequest,
   type HandoffResponse,
-  jsonSchema as relaySchema,
+  handoffSchemaVersion,
+  type HandoffStatus,
   type MissingInput,
-  type Mode as HandoffMode,
   type Priority,
-  type Reason as HandoffReason,
-  type SchemaName as RelaySchemaName,
-  schemaVersion as handoffSchemaVersion,
-  type Status as HandoffStatus,
+  type Rejection,
+  relaySchema,
+  type RelaySchemaName,
+  relaySchemaNames,
 } from './schema.ts'
 export { relaySection, type RelaySettings } from './settings.ts'
-export { tend, type TendOptions } from './tend.ts'
-export { openTeller, type Teller, type TellerOptions } from './teller.ts'
-export {
-  type Handler as HandoffHandler,
-  type HandlerContext as HandoffHandlerContext,
-  type ServeOptions,
-} from './worker.ts'
+export { type ClaimOptions } from './work/claims.ts'
+export { type ProgressUpdate, type QuestionHandler } from './work/questions.ts'
+export { type ServeOptions } from './work/serving.ts'
+export { type HandoffHandler, type HandoffHandlerContext } from './work/worker.ts'

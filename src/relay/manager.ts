@@ -1,90 +1,128 @@
-// A request on its way: validate, trace, limits, circles, route, track, trace. What is decided on the way, and how that
-// holds among many processes, lies in admission.ts.
+// Takes a request from its caller to its answer: validate, trace, check limits, circles and route, track, deliver, trace the
+// response. How a request is decided on, so that it holds among many processes, is in request/admission.ts.
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { checked } from '../config/checked.ts'
-import { ConflictError, InvalidError } from '../errors.ts'
-import { Admission, type Candidate, type Tracked } from './admission.ts'
-import { escalationId } from './board.ts'
-import { claimOf, type Claims } from './claims.ts'
-import { type Desk, iso, parseRequest } from './desk.ts'
-import { escalationOf, recommend } from './escalation.ts'
-import type { RequestSpan } from './observer.ts'
-import type { Outcome } from './outcome.ts'
-import type { Owners } from './owner.ts'
-import type { Answered } from './record.ts'
+import { checked } from '../config/index.ts'
+import { CancelledError, ConflictError, InvalidError } from '../errors.ts'
+import { Admission, type Candidate, TooEarly, type Tracked } from './request/admission.ts'
+import { escalationId } from './journal/open-requests.ts'
+import { claimOf, type Claims } from './work/claims.ts'
+import { iso, parseRequest, type RelayContext, type RequestSpan } from './context.ts'
+import type { HandoffProgress, HandoffQuestion } from './journal/status.ts'
+import { escalationOf, recommend } from './people/notices.ts'
+import type { Answers } from './request/answers.ts'
+import { pause } from './timers.ts'
+import type { QuestionHandler, Questions } from './work/questions.ts'
+import type { RequestOutcome } from './results.ts'
+import type { TraceOwners } from './request/trace-owner.ts'
+import type { Answered } from './journal/events.ts'
 import {
   type Envelope,
   type HandoffRequest,
   human,
-  type Mode,
+  type HandoffMode,
   priorities,
   requestIdSchema,
-  schemaVersion,
+  handoffSchemaVersion,
   traceparentSchema,
 } from './schema.ts'
-import type { Traces } from './traces.ts'
-import type { Waiting } from './waiting.ts'
-import type { Handler, Workers } from './worker.ts'
+import type { TraceLog } from './request/trace-log.ts'
+import type { Waiters, WaitOptions } from './request/waiters.ts'
+import type { HandoffHandler, Workers } from './work/worker.ts'
 
 export interface RequestOptions {
-  /** Unless given: wait for agents, not for people. */
+  /** Whether to wait for the answer. By default, callers wait for agents, not for people. */
   readonly wait?: boolean
-  /** Ends the wait; and the work, where the target is a function of this process. */
+  /** Ends the wait; also the work, when the target is a function of this process. */
   readonly signal?: AbortSignal
-  /** Makes a repeated request the same one; a random one unless given. */
+  /** Requests with the same id are one request; random by default. */
   readonly requestId?: string
-  /** Of the caller, W3C. */
+  /** The caller's trace context, W3C. */
   readonly traceparent?: string
-  /** Whether the trace comes back to the caller with the answer, as is usual. */
-  readonly mode?: Mode
+  /** Whether the trace returns to the caller with the answer, which is the default. */
+  readonly mode?: HandoffMode
+  /** Wait until a path has cooled down, rather than being refused. */
+  readonly patient?: boolean
+  /** Called as the worker reports how far it is. */
+  readonly onProgress?: (progress: HandoffProgress) => void
+  /** Answers what the worker asks back. Without it, a worker that asks is told that nobody answers. */
+  readonly onQuestion?: QuestionHandler
 }
 
+/** How often a patient caller waits for a path that others may take, too. */
+const mostWaits = 20
+
 interface Routing extends RequestOptions {
-  /** A person is asked: the trace of the request ends, though its caller may go on waiting. */
+  /** Called when a person is asked: the span of the request ends, even if its caller keeps waiting. */
   readonly onEscalated: (escalation: string) => void
+  /** The agent that asks. */
+  readonly by: string
 }
 
 export class Manager {
-  readonly #desk: Desk
+  readonly #context: RelayContext
   readonly #admission: Admission
-  readonly #waiting: Waiting
+  readonly #waiting: Waiters
   readonly #claims: Claims
   readonly #workers: Workers
-  readonly #handlers: Readonly<Record<string, Handler>>
+  readonly #answers: Answers
+  readonly #questions: Questions
+  readonly #handlers: Readonly<Record<string, HandoffHandler>>
 
   constructor(
-    desk: Desk,
-    parts: { traces: Traces; owners: Owners; waiting: Waiting; claims: Claims; workers: Workers },
-    handlers: Readonly<Record<string, Handler>>,
+    context: RelayContext,
+    parts: {
+      traces: TraceLog
+      owners: TraceOwners
+      waiting: Waiters
+      claims: Claims
+      workers: Workers
+      answers: Answers
+      questions: Questions
+    },
+    handlers: Readonly<Record<string, HandoffHandler>>,
   ) {
-    this.#desk = desk
+    this.#context = context
     this.#waiting = parts.waiting
     this.#claims = parts.claims
     this.#workers = parts.workers
+    this.#answers = parts.answers
+    this.#questions = parts.questions
     this.#handlers = handlers
-    this.#admission = new Admission(desk, parts, (agent) => Object.hasOwn(handlers, agent))
+    this.#admission = new Admission(context, parts, (agent) => Object.hasOwn(handlers, agent))
   }
 
-  async request(given: unknown, options: RequestOptions = {}): Promise<Outcome> {
+  async request(given: unknown, options: RequestOptions = {}): Promise<RequestOutcome> {
     // 1. Validate the request
     const request = this.#validate(given, options)
     // 2. Emit the trace event
     const candidate = this.#trace(request, options.requestId, options)
     return this.#finish(candidate.span, async () => {
       // 3. Check the limits, 4. check for circles, 5. check the route, and 6. track what was decided
-      const [tracked] = await this.#admission.track([candidate])
+      const [tracked] = await this.#track(candidate, options.signal)
       // 5. Route it to its target
       return this.#route(tracked!, candidate, routing(candidate, options))
     })
   }
 
-  /** Several requests out of one turn, known by its id: the most urgent that is let through wins, then the first. */
-  async requestOne(
+  async #track(candidate: Candidate, signal: AbortSignal | undefined): Promise<Tracked[]> {
+    for (let waits = 0; ; waits++) {
+      try {
+        return await this.#admission.track([{ ...candidate, isPatient: candidate.isPatient && waits < mostWaits }])
+      } catch (error) {
+        if (!(error instanceof TooEarly)) throw error
+        await pause(error.retryAfterMs, signal)
+        if (signal?.aborted === true) throw new CancelledError(`${candidate.requestId} was not handed over`)
+      }
+    }
+  }
+
+  /** Several requests out of one turn: the most urgent that is admitted wins, among equals the first. */
+  async requestOneOf(
     given: readonly unknown[],
     { turnId = randomUUID(), ...options }: Omit<RequestOptions, 'requestId'> & { readonly turnId?: string } = {},
-  ): Promise<Outcome[]> {
+  ): Promise<RequestOutcome[]> {
     const requests = given.map((each, i) => this.#validate(each, { ...options, requestId: `${turnId}.${i}` }))
     const [first] = requests
     if (first === undefined) return []
@@ -108,9 +146,9 @@ export class Manager {
     try {
       if (requestId !== undefined) checked(requestIdSchema, requestId, 'requestId')
       if (traceparent !== undefined) checked(traceparentSchema, traceparent, 'traceparent')
-      return parseRequest(this.#desk, given)
+      return parseRequest(this.#context, given)
     } catch (error) {
-      this.#desk.observer.invalid(error)
+      this.#context.observer.invalid(error)
       throw error
     }
   }
@@ -118,19 +156,20 @@ export class Manager {
   #trace(request: HandoffRequest, given: string | undefined, options: RequestOptions): Candidate {
     const { mode = 'return_to_caller', traceparent } = options
     const requestId = given ?? randomUUID()
-    const span = this.#desk.observer.requested({ requestId, request, mode, traceparent })
+    const span = this.#context.observer.requested({ requestId, request, mode, traceparent })
     const isNamed = given !== undefined
-    return { request, requestId, isNamed, mode, span, traceparent: span.traceparent ?? traceparent }
+    const isPatient = options.patient === true
+    return { request, requestId, isNamed, mode, span, traceparent: span.traceparent ?? traceparent, isPatient }
   }
 
   /** 7. Emit the trace of the response. */
-  async #finish(span: RequestSpan, work: () => Promise<Outcome>): Promise<Outcome> {
+  async #finish(span: RequestSpan, work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
     try {
       const outcome = await work()
       if (outcome.status === 'rejected') span.rejected(outcome.rejection, outcome.response)
-      else if (outcome.status === 'answered') span.answered(outcome.response)
       else if (outcome.status === 'escalated') span.escalated(outcome.escalation)
-      else span.left()
+      else if (outcome.status === 'pending') span.left()
+      else span.answered(outcome.response, outcome.status === 'failed' ? outcome.cause : undefined)
       return outcome
     } catch (error) {
       span.failed(error)
@@ -138,7 +177,7 @@ export class Manager {
     }
   }
 
-  async #route(tracked: Tracked, candidate: Candidate, options: Routing): Promise<Outcome> {
+  async #route(tracked: Tracked, candidate: Candidate, options: Routing): Promise<RequestOutcome> {
     const { requested, entry, answered, isRepeated } = tracked
     const { envelope, hold } = requested
     const { requestId, request } = envelope
@@ -150,82 +189,95 @@ export class Manager {
       const claim = claimOf(hold, request.handoffTo, 0, { envelope, entry: entry.id })
       const work = this.#workLocally(claim, options)
       if (options.wait !== false) return work
-      this.#desk.later(work)
+      this.#context.inBackground(work)
       return { status: 'pending', requestId }
     }
     return options.wait === false ? { status: 'pending', requestId } : this.#wait(requestId, options)
   }
 
-  #ask({ requested, entry }: Tracked, options: Routing): Promise<Outcome> | Outcome {
+  #ask({ requested, entry }: Tracked, options: Routing): Promise<RequestOutcome> | RequestOutcome {
     const { envelope } = requested
     const { requestId, request, mode, traceparent } = envelope
     const escalation = escalationId(entry.id)
-    this.#desk.observer.escalated({ requestId, request, mode, traceparent, escalation })
-    this.#desk.notify(escalationOf(envelope, escalation, this.#desk.now()))
+    this.#context.observer.escalated({ requestId, request, mode, traceparent, escalation })
+    this.#context.notify(escalationOf(envelope, escalation, this.#context.now()))
     return options.wait === true ? this.#wait(requestId, options) : this.#escalated(envelope, escalation)
   }
 
-  async #workLocally(claim: Parameters<Workers['work']>[0], options: Routing): Promise<Outcome> {
+  async #workLocally(claim: Parameters<Workers['work']>[0], options: Routing): Promise<RequestOutcome> {
     const { requestId, agent } = claim
-    const result = await this.#workers.work(claim, this.#handlers[agent]!, options.signal)
+    const stopListening = this.#waiting.listen(requestId, this.#told(options))
+    const result = await this.#workers
+      .work(claim, this.#handlers[agent]!, options.signal)
+      .finally(() => stopListening())
     const response = result?.response
     if (result === undefined && options.signal?.aborted === true) {
-      await this.#workers.giveUp(claim, 'The caller has cancelled it')
-      options.signal.throwIfAborted()
+      const { sourceAgent } = claim.envelope.request
+      await this.#answers.cancel(requestId, { by: sourceAgent, reason: `${sourceAgent} has cancelled it` })
+      throw new CancelledError(`No longer waiting for the answer to ${requestId}`)
     }
-    if (response === undefined || response.status === 'escalated') return this.#wait(requestId, options)
-    return { status: 'answered', requestId, response }
+    if (response === undefined || response.status !== 'resolved') return this.#wait(requestId, options)
+    return ended({ requestId, response })
   }
 
-  /** The same request once more, from this process or after a restart: the same answer, once. */
-  async #again({ requested }: Tracked, options: Routing): Promise<Outcome> {
+  /** The same request again, from this process or after a restart: it gets the same answer, and is worked on once. */
+  async #again({ requested }: Tracked, options: Routing): Promise<RequestOutcome> {
     const { requestId, request } = requested.envelope
     const { handoffTo: agent } = request
     if (!Object.hasOwn(this.#handlers, agent)) {
-      const open = (await this.#desk.journal.current()).open.get(requestId)
+      const open = (await this.#context.journal.current()).byId.get(requestId)
       const isPending = open !== undefined && open.escalation === undefined
       return isPending && options.wait === false ? { status: 'pending', requestId } : this.#wait(requestId, options)
     }
     for (;;) {
-      const board = await this.#desk.journal.current()
-      const { arrivals } = board.inbox(agent)
-      const claim = await this.#claims.claim(agent, { worker: this.#desk.self, requestId })
+      const openRequests = await this.#context.journal.current()
+      const { arrivals } = openRequests.inbox(agent)
+      const claim = await this.#claims.claim(agent, { worker: this.#context.self, requestId })
       if (claim !== undefined) return this.#workLocally(claim, options)
-      // Somebody else is at it. Should they die, their lease ends, and it is this process's turn.
+      // Another process works on it. If that process dies, its lease ends, and this one takes over.
       const over = new AbortController()
       const signal = options.signal === undefined ? over.signal : AbortSignal.any([options.signal, over.signal])
       const waiting = this.#wait(requestId, { ...options, signal })
       const freed = this.#claims.change(agent, arrivals, over.signal)
       const first = await Promise.race([waiting, freed]).finally(() => over.abort())
       if (first !== undefined) return first
-      waiting.catch(() => {}) // it was told to end
+      waiting.catch(() => {}) // its signal was aborted above
     }
   }
 
-  async #wait(requestId: string, options: Routing): Promise<Outcome> {
+  /** How the caller is told of progress, and asked back. */
+  #told({ by, onProgress, onQuestion: handler }: Routing): Pick<WaitOptions, 'onProgress' | 'onQuestion'> {
+    const onQuestion = (question: HandoffQuestion) =>
+      this.#context.inBackground(this.#questions.handle(question, by, handler))
+    return { onProgress, onQuestion }
+  }
+
+  async #wait(requestId: string, options: Routing): Promise<RequestOutcome> {
     const { wait, signal, onEscalated } = options
-    let settled = await this.#waiting.settled(requestId, { signal, forPeople: false })
+    const told = { signal, ...this.#told(options) }
+    let settled = await this.#waiting.settled(requestId, { ...told, forPeople: false })
     if (settled.type === 'escalated' && wait === true) {
       onEscalated(settled.escalation)
-      settled = await this.#waiting.settled(requestId, { signal, forPeople: true })
+      settled = await this.#waiting.settled(requestId, { ...told, forPeople: true })
     }
     if (settled.type === 'answered') {
-      await this.#waiting.tellResumed(settled.answer)
+      await this.#waiting.reportResumed(settled.answer)
       return outcomeOf(settled.answer)
     }
-    const open = this.#desk.journal.board.open.get(requestId)
-    if (open === undefined) return this.#wait(requestId, { ...options, wait: false }) // answered in this very moment
-    return this.#escalated(await this.#desk.journal.envelope(open.entry), settled.escalation)
+    const open = this.#context.journal.openRequests.byId.get(requestId)
+    const envelope = open && (await this.#context.journal.envelopeOf(open))
+    if (envelope === undefined) return this.#wait(requestId, { ...options, wait: false }) // it was answered meanwhile
+    return this.#escalated(envelope, settled.escalation)
   }
 
-  #escalated({ requestId, request, acceptedAt }: Envelope, escalation: string): Outcome {
-    const now = this.#desk.now()
+  #escalated({ requestId, request, acceptedAt }: Envelope, escalation: string): RequestOutcome {
+    const now = this.#context.now()
     return {
       status: 'escalated',
       requestId,
       escalation,
       response: {
-        schemaVersion,
+        schemaVersion: handoffSchemaVersion,
         traceId: request.traceId,
         timestamp: iso(now),
         respondingAgent: human,
@@ -237,11 +289,11 @@ export class Manager {
   }
 }
 
-function routing({ span }: Candidate, options: RequestOptions): Routing {
-  return { ...options, onEscalated: (escalation) => span.escalated(escalation) }
+function routing({ span, request }: Candidate, options: RequestOptions): Routing {
+  return { ...options, by: request.sourceAgent, onEscalated: (escalation) => span.escalated(escalation) }
 }
 
-/** A turn that was tracked before may have been another one. */
+/** Throws when the turn's id was used before for other requests. */
 function ofSameId(tracked: readonly Tracked[], { requestId }: Candidate): Tracked {
   const found = tracked.find(({ requested }) => requested.envelope.requestId === requestId)
   if (found === undefined) throw otherRequest(requestId)
@@ -252,13 +304,32 @@ function rank({ priority }: HandoffRequest): number {
   return priorities.indexOf(priority)
 }
 
-function outcomeOf({ requestId, response, rejection }: Answered): Outcome {
-  return rejection === undefined
-    ? { status: 'answered', requestId, response }
-    : { status: 'rejected', requestId, response, rejection }
+function outcomeOf(answered: Answered): RequestOutcome {
+  const { requestId, response, rejection } = answered
+  if (rejection === undefined) return ended(answered)
+  return { status: 'rejected', requestId, response, rejection, reason: response.failureReason ?? rejection }
 }
 
-/** When it was made may differ, what it asks may not. */
+function ended({
+  requestId,
+  response,
+  ...how
+}: Pick<Answered, 'requestId' | 'response'> & Partial<Answered>): RequestOutcome {
+  const inputs = response.providedInputs ?? {}
+  switch (response.status) {
+    case 'resolved':
+      return { status: 'resolved', requestId, response, inputs }
+    case 'partial':
+      return { status: 'partial', requestId, response, inputs, unresolved: response.unresolved ?? [] }
+    default: {
+      const cause = how.timedOut ? 'timeout' : how.cancelled ? 'cancelled' : how.dead ? 'dead' : undefined
+      const reason = response.failureReason ?? response.status
+      return { status: 'failed', requestId, response, reason, ...(cause === undefined ? {} : { cause }) }
+    }
+  }
+}
+
+/** Requests with one id may differ in their timestamp only. */
 function checkSame(before: HandoffRequest, { request, requestId }: Candidate): void {
   const now = JSON.parse(JSON.stringify({ ...request, timestamp: before.timestamp })) as unknown
   if (isDeepStrictEqual(before, now)) return

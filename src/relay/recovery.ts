@@ -1,8 +1,8 @@
-// What to do when a handoff failed or brought only a part: the first strategy of the policy that applies. A person is
-// asked when none does, for the worst is to go on as if nothing had happened.
+// Chooses what to do when a handoff failed or was answered only in part: the first strategy of the policy that applies. When
+// none applies, a person is asked, because continuing as if nothing had happened would be worst.
 
-import type { ExpectedTypes } from './expected-type.ts'
-import { closedRoute } from './routes.ts'
+import type { ExpectedTypes } from './request/expected-type.ts'
+import { closedRoute } from './request/routes.ts'
 import { type HandoffRequest, type HandoffResponse, human } from './schema.ts'
 import type { Json } from '../store/index.ts'
 import type { RelaySettings } from './settings.ts'
@@ -18,23 +18,34 @@ export type RecoveryAction =
     }
   | { readonly action: 'escalate'; readonly escalationType: 'human_input_required'; readonly reason: string }
 
-export interface Failure {
+/** How often, and after how long, a failure on the way to a target is tried again before it counts as an answer. */
+export function sameTargetRetry({ recovery }: RelaySettings): { times: number; backoffMs: number } {
+  return recovery.find((each) => each.strategy === 'retry_same_target') ?? usualRetry
+}
+
+const usualRetry = { times: 2, backoffMs: 500 }
+
+export interface HandoffFailure {
   readonly request: HandoffRequest
   readonly response: HandoffResponse
-  /** Who was asked for this before, in vain. */
+  /** The agents that were asked for this before and could not help. */
   readonly tried: readonly string[]
+  /** The relay refused the request: that says nothing about what is missing, so nothing is skipped because of it. */
+  readonly isRefused?: boolean
 }
 
 export function chooseRecovery(
   settings: RelaySettings,
   types: ExpectedTypes,
-  { request, response, tried }: Failure,
+  { request, response, tried, isRefused = false }: HandoffFailure,
 ): RecoveryAction {
   const unresolved = unresolvedOf(request, response)
   const critical = unresolved.filter((key) => settings.criticalInputs.includes(key))
   const asked = request.handoffTo
   for (const policy of settings.recovery) {
     switch (policy.strategy) {
+      case 'retry_same_target': // the worker has done that, before the answer counted
+        break
       case 'retry_different_target': {
         const { target, from } = policy
         const isMeant = response.status === 'failed' && (from === undefined || from.includes(asked))
@@ -43,10 +54,10 @@ export function chooseRecovery(
         return { action: policy.strategy, newTarget: target, reason: `${asked} failed: ${why(response)}` }
       }
       case 'proceed_partial':
-        if (response.status !== 'partial' || critical.length > 0) break
+        if (response.status !== 'partial' || critical.length > 0 || isRefused) break
         return { action: policy.strategy, reason: `Nothing critical is missing: ${unresolved.join(', ') || 'nothing'}` }
       case 'skip_and_continue':
-        if (critical.length > 0) break
+        if (critical.length > 0 || isRefused) break
         return { action: policy.strategy, reason: `${asked} could not help (${why(response)}), and it is optional` }
       case 'fallback_default': {
         const { defaults } = policy

@@ -1,87 +1,97 @@
-// The relay as agents, people and doors hold it. Every method is a sentence about it; how it is done lies in the file
-// of that noun, and how a request goes its way in manager.ts.
+// The relay: requests between agents, from process to process, that are answered once. This file is what agents, people and
+// commands hold; each method says what it does, and the file of that noun does it:
+//
+// - manager.ts takes a request on its way; request/ decides whether it is let through, and how it is answered.
+// - work/ is the other side: inboxes, claims with leases, and functions that serve them.
+// - people/ is what happens when a person has to answer.
+// - journal/ is the tape with all events, and what is folded from it.
+// - alerts/ tells when the relay itself needs attention; maintenance.ts does what is due while nobody asks.
+// - job.ts is the side of an agent that asks for what its work is missing.
 
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
+import type * as z from 'zod'
+import { findWorkspace, loadConfig } from '../config/index.ts'
 import { BatonError, InvalidError } from '../errors.ts'
-import type { Store } from '../store/index.ts'
+import { type Json, openStore, type Store } from '../store/index.ts'
 import { handoffTelemetry } from '../telemetry/index.ts'
-import { type AnswerOptions, Answers } from './answers.ts'
-import { type ClaimOptions, Claims } from './claims.ts'
-import type { Desk } from './desk.ts'
-import { ExpectedTypes } from './expected-type.ts'
-import { happenings, history } from './history.ts'
-import { Journal } from './journal.ts'
+import { type AlertReading, alertReadings } from './alerts/alert-rules.ts'
+import { type AskOptions, type AskResult, requestOf, resultOf } from './ask.ts'
+import type { RelayContext, RelayObserver } from './context.ts'
+import type { Answered } from './journal/events.ts'
+import { type HandoffHistoryQuery, type HandoffHistoryRow, history, watchHistory } from './journal/history.ts'
+import { Journal } from './journal/journal.ts'
+import type { Counters } from './journal/open-requests.ts'
+import { relayStatus, type RelayStatus, requestStatus, type RequestStatus } from './journal/status.ts'
 import { Manager, type RequestOptions } from './manager.ts'
-import type { RelayObserver } from './observer.ts'
-import type {
-  AnswerResult,
-  Claim,
-  Counters,
-  Escalation,
-  HistoryQuery,
-  HistoryRow,
-  InboxItem,
-  Outcome,
-  Owner,
-  RelayStatus,
-  RequestStatus,
-} from './outcome.ts'
-import { Owners, parseTraceId } from './owner.ts'
-import { People } from './people.ts'
-import { chooseRecovery, type Failure, type RecoveryAction } from './recovery.ts'
-import type { Answered } from './record.ts'
-import { Resumptions } from './resumption.ts'
-import { checkAgent } from './routes.ts'
-import type { HandoffResponse } from './schema.ts'
-import type { RelaySettings } from './settings.ts'
-import { relayStatus, requestStatus } from './status.ts'
-import { Traces } from './traces.ts'
-import { Waiting } from './waiting.ts'
-import { type Handler, type ServeOptions, Workers } from './worker.ts'
+import { Escalations } from './people/escalations.ts'
+import { chooseRecovery, type HandoffFailure, type RecoveryAction } from './recovery.ts'
+import { type AnswerOptions, Answers } from './request/answers.ts'
+import { ExpectedTypes } from './request/expected-type.ts'
+import { Resumptions } from './request/resumption.ts'
+import { checkAgent } from './request/routes.ts'
+import { TraceLog } from './request/trace-log.ts'
+import { type Owner, parseTraceId, TraceOwners } from './request/trace-owner.ts'
+import { Waiters } from './request/waiters.ts'
+import type { AnswerResult, Claim, Escalation, InboxItem, RequestOutcome } from './results.ts'
+import type { HandoffRequest, HandoffResponse } from './schema.ts'
+import { relaySection, type RelaySettings } from './settings.ts'
+import { type ClaimOptions, Claims } from './work/claims.ts'
+import { DeadLetters } from './work/dead-letters.ts'
+import { type ProgressUpdate, Questions } from './work/questions.ts'
+import { serve, type ServeOptions } from './work/serving.ts'
+import { type HandoffHandler, Workers } from './work/worker.ts'
 
 export interface RelayOptions {
-  /** A store that is open; it stays open when the relay is closed. */
-  readonly store: Store
-  readonly settings: RelaySettings
-  /** OpenTelemetry, unless given: it hears nothing and costs nothing until an SDK is set up. */
+  /** A store that is open; it stays open when the relay is closed. By default, that of the workspace, which is closed with the relay. */
+  readonly store?: Store
+  /** By default, the `relay` section of baton.config.json, if there is one. */
+  readonly settings?: RelaySettings
+  /** OpenTelemetry by default, which does nothing and costs nothing until an SDK is set up. */
   readonly telemetry?: RelayObserver
   /**
-   * Told when a person is asked; whatever becomes of it, the escalation is stored and listed. Where somebody tends the
-   * relay, tell with a teller (teller.ts), so that people are told once by all together.
+   * Called when a person is asked. If it fails, the escalation is still stored and listed. Where a process maintains the
+   * relay (`maintainRelay`), notify with `openOnceNotifier`, so that all processes together notify people once.
    */
   readonly notify?: (escalation: Escalation) => Promise<void> | void
-  /** The agents that are functions of this process. */
-  readonly handlers?: Readonly<Record<string, Handler>>
+  /** Agents that are functions of this process, by their names. */
+  readonly handlers?: Readonly<Record<string, HandoffHandler>>
   /** Milliseconds since 1970. */
   readonly now?: () => number
 }
 
 export interface ResumeOptions {
-  /** Who goes on. */
+  /** The agent that continues with the answer. */
   readonly by: string
   readonly signal?: AbortSignal
 }
 
-export async function openRelay(options: RelayOptions): Promise<Relay> {
-  for (const agent of Object.keys(options.handlers ?? {})) checkAgent(options.settings, agent, 'handlers')
-  return new Relay(options)
+export async function openRelay(options: RelayOptions = {}): Promise<Relay> {
+  const settings = options.settings ?? loadConfig(process.cwd()).section('relay', relaySection)
+  for (const agent of Object.keys(options.handlers ?? {})) checkAgent(settings, agent, 'handlers')
+  const store = options.store ?? (await openStore(findWorkspace().address))
+  return new Relay({ ...options, settings, store, ownsStore: options.store === undefined })
 }
 
 export class Relay {
   readonly settings: RelaySettings
   /** Requests that wait for a person. */
-  readonly escalations: People
-  readonly #desk: Desk
+  readonly escalations: Escalations
+  /** Requests that killed the workers that took them. */
+  readonly deadLetters: DeadLetters
+  readonly #context: RelayContext
   readonly #journal: Journal
   readonly #manager: Manager
   readonly #answers: Answers
   readonly #claims: Claims
-  readonly #waiting: Waiting
+  readonly #waiting: Waiters
   readonly #workers: Workers
-  readonly #owners: Owners
+  readonly #questions: Questions
+  readonly #closeStore: () => Promise<void>
+  readonly #owners: TraceOwners
   readonly #resumptions: Resumptions
   readonly #background = new Set<Promise<unknown>>()
+  readonly #serving = new Set<Promise<unknown>>()
   #sweeping = 0
 
   constructor({
@@ -91,13 +101,15 @@ export class Relay {
     notify,
     handlers = {},
     now = Date.now,
-  }: RelayOptions) {
+    ownsStore,
+  }: RelayOptions & { store: Store; settings: RelaySettings; ownsStore: boolean }) {
     const monotonic = () => performance.now()
     this.settings = settings
-    this.#journal = new Journal(store, monotonic, () => {
+    this.#closeStore = async () => (ownsStore ? store.close() : undefined)
+    this.#journal = new Journal(store, { now, monotonic }, () => {
       if (this.#sweeping === 0) this.#later(this.sweep())
     })
-    this.#desk = {
+    this.#context = {
       journal: this.#journal,
       settings,
       types: new ExpectedTypes(settings.types),
@@ -105,56 +117,103 @@ export class Relay {
       now,
       monotonic,
       self: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`,
-      later: (work) => this.#later(work),
+      inBackground: (work) => this.#later(work),
       notify: (escalation) => this.#later(Promise.resolve(escalation).then(notify)),
     }
-    const traces = new Traces(this.#journal)
-    this.#answers = new Answers(this.#desk)
-    this.#claims = new Claims(this.#desk, this.#answers)
-    this.#waiting = new Waiting(this.#desk, this.#answers)
-    this.#workers = new Workers(this.#desk, this.#answers, this.#claims)
-    this.#owners = new Owners(this.#desk, traces, () => this.sweep())
-    this.#resumptions = new Resumptions(this.#desk)
-    this.escalations = new People(this.#desk, this.#answers)
+    const traces = new TraceLog(this.#journal)
+    this.#answers = new Answers(this.#context)
+    this.#claims = new Claims(this.#context, this.#answers)
+    this.#waiting = new Waiters(this.#context, this.#answers)
+    this.#questions = new Questions(this.#context)
+    this.#workers = new Workers(this.#context, this.#answers, this.#claims, this.#questions)
+    this.#owners = new TraceOwners(this.#context, traces, () => this.sweep())
+    this.#resumptions = new Resumptions(this.#context)
+    this.escalations = new Escalations(this.#context, this.#answers)
+    this.deadLetters = new DeadLetters(this.#context)
     const parts = {
       traces,
       owners: this.#owners,
       waiting: this.#waiting,
       claims: this.#claims,
       workers: this.#workers,
+      answers: this.#answers,
+      questions: this.#questions,
     }
-    this.#manager = new Manager(this.#desk, parts, handlers)
+    this.#manager = new Manager(this.#context, parts, handlers)
   }
 
-  /** Nobody waits for it, so nobody would hear that it failed; what it was about is on the tape. */
+  /** Nobody waits for this work, so nobody could handle its failure; what it was about is on the tape. */
   #later(work: Promise<unknown>): void {
     const quiet = work.catch(() => {}).finally(() => this.#background.delete(quiet))
     this.#background.add(quiet)
   }
 
-  /** Hands work over: to a function, to an inbox, or to a person. What is not a request is an error with its path. */
-  async request(request: unknown, options?: RequestOptions): Promise<Outcome> {
+  /**
+   * One agent asks another, or `human`, and gets what it asked for in the type of the schema. Look at `status`: `resolved` and
+   * `partial` have `inputs`, `failed` and `rejected` a `reason`, `escalated` waits for a person. Aborting the signal cancels the request.
+   */
+  async ask<S extends z.ZodObject = z.ZodObject<Record<string, z.ZodType<Json>>>>(
+    from: string,
+    to: string,
+    options: AskOptions<S>,
+  ): Promise<AskResult<z.output<S>>> {
+    const requestId = options.requestId ?? randomUUID()
+    const { signal } = options
+    try {
+      const asked = { patient: true, ...options, requestId }
+      return resultOf(await this.#manager.request(requestOf(from, to, options), asked), options.schema)
+    } catch (error) {
+      if (signal?.aborted === true && BatonError.is(error) && error.code === 'cancelled') {
+        await this.cancel(requestId, { by: from }).catch(unlessUnknown)
+      }
+      throw error
+    }
+  }
+
+  /** Hands work over to a function, an inbox or a person. An invalid request is an error that names the path. */
+  async request(request: HandoffRequest, options?: RequestOptions): Promise<RequestOutcome> {
     return this.#manager.request(request, options)
   }
 
-  /** Several handoffs out of one turn: one wins, by priority, then by order; the others are recorded as rejected. */
-  async requestOne(
-    requests: readonly unknown[],
-    options?: Omit<RequestOptions, 'requestId'> & { readonly turnId?: string },
-  ): Promise<Outcome[]> {
-    return this.#manager.requestOne(requests, options)
+  /** As `request`, for JSON from outside, which is checked in the same way. */
+  async requestFromJson(request: unknown, options?: RequestOptions): Promise<RequestOutcome> {
+    return this.#manager.request(request, options)
   }
 
-  /** The answer, once there is one; also in another process than the one that asked. */
+  /** Several requests out of one turn: one wins, by priority, then by order; the others are recorded as rejected. */
+  async requestOneOf(
+    requests: readonly HandoffRequest[],
+    options?: Omit<RequestOptions, 'requestId' | 'patient'> & { readonly turnId?: string },
+  ): Promise<RequestOutcome[]> {
+    return this.#manager.requestOneOf(requests, options)
+  }
+
+  /** Ends a request whose answer nobody wants any more; the signal of its worker is aborted. False if it had ended before. */
+  async cancel(requestId: string, { by, reason }: { by: string; reason?: string }): Promise<boolean> {
+    return this.#answers.cancel(requestId, { by, reason: reason ?? `${by} has cancelled it` })
+  }
+
+  /** Tells the agent that asked how far a worker is; handlers have `context.progress` for it. */
+  async progress(requestId: string, update: ProgressUpdate & { by: string }): Promise<void> {
+    const { by, ...shown } = update
+    await this.#questions.report(requestId, by, shown)
+  }
+
+  /** Replies to the question that a worker asks back about a request, see `status(requestId).question`. */
+  async reply(requestId: string, reply: { by: string; answer: Json }): Promise<void> {
+    await this.#questions.reply(requestId, reply)
+  }
+
+  /** Resolves with the answer once there is one, in any process. */
   async wait(requestId: string, { signal }: { signal?: AbortSignal } = {}): Promise<HandoffResponse> {
     const answer = await this.#answerOf(requestId, signal)
-    await this.#waiting.tellResumed(answer)
+    await this.#waiting.reportResumed(answer)
     return answer.response
   }
 
   /**
-   * The same, for whoever acts on it: the first to ask gets the answer, any other a conflict. With `work`, the answer is
-   * used up when that is done: it is given back if the work fails, and free again if the process dies.
+   * As `wait`, for whoever acts on the answer: the first caller gets it, any other a conflict. With `work`, the answer is used up
+   * when the work is done; if the work fails or the process dies, the answer can be resumed again.
    */
   async resume(requestId: string, options: ResumeOptions): Promise<HandoffResponse>
   async resume<T>(
@@ -171,11 +230,11 @@ export class Relay {
     const using = { requestId, by, signal }
     if (work === undefined) {
       await this.#resumptions.use(using)
-      await this.#waiting.tellResumed(answer)
+      await this.#waiting.reportResumed(answer)
       return answer.response
     }
     return this.#resumptions.hold(using, async () => {
-      await this.#waiting.tellResumed(answer)
+      await this.#waiting.reportResumed(answer)
       return work(answer.response)
     })
   }
@@ -186,12 +245,12 @@ export class Relay {
     throw new InvalidError(`${requestId} was escalated while it was waited for`)
   }
 
-  /** What waits for an agent, in the order in which it would be claimed. */
+  /** The requests that wait for an agent, in the order in which they would be claimed. */
   async inbox(agent: string, { limit = 100 }: { limit?: number } = {}): Promise<InboxItem[]> {
     return this.#claims.inbox(agent, limit)
   }
 
-  /** Every request as it becomes claimable, those that are so already first. */
+  /** Every request as it becomes claimable; those that already are come first. */
   watchInbox(agent: string, signal: AbortSignal): AsyncIterable<InboxItem> {
     return this.#claims.watch(agent, signal)
   }
@@ -201,12 +260,12 @@ export class Relay {
     return this.#claims.claim(agent, options)
   }
 
-  /** Makes the lease last from now on; false when the request is no longer this claim's, or its time is up. */
+  /** Starts the lease anew; false when the claim no longer holds the request, or the request is overdue. */
   async heartbeat(claim: Claim | Pick<Claim, 'requestId' | 'token'>): Promise<boolean> {
     return this.#claims.heartbeat(claim)
   }
 
-  /** The first answer counts; a repeated one is told to be so, a late one is kept beside it. */
+  /** The first answer counts; the result says whether this one was accepted, a duplicate, or late. */
   async answer(requestId: string, answer: unknown, options?: AnswerOptions): Promise<AnswerResult> {
     return this.#answers.answer(requestId, answer, options)
   }
@@ -216,41 +275,48 @@ export class Relay {
     await this.#claims.release(requestId, options)
   }
 
-  /** Claims, works and answers until aborted; what is in hand then goes back into the inbox. */
-  async serve(agent: string, handler: Handler, options: ServeOptions): Promise<void> {
-    await this.#workers.serve(agent, handler, options)
+  /**
+   * Claims, works and answers until aborted or until the relay is closed; requests that are being worked on then go back into the
+   * inbox.
+   */
+  async serve(agent: string, handler: HandoffHandler, options: ServeOptions = {}): Promise<void> {
+    const parts = { answers: this.#answers, claims: this.#claims, workers: this.#workers }
+    const serving = serve(this.#context, parts, agent, handler, options)
+    const quiet = serving.catch(() => {}).finally(() => this.#serving.delete(quiet))
+    this.#serving.add(quiet)
+    return serving
   }
 
   status(): Promise<RelayStatus>
   status(requestId: string): Promise<RequestStatus>
   async status(requestId?: string): Promise<RelayStatus | RequestStatus> {
-    // What is out of time has failed. Where that cannot be written, it is told as it stands.
+    // Overdue requests have failed. When that cannot be written, the status is shown without it.
     await this.sweep().catch((error: unknown) => {
       if (!BatonError.is(error) || error.code !== 'storage') throw error
     })
-    this.#claims.letGoAll(await this.#journal.current())
-    return requestId === undefined ? relayStatus(this.#desk) : requestStatus(this.#desk, requestId)
+    this.#claims.lapseAllExpired(await this.#journal.current())
+    return requestId === undefined ? relayStatus(this.#context) : requestStatus(this.#context, requestId)
   }
 
-  /** Since the first request, over all processes. */
+  /** Counts since the first request, over all processes. */
   async counters(): Promise<Counters> {
     return { ...(await this.#journal.current()).counters }
   }
 
-  /** What happened, newest first. */
-  history(query: HistoryQuery = {}): AsyncIterable<HistoryRow> {
+  /** All events, newest first. */
+  history(query: HandoffHistoryQuery = {}): AsyncIterable<HandoffHistoryRow> {
     const traceId = query.traceId === undefined ? undefined : parseTraceId(query.traceId)
-    return history(this.#desk, traceId, query)
+    return history(this.#context, traceId, query)
   }
 
-  /** What happens, in any process, from now on. */
-  happenings(signal: AbortSignal): AsyncIterable<HistoryRow> {
-    return happenings(this.#desk, signal)
+  /** Every event of any process, from now on. */
+  watchHistory(signal: AbortSignal): AsyncIterable<HandoffHistoryRow> {
+    return watchHistory(this.#context, signal)
   }
 
-  /** What to do about a handoff that failed or brought only a part, by the policy; recorded with its reason. */
-  async recover(requestId: string, failure: Failure): Promise<RecoveryAction> {
-    const action = chooseRecovery(this.settings, this.#desk.types, failure)
+  /** Chooses by the policy what to do about a handoff that failed or was answered in part, and records it with its reason. */
+  async recover(requestId: string, failure: HandoffFailure): Promise<RecoveryAction> {
+    const action = chooseRecovery(this.settings, this.#context.types, failure)
     const { traceId } = failure.request
     await this.#journal.append([
       { type: 'recovered', requestId, traceId, action: action.action, reason: action.reason },
@@ -258,7 +324,7 @@ export class Relay {
     return action
   }
 
-  /** Ends the requests whose time is up, so that none stays open because nobody asked. */
+  /** Ends overdue requests, so that none stays open because nobody looks at it. */
   async sweep(): Promise<void> {
     this.#sweeping++
     try {
@@ -268,7 +334,7 @@ export class Relay {
     }
   }
 
-  /** Who has a trace now. */
+  /** The agent that owns a trace now. */
   async owner(traceId: string): Promise<Owner> {
     return this.#owners.owner(traceId)
   }
@@ -278,14 +344,28 @@ export class Relay {
     return this.#owners.pass(traceId, change)
   }
 
-  /** Gives a trace back to whoever called; only its owner can. */
+  /** Gives a trace back to the caller; only its owner can. */
   async returnToCaller(traceId: string, change: { from: string; reason: string }): Promise<Owner> {
     return this.#owners.giveBack(traceId, change)
   }
 
-  /** Waits for what is under way. The store stays open. */
+  /** What the alerts are computed from, after overdue requests were ended. */
+  async alertReadings(now: number): Promise<AlertReading[]> {
+    await this.sweep()
+    return alertReadings(await this.#journal.current(), now, this.settings.alerts)
+  }
+
+  /** Waits for all work that is under way. A store that the relay was given stays open. */
   async close(): Promise<void> {
     while (this.#background.size > 0) await Promise.all(this.#background)
     await this.#journal.close()
+    await Promise.all(this.#serving)
+    while (this.#background.size > 0) await Promise.all(this.#background)
+    await this.#closeStore()
   }
+}
+
+/** The request may never have been handed over. */
+function unlessUnknown(error: unknown): void {
+  if (!BatonError.is(error) || error.code !== 'not_found') throw error
 }

@@ -1,11 +1,10 @@
-// What agents say to each other when work changes hands: a request, a response, and the decision before them. The
-// envelope is what the relay adds around a request so that it can travel between processes.
+// What agents say to each other: a request, a response, and the decision whether to make one. The envelope is what the relay adds
+// around a request so that it can travel between processes.
 
 import * as z from 'zod'
 import type { Json } from '../store/index.ts'
-import { isPlainJson } from './plain-json.ts'
 
-export const schemaVersion = '1.0.0'
+export const handoffSchemaVersion = '1.0.0'
 
 /** The target that is a person. */
 export const human = 'human'
@@ -17,28 +16,31 @@ const reasons = [
   'resource_exhausted',
   'requires_human_decision',
 ] as const
-/** The most urgent first. */
+/** In order, the most urgent first. */
 export const priorities = ['critical', 'high', 'medium', 'low'] as const
 const statuses = ['resolved', 'partial', 'failed', 'escalated'] as const
 
 const word = z.string().min(1).max(200)
 const text = z.string()
-const version = z.literal(schemaVersion)
-// Lower case, so that the same trace in other letters is not another trace.
+const version = z.literal(handoffSchemaVersion)
+// In lower case, so that two spellings of a UUID are the same trace.
 const traceId = z.uuid().toLowerCase()
 const time = z.iso.datetime({ offset: true })
 
-/** Ten years: what is longer is no timeout, and what is much longer is no date. */
+/** Ten years; a much longer timeout would end at a date that cannot be written. */
 const longestTimeout = 315_576_000_000
 
-/** Names become keys of plain objects, so those that objects have of themselves are no names. */
+/** Inputs become keys of plain objects, so the names that every object has are refused. */
 const inputKey = word.refine((key) => !unsafeKeys.has(key), 'that name is not allowed')
 const unsafeKeys = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Data that is exactly what its JSON says: no instances, no functions, nothing that a parser would revive. */
+/**
+ * What may be kept and merged: values that JSON writes and reads back as they are. Anything else (instances, functions,
+ * `undefined`, NaN, a `toJSON`, a `__proto__`) would change on the way, or bring behaviour along.
+ */
 export const plainJson = z.unknown().refine((value) => isPlainJson(value), 'it must be plain JSON') as z.ZodType<Json>
 
-/** A parser drops a `__proto__` without a word; here it is refused, for whoever sends one means no good. */
+/** A parser drops a `__proto__` silently; it is refused here, because nobody sends one by accident. */
 const inputs = z
   .unknown()
   .refine((value) => !hasOwnPrototype(value), 'it must not have a __proto__')
@@ -88,7 +90,7 @@ export const requestSchema = z.strictObject({
   timeoutMs: z.int().min(1).max(longestTimeout).optional(),
 })
 export type HandoffRequest = z.output<typeof requestSchema>
-export type Reason = HandoffRequest['reason']
+export type HandoffReason = HandoffRequest['reason']
 export type Priority = HandoffRequest['priority']
 
 export const responseSchema = z.strictObject({
@@ -103,11 +105,15 @@ export const responseSchema = z.strictObject({
   recommendations: z.array(text).optional(),
   executionTimeMs: z.number().min(0),
   tokensUsed: z.number().min(0).optional(),
+  tokenUsage: z
+    .strictObject({ input: z.int().min(0), output: z.int().min(0) })
+    .optional()
+    .describe('tokensUsed in two parts, as models report them'),
 })
 export type HandoffResponse = z.output<typeof responseSchema>
-export type Status = HandoffResponse['status']
+export type HandoffStatus = HandoffResponse['status']
 
-/** What a target has to say; the relay fills in the rest of the response. */
+/** What a target answers; the relay fills in the rest of the response. */
 export const answerSchema = responseSchema.partial({
   schemaVersion: true,
   traceId: true,
@@ -126,15 +132,33 @@ export const decisionSchema = z.strictObject({
 })
 export type HandoffDecision = z.output<typeof decisionSchema>
 
-/** Who has the trace once the target is done: the caller again, or the target for good. */
+/** Who owns the trace after the answer: the caller again, or the target for good. */
 const modes = ['return_to_caller', 'pass_control'] as const
-export type Mode = (typeof modes)[number]
+export type HandoffMode = (typeof modes)[number]
+
+/** Why a valid request was refused. */
+export type Rejection =
+  | 'item_limit'
+  | 'pipeline_limit'
+  | 'human_limit'
+  | 'cooldown'
+  | 'circular'
+  | 'not_owner'
+  | 'forbidden_route'
+  | 'undeclared_route'
+  | 'superseded'
+
+/** How far a worker is. */
+export const progressSchema = z.strictObject({
+  text: z.string().max(2_000).optional(),
+  percent: z.number().min(0).max(100).optional(),
+})
 
 export const requestIdSchema = z
   .string()
   .regex(/^[\w.:-]{1,128}$/, 'it takes at most 128 letters, digits and marks such as - _ . :')
 
-/** As in the W3C recommendation. */
+/** As in the W3C recommendation on trace context. */
 export const traceparentSchema = z
   .string()
   .regex(/^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/, 'it is not a W3C traceparent')
@@ -157,9 +181,38 @@ const schemas = {
   decision: decisionSchema,
   envelope: envelopeSchema,
 }
-export type SchemaName = keyof typeof schemas
-export const schemaNames = Object.keys(schemas) as SchemaName[]
+export type RelaySchemaName = keyof typeof schemas
+export const relaySchemaNames = Object.keys(schemas) as RelaySchemaName[]
 
-export function jsonSchema(name: SchemaName): Record<string, unknown> {
+export function relaySchema(name: RelaySchemaName): Record<string, unknown> {
   return { title: `Baton handoff ${name}`, ...z.toJSONSchema(schemas[name]) }
+}
+
+/** Deeper than any sensible data, and shallow enough for the stack. */
+const deepest = 200
+
+function isPlainJson(value: unknown, depth = 0): value is Json {
+  if (depth > deepest) return false
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true
+    case 'number':
+      return Number.isFinite(value)
+    case 'object':
+      break
+    default:
+      return false
+  }
+  if (value === null) return true
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (!isPlainJson(value[i], depth + 1)) return false
+    return true
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return false
+  for (const [key, item] of Object.entries(value)) {
+    if (key === '__proto__' || key === 'toJSON' || !isPlainJson(item, depth + 1)) return false
+  }
+  return true
 }

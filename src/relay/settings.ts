@@ -1,7 +1,7 @@
 // The `relay` section of baton.config.json.
 
 import * as z from 'zod'
-import { human, missingInputSchema, plainJson, schemaVersion } from './schema.ts'
+import { human, missingInputSchema, plainJson, handoffSchemaVersion } from './schema.ts'
 
 const word = z.string().min(1).max(200)
 const agentName = word.refine((name) => name !== human, 'it stands for a person; it need not be declared')
@@ -11,13 +11,21 @@ export const leaseSchema = z.int().min(1)
 
 const agentSchema = z.strictObject({
   description: z.string().optional(),
+  version: z.string().optional(),
+  provider: z.string().optional().describe('of its model, as OpenTelemetry names it, such as anthropic or openai'),
+  model: z.string().optional(),
   leaseMs: leaseSchema.optional().describe('how long a claim lasts without a heartbeat, if not as usual'),
 })
 
 const routeSchema = z.strictObject({ from: agentName, to: word, reason: z.string().min(1) })
 
-/** What to do when a handoff failed or brought only a part; the first that applies is taken. */
+/** What to do when a handoff failed or was answered in part; the first strategy that applies is taken. */
 const strategySchema = z.discriminatedUnion('strategy', [
+  z.strictObject({
+    strategy: z.literal('retry_same_target'),
+    times: z.int().min(0).default(2).describe('after a failure on the way to the target'),
+    backoffMs: ms.default(500).describe('before the first retry; each further one waits twice as long'),
+  }),
   z.strictObject({
     strategy: z.literal('retry_different_target'),
     target: word.describe('whom to ask instead'),
@@ -36,7 +44,10 @@ const limitsSchema = z.strictObject({
   maxHandoffsPerItem: count.default(3),
   maxHandoffsPerPipeline: count.default(10),
   handoffTimeoutMs: z.int().min(1).default(30_000).describe('not for people'),
-  handoffCooldownMs: ms.default(5_000).describe('before the same path is used again in a trace'),
+  handoffCooldownMs: ms.default(5_000).describe('before the same path is used again for an item of a trace'),
+  maxHumanRequestsPerPipeline: count.default(20).describe('questions to people, who have no other limit'),
+  maxSameQuestion: count.default(2).describe('how often one agent may ask another the same in a trace'),
+  maxDeliveries: count.default(3).describe('how many workers may die with a request before it is a dead letter'),
 })
 export type Limits = z.output<typeof limitsSchema>
 
@@ -45,6 +56,7 @@ const alertsSchema = z.strictObject({
   escalated: z.int().min(0).default(10).describe('alert when more were escalated within an hour'),
   circularBlocked: z.int().min(0).default(0).describe('alert when more were blocked within an hour'),
   durationP95Ms: z.int().min(1).default(30_000).describe('alert when the 95th percentile takes longer'),
+  deadLetters: z.int().min(0).default(0).describe('alert when there are more'),
 })
 export type AlertThresholds = z.output<typeof alertsSchema>
 
@@ -59,7 +71,7 @@ const waiverSchema = z.strictObject({
 
 export const relaySection = z
   .strictObject({
-    schemaVersion: z.string().default(schemaVersion).describe('of the handoff schemas that the agents speak'),
+    schemaVersion: z.string().default(handoffSchemaVersion).describe('of the handoff schemas that the agents speak'),
     agents: z.record(agentName, agentSchema).default({}).describe('the topology: every agent by its name'),
     roles: z
       .strictObject({ research: agentName, orchestrator: agentName })
@@ -80,7 +92,11 @@ export const relaySection = z
     criticalInputs: z.array(missingInputSchema.shape.key).default([]).describe('without these, nothing goes on'),
     recovery: z
       .array(strategySchema)
-      .default([{ strategy: 'proceed_partial' }, { strategy: 'skip_and_continue' }])
+      .default([
+        { strategy: 'retry_same_target', times: 2, backoffMs: 500 },
+        { strategy: 'proceed_partial' },
+        { strategy: 'skip_and_continue' },
+      ])
       .describe('when all of these do not apply, a person is asked'),
     leaseMs: leaseSchema.default(10_000).describe('how long a claim lasts without a heartbeat'),
     patienceMs: z.int().min(1).default(60_000).describe('after which a request of low priority gets its turn, too'),

@@ -3,8 +3,8 @@
 
 import { InvalidError, LimitError } from '../errors.ts'
 import { type Draft, type Entry, type Meta, reservedFields } from './entry.ts'
+import { type AnchorRef, limits } from './store.ts'
 import { toJson } from './json.ts'
-import { limits } from './store.ts'
 
 export interface Prepared {
   /** The JSON of the entry behind its id: `,"kind":…,"payload":…,"meta":…,"date":…`. */
@@ -108,4 +108,9 @@ function word(meta: Meta, field: 'key' | 'idempotency', where: string): string |
 /** The entry as it will be read back: parsed from what is written, not borrowed from the caller. */
 export function asEntry(id: number, prepared: Prepared): Entry {
   return JSON.parse(`{"id":${id}${prepared.rest}}`) as Entry
+}
+
+export function asAnchor(entry: Entry): AnchorRef {
+  const { name, state = {}, from } = entry.payload as { name: string; state?: unknown; from?: number }
+  return { id: entry.id, name, state, ...(from === undefined ? {} : { from }), date: entry.date }
 }

@@ -1,8 +1,32 @@
-export type { AnchorRef, Draft, Entry, Json, Meta } from './entry.ts'
-export { type FileStoreOptions, openFileStore } from './file/engine.ts'
-export { openStore } from './open.ts'
+// Where tapes and blobs are kept. `store.ts` is the interface of an engine and its promises; `file/` is the engine on files, in which
+// `write/writer.ts` is where a byte reaches the disk.
+
+export {
+  type AnchorPayload,
+  type Draft,
+  type Entry,
+  entryFrom,
+  type EntryOf,
+  type ErrorPayload,
+  type EventPayload,
+  type Json,
+  type Kind,
+  type MessagePayload,
+  type Meta,
+  type OtherEntry,
+  type OtherKind,
+  type Part,
+  type Payloads,
+  type SystemPayload,
+  type ToolCall,
+  type ToolCallPayload,
+  type ToolResult,
+  type ToolResultPayload,
+  isLost,
+} from './entry.ts'
 export {
   type AnchorQuery,
+  type AnchorRef,
   type AppendOptions,
   type ArchiveRef,
   type BlobRef,
@@ -15,3 +39,7 @@ export {
   type TapeInfo,
   type VerifyReport,
 } from './store.ts'
+export { type FileStoreOptions, openFileStore } from './file/engine.ts'
+export { openStore } from './open.ts'
+export { toJson } from './json.ts'
+export { lineageTape } from './name.ts'

@@ -5,17 +5,20 @@ import { InvalidError, UnsupportedError } from '../errors.ts'
 import { openFileStore } from './file/engine.ts'
 import type { Store } from './store.ts'
 
-/** Opens `file:…` or a plain folder path. */
+const hint = 'Use a folder (--store file:DIR) or a PostgreSQL database (--store postgres://HOST/DATABASE)'
+
+/** Opens `file:…`, a plain folder path, or `postgres://…`. */
 export async function openStore(address: string): Promise<Store> {
   const scheme = /^([a-z][a-z+]*):/.exec(address)?.[1]
   if (scheme === undefined) return openFileStore(address)
   if (scheme === 'file') return openFileStore(folderIn(address))
-  if (scheme === 'postgres' || scheme === 'postgresql' || scheme === 'nats') {
-    throw new UnsupportedError(`This version of Baton has no ${scheme} engine`, {
-      hint: 'Use a folder: --store file:DIR',
-    })
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    // The driver takes a moment to load; whoever works on files does without.
+    const { openPostgresStore } = await import('./postgres/engine.ts')
+    return openPostgresStore(address)
   }
-  throw new InvalidError(`"${address}" names no known kind of store`, { hint: 'Use a folder: --store file:DIR' })
+  if (scheme === 'nats') throw new UnsupportedError('This version of Baton has no engine on NATS', { hint })
+  throw new InvalidError(`There is no engine for addresses that begin with "${scheme}:"`, { hint })
 }
 
 function folderIn(address: string): string {

@@ -1,7 +1,8 @@
-// The one interface a storage engine implements. Everything durable in Baton is a tape behind it.
+// The interface that every storage engine implements. Everything durable in Baton is a tape behind this interface. The store
+// interprets only the fields of an entry that it has to index; the meaning of payloads belongs to the tape.
 
 import type { Readable } from 'node:stream'
-import type { AnchorRef, Draft, Entry } from './entry.ts'
+import type { Draft, Entry } from './entry.ts'
 
 /** `n`: the last id the caller has seen (0: an empty tape). `{key, id}`: the last entry with that key (0: none yet). */
 export type Expect = number | { key: string; id: number }
@@ -95,6 +96,10 @@ export interface RepairReport {
 export interface Store {
   /** Identifies the workspace in `tape://` references. */
   readonly workspace: string
+  /** Where it is, for people: a folder, or an address without user and password. */
+  readonly place: string
+  /** What an acknowledged append means here, in one sentence for people. */
+  readonly guarantee: string
   /** All or none; durable when resolved. */
   append(tape: string, drafts: readonly Draft[], options?: AppendOptions): Promise<Entry[]>
   /** A new tape, made in batches and visible only when complete. An existing one is a `ConflictError`. */
@@ -112,6 +117,8 @@ export interface Store {
   /** Closes the segment; what `first` returns opens the next under the same lock, and ids go on. */
   archive(tape: string, first: (archive: ArchiveRef) => readonly Draft[]): Promise<ArchiveRef>
   archives(tape: string): Promise<ArchiveRef[]>
+  /** Closes the segment, and no next one opens: the tape is no longer listed, and its archives stay. A later append counts on. */
+  remove(tape: string): Promise<ArchiveRef>
   /** Deletes the archives of a tape for good; the current segment stays. */
   purge(tape: string): Promise<ArchiveRef[]>
   /** Content-addressed; durable when resolved, so an entry that names it never dangles. */
@@ -129,3 +136,12 @@ export const limits = {
   /** Of the encoded name, so that every file made from it fits the 255 bytes a file system allows. */
   nameBytes: 200,
 } as const
+
+export interface AnchorRef {
+  readonly id: number
+  readonly name: string
+  readonly state: unknown
+  /** First entry of the context that this anchor opens; the entry right after the anchor unless given. */
+  readonly from?: number
+  readonly date: string
+}

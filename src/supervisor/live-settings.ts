@@ -1,9 +1,9 @@
 // The settings as they are now: the file is watched, and what it says counts from the next step on. A file that has become
 // wrong changes nothing but that somebody is told.
 
-import fs from 'node:fs'
 import path from 'node:path'
-import { configFile, loadConfig } from '../config/config.ts'
+import { configFile, loadConfig } from '../config/index.ts'
+import { watchFolder } from '../system/index.ts'
 import { type SupervisorSettings, supervisorSection } from './settings.ts'
 
 export interface LiveSettings {
@@ -35,8 +35,9 @@ export function liveSettings(cwd: string, onProblem: (error: Error) => void): Li
 
   // The folder rather than the file: editors put a new file in its place. One that is not there yet is waited for here.
   const folder = path.dirname(config.file ?? path.join(path.resolve(cwd), configFile))
-  const watcher = watched(folder, (name) => {
-    if (name !== null && name !== configFile) return
+  // Where it cannot be watched, a change counts after the next start.
+  const stopWatching = watchFolder(folder, (name) => {
+    if (name !== undefined && name !== configFile) return
     clearTimeout(timer)
     // An editor writes in several steps.
     timer = setTimeout(read, 50)
@@ -49,18 +50,7 @@ export function liveSettings(cwd: string, onProblem: (error: Error) => void): Li
     },
     close: () => {
       clearTimeout(timer)
-      watcher?.close()
+      stopWatching?.()
     },
-  }
-}
-
-function watched(folder: string, onChange: (name: string | null) => void): fs.FSWatcher | undefined {
-  try {
-    const watcher = fs.watch(folder, { persistent: false }, (_event, name) => onChange(name))
-    watcher.on('error', () => watcher.close())
-    return watcher
-  } catch {
-    // Too many watches, or a file system without them: then a change counts after the next start.
-    return undefined
   }
 }

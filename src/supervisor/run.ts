@@ -1,8 +1,8 @@
-// One supervised session: what is run, what it is touched and seen through, and how it ended.
+// The types of one supervised session: what is run, the handle to its agent, and how it ended.
 
-import type { Adapter } from './adapter.ts'
-import type { Driver, Place } from './driver.ts'
-import type { Eyes } from './eyes.ts'
+import type { Adapter } from '../agents/index.ts'
+import type { AgentPlace, Driver } from './drivers/driver.ts'
+import type { Observer } from './observe/observation.ts'
 import type { Bounds } from './settings.ts'
 
 /** Plain JSON: it is kept on the session's tape, so that the session can be brought back after a reboot. */
@@ -13,7 +13,7 @@ export interface Run {
   readonly agent: string
   /** The project. */
   readonly cwd: string
-  readonly driver: Place['driver']
+  readonly driver: AgentPlace['driver']
   /** What the person put behind `--`. */
   readonly args: readonly string[]
   /** The first prompt. */
@@ -23,26 +23,38 @@ export interface Run {
   readonly bounds?: Bounds
 }
 
-/** How an agent is taken hold of. */
+/** How an agent is opened. */
 export type Start =
-  /** Anew. */
-  | { readonly how: 'launch'; readonly prompt?: string; readonly mean: Mean }
+  /** Starts a new process and a new session. */
+  | {
+      readonly how: 'launch'
+      readonly prompt?: string
+      readonly beforeStart: BeforeStart
+      /** Sessions of this run that an earlier process wrote: the new one writes none of them. */
+      readonly former: readonly string[]
+    }
   /** The agent's own way of reopening a session. */
-  | { readonly how: 'resume'; readonly session: string; readonly mean: Mean }
-  /** It runs already; a `NotFoundError` where it was only meant to be started there. */
-  | { readonly how: 'attach'; readonly place: Place; readonly session?: string }
+  | { readonly how: 'resume'; readonly session: string; readonly beforeStart: BeforeStart }
+  /** Attaches to a process that runs; a `NotFoundError` where it was only about to be started. */
+  | {
+      readonly how: 'attach'
+      readonly place: AgentPlace
+      readonly session?: string
+      /** As above, where it was started anew. */
+      readonly former?: readonly string[]
+    }
 
 /** Called when it is settled where the agent will run, right before it is started there; it is started when this resolves. */
-type Mean = (place: Place, session: string | undefined) => Promise<void>
+type BeforeStart = (place: AgentPlace, session: string | undefined) => Promise<void>
 
-export interface Hands {
+export interface AgentHandle {
   readonly adapter: Adapter
   readonly driver: Driver
-  readonly eyes: Eyes
+  readonly observer: Observer
 }
 
-/** Launches, reopens or takes hold of the agent of a run. */
-export type OpenHands = (run: Run, start: Start) => Promise<Hands>
+/** Launches, reopens or attaches to the agent of a run. */
+export type OpenAgent = (run: Run, start: Start) => Promise<AgentHandle>
 
 /** `src/notify` has it; this is all that is needed of it. */
 export interface Notify {
@@ -60,7 +72,11 @@ export interface Notify {
 export type Ended =
   /** The command of `until` succeeded. */
   | { readonly why: 'finished' }
-  | { readonly why: 'bound'; readonly bound: 'usd' | 'hours' | 'cycles' | 'stalled'; readonly details: string }
+  | {
+      readonly why: 'bound'
+      readonly bound: 'usd' | 'hours' | 'cycles' | 'turns' | 'stalled'
+      readonly details: string
+    }
   /** By `baton stop`. */
   | { readonly why: 'stopped' }
   /** By the agent itself or by the person at its screen. */

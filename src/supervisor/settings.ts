@@ -1,7 +1,7 @@
 // The `supervisor` section of baton.config.json.
 
 import * as z from 'zod'
-import { agentSettings } from './adapters/settings.ts'
+import { agentSettings } from '../agents/index.ts'
 
 const seconds = z.number().nonnegative().max(604_800)
 const share = z.number().gt(0).lt(1)
@@ -16,6 +16,7 @@ export const boundsSchema = z.strictObject({
   maxUsd: z.number().positive().optional(),
   maxHours: z.number().positive().optional(),
   maxCycles: count.optional(),
+  maxTurns: count.optional(),
   stallMinutes: z.number().positive().optional().describe('the run ends when nothing has changed for so long'),
 })
 /** What ends an unattended run. */
@@ -34,7 +35,6 @@ export const supervisorSection = z.strictObject({
   turnSeconds: seconds
     .default(600)
     .describe('how long the end of a turn is waited for past the threshold; then it is interrupted'),
-  backgroundSeconds: seconds.default(60).describe('how long commands in the background are waited for'),
   documentSeconds: seconds.default(300).describe('how long a document is waited for, each time it is asked for'),
   onSilence: z
     .enum(['ledger', 'ask'])
@@ -42,34 +42,60 @@ export const supervisorSection = z.strictObject({
     .describe('no document: write it from the ledger, or ask a person'),
   budget: z.int().min(500).max(50_000).default(4_000).describe('tokens of a document'),
   handoffs: z.string().min(1).optional().describe('folder of the documents, where the agent can write'),
-  graceSeconds: seconds.default(10).describe('how long a turn that ended without a document may still bring one'),
-  clearSeconds: seconds.default(15).describe('how long a clear is waited for before it is tried again'),
-  submitSeconds: seconds.default(20).describe('how long a prompt may go unseen in the transcript'),
-  verifySeconds: seconds.default(120).describe('how long the fresh context has to read the document and go on'),
   cooldownSeconds: seconds.default(120).describe('between two cycles of a session'),
-  raise: z
-    .number()
-    .min(0)
-    .max(0.5)
-    .default(0.05)
-    .describe('added to the threshold after more than one cycle in an hour'),
-  raiseMinutes: z.number().nonnegative().default(60),
   breaker: count.default(3).describe('so many cycles without progress stop the cycling'),
+  stallChecks: count
+    .default(3)
+    .describe(
+      'the run ends when the command of "until" has failed so often in the same way with no progress in between',
+    ),
+  remindMinutes: z
+    .number()
+    .positive()
+    .default(30)
+    .describe('a person is told again after so long while something still needs them'),
   concurrency: count.default(2).describe('cycles at the same time'),
-  staggerSeconds: seconds.default(2).describe('between the beginnings of two cycles'),
   quota: z
-    .union([z.literal('wait'), z.strictObject({ continueIn: z.string().min(1) })])
+    .union([
+      z.literal('wait'),
+      z.strictObject({ continueIn: z.string().min(1), args: z.array(z.string()).default([]) }),
+    ])
     .default('wait')
     .describe('a limit is reached: wait for the reset, or continue in another agent'),
   restarts: z.int().nonnegative().default(5).describe('of an agent that crashes, within an hour'),
-  restartSeconds: seconds.default(2).describe('before the first restart; doubled for each further one'),
-  errorSeconds: seconds
-    .default(30)
-    .describe('before an agent whose turn an error has cut off is told to go on; doubled for each further one'),
   bounds: boundsSchema.default({}).describe('of every run that does not set its own'),
   agents: z.record(z.string(), agentSettings).default({}).describe('agents of your own, or how a known one is started'),
 })
 export type SupervisorSettings = z.output<typeof supervisorSection>
+
+/** Waits that are part of how a supervisor works, and no settings: only tests and the demo have no time for them. */
+export const timingsSchema = z.strictObject({
+  /** How long commands in the background are waited for. */
+  backgroundSeconds: seconds.default(60),
+  /** How long a turn that ended without a document may still bring one. */
+  graceSeconds: seconds.default(10),
+  /** How long a clear is waited for before it is tried again. */
+  clearSeconds: seconds.default(15),
+  /** How long a prompt may go unseen in the transcript. */
+  submitSeconds: seconds.default(20),
+  /** How long the fresh context has to read the document and go on. */
+  verifySeconds: seconds.default(120),
+  /** Added to the threshold after more than one cycle in an hour, and for how long. */
+  raise: z.number().min(0).max(0.5).default(0.05),
+  raiseMinutes: z.number().nonnegative().default(60),
+  /** Between the beginnings of two cycles. */
+  staggerSeconds: seconds.default(2),
+  /** Before the second restart of an agent that crashes; doubled for each further one. */
+  restartSeconds: seconds.default(2),
+  /** After the reset of a limit, before the agent is told to go on: it names a minute, not a second. */
+  limitSeconds: seconds.default(20),
+  /** Before an agent whose turn an error has cut off is told to go on; doubled for each further one. */
+  errorSeconds: seconds.default(30),
+})
+export type Timings = z.output<typeof timingsSchema>
+
+/** All that a session is supervised by. */
+export type SessionSettings = SupervisorSettings & Timings
 
 /** Of the section, as editors take it. */
 export function supervisorSchema(): unknown {

@@ -1,17 +1,21 @@
-// One session, from its start or from wherever a supervisor before left it, until it ends.
+// The supervisor runs agents, hands over to a fresh context when theirs fills up, and brings them back when they crash. This
+// file supervises one session, from its start or from where an earlier supervisor left it, until it ends.
 
-import { InvalidError, NotFoundError } from '../errors.ts'
+import { BatonError, InvalidError, NotFoundError } from '../errors.ts'
 import type { Store } from '../store/index.ts'
-import { asControl } from './control.ts'
-import { type HealthCheck, Health } from './health.ts'
-import { Journal, type Opening, type Past } from './journal.ts'
-import { acquire } from './lease.ts'
-import { leaseKey, type SessionRow } from './rows.ts'
-import type { Place } from './driver.ts'
-import type { Ended, Notify, OpenHands, Run } from './run.ts'
-import { Runner } from './runner.ts'
-import type { Bounds, SupervisorSettings } from './settings.ts'
-import { Slots } from './slots.ts'
+import { shellWord } from '../system/index.ts'
+import { boundReached } from './session/bounds.ts'
+import { asControl } from './session/control.ts'
+import { type HealthCheck, Health } from './session/health.ts'
+import { Journal, type Opening, type Past } from './session/journal.ts'
+import { acquire } from './session/lease.ts'
+import { leaseKey, type SessionRow } from './session/session-row.ts'
+import type { AgentPlace } from './drivers/driver.ts'
+import type { Ended, Notify, OpenAgent, Run } from './run.ts'
+import { SessionRunner } from './session/session-runner.ts'
+import { Spending } from './session/spending.ts'
+import { type Bounds, type SupervisorSettings, type Timings, timingsSchema } from './settings.ts'
+import { Slots } from './cycle/slots.ts'
 
 /** What happens, as it happens. */
 export type SupervisorEvent =
@@ -35,12 +39,14 @@ export interface SuperviseOptions {
   /** For one without `run`: laid over those that its tape says. They count from where it was started or reopened last. */
   readonly bounds?: Bounds
   /** Where it runs already, for one that Baton did not start. */
-  readonly place?: Place
-  readonly hands: OpenHands
-  /** Asked anew at every step, so that a changed configuration counts at once. */
+  readonly place?: AgentPlace
+  readonly openAgent: OpenAgent
+  /** Called at every step, so that a changed configuration counts at once. */
   readonly settings: () => SupervisorSettings
   /** Tells when they have changed; see `liveSettings`. */
   readonly onSettings?: (listener: () => void) => () => void
+  /** Other waits than the usual ones. */
+  readonly timings?: Partial<Timings>
   readonly notify?: Notify
   /** Lets go of the session; the agent lives on. */
   readonly signal: AbortSignal
@@ -54,6 +60,7 @@ export async function supervise(options: SuperviseOptions): Promise<Ended> {
   const { store, name, signal, onEvent } = options
   checkName(name)
   const journal = new Journal(store, name)
+  const timings = timingsSchema.parse(options.timings ?? {})
   const known = await journal.load()
   if (options.run === undefined && known.run === undefined) {
     throw new NotFoundError(`There is no supervised session "${name}"`, { hint: 'Start one with "baton run AGENT".' })
@@ -63,13 +70,13 @@ export async function supervise(options: SuperviseOptions): Promise<Ended> {
   try {
     const past = await begin(journal, options)
     const run = past.run!
-    const runner = new Runner({
+    const runner = new SessionRunner({
       store,
       run,
       past,
       journal,
-      hands: options.hands,
-      settings: options.settings,
+      openAgent: options.openAgent,
+      settings: () => ({ ...options.settings(), ...timings }),
       health: new Health(store, run, options.notify, (check) => onEvent?.({ type: 'health', check })),
       slots: options.slots ?? new Slots(store),
       signal,
@@ -106,10 +113,9 @@ async function begin(journal: Journal, { run, place, bounds }: SuperviseOptions)
   const session = past.whereabouts?.session
   const again = { ...(before as Run), ...(session === undefined ? {} : { session }) }
   const next = run ?? (bounds === undefined ? again : { ...again, bounds: { ...again.bounds, ...bounds } })
-  const opening: Opening =
-    run !== undefined || past.run === undefined
-      ? { run: next }
-      : { run: next, since: past.since, cycles: past.cycled?.count ?? 0, usd: past.cycled?.usd ?? 0 }
+  const isAgain = run === undefined && past.run !== undefined
+  if (isAgain) refuseSpent(next, past)
+  const opening: Opening = isAgain ? { run: next, since: past.since, openMs: openMs(past) } : { run: next }
   await journal.write('run', opening)
   if (place !== undefined) {
     const known = next.session === undefined ? {} : { session: next.session }
@@ -118,8 +124,27 @@ async function begin(journal: Journal, { run, place, bounds }: SuperviseOptions)
   return journal.load()
 }
 
+/** A run that is reopened goes on counting: at a bound that it has reached already it would end at once. */
+function refuseSpent(run: Run, past: Past): void {
+  const { usd, turns } = new Spending(past.spending, false)
+  const spent = { usd, turns, ms: openMs(past), cycles: past.cycled?.count ?? 0, changedAt: Date.now() }
+  const reached = boundReached(run.bounds ?? {}, spent, Date.now())
+  if (reached === undefined) return
+  const flag = { usd: '--max-usd', hours: '--max-hours', cycles: '--max-cycles', turns: '--max-turns', stalled: '' }
+  throw new BatonError('refused', `${run.name} has reached its bound: ${reached.details}`, {
+    hint: `Give it a larger one: baton resume ${shellWord(run.name)} ${flag[reached.bound]} N`,
+  })
+}
+
+/** How long the run was open until it ended. */
+function openMs({ openMs, started, ended }: Past): number {
+  const begun = Date.parse(started ?? '')
+  const over = Date.parse(ended?.date ?? '')
+  return openMs + (over > begun ? over - begun : 0)
+}
+
 /** What people want of the session, from any process. */
-async function follow(store: Store, journal: Journal, runner: Runner, signal: AbortSignal): Promise<void> {
+async function follow(store: Store, journal: Journal, runner: SessionRunner, signal: AbortSignal): Promise<void> {
   try {
     for await (const entry of store.watch(journal.tape, await journal.lastId(), signal)) {
       const control = entry.kind === 'event' ? asControl(entry) : undefined

@@ -1,22 +1,20 @@
-// Many sessions at once: each with a runner of its own, so that a broken one delays no other; the beginnings of cycles are
-// staggered, and only so many run at a time.
+// Supervises many sessions in one process: each has a runner of its own, so that a broken one delays no other. The beginnings of
+// cycles are staggered, and only so many run at a time.
 
 import { setMaxListeners } from 'node:events'
 import { ConflictError } from '../errors.ts'
-import type { Store } from '../store/index.ts'
-import { control } from './control.ts'
-import type { Place } from './driver.ts'
-import { type HealthCheck, healthChecks } from './health.ts'
-import { Journal } from './journal.ts'
-import { holderOf } from './lease.ts'
-import { leaseKey, type SessionRow, sessionNames, sessionRows } from './rows.ts'
-import { type Ended, type Run, sessionTape } from './run.ts'
-import { Slots } from './slots.ts'
+import { control } from './session/control.ts'
+import type { AgentPlace } from './drivers/driver.ts'
+import { type HealthCheck, healthChecks } from './session/health.ts'
+import { type SessionRow, sessionRows } from './session/session-row.ts'
+import type { Ended, Run } from './run.ts'
+import { Slots } from './cycle/slots.ts'
 import { supervise, type SuperviseOptions } from './supervise.ts'
+import { AbandonedScan } from './watcher.ts'
 
 export type SupervisorOptions = Pick<
   SuperviseOptions,
-  'store' | 'hands' | 'settings' | 'onSettings' | 'notify' | 'onEvent'
+  'store' | 'openAgent' | 'settings' | 'onSettings' | 'timings' | 'notify' | 'onEvent'
 >
 
 export interface Supervision {
@@ -29,7 +27,7 @@ export interface Supervisor {
   /** Starts a run, or goes on with the one of that name. */
   start(run: Run): Supervision
   /** Takes hold of an agent that runs already. */
-  watchExisting(run: Run, place: Place): Supervision
+  watchExisting(run: Run, place: AgentPlace): Supervision
   /** After a reboot or a crash: takes up every session that has not ended and that nobody supervises. */
   recover(): Promise<Supervision[]>
   list(): AsyncIterable<SessionRow>
@@ -67,8 +65,8 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
     start: (run) => take(run.name, { run }),
     watchExisting: (run, place) => take(run.name, { run, place }),
     recover: async () => {
-      const names = await abandoned(store)
-      return names.filter((name) => !running.has(name)).map((name) => take(name, {}))
+      const left = await new AbandonedScan().in(store, '')
+      return left.filter(({ name }) => !running.has(name)).map(({ name }) => take(name, {}))
     },
     list: () => sessionRows(store),
     pause: async (name) => void (await control(store, name, 'pause')),
@@ -81,15 +79,4 @@ export function openSupervisor(options: SupervisorOptions): Supervisor {
       await Promise.allSettled(running.values())
     },
   }
-}
-
-/** Sessions that have not ended, and whose supervisor is gone. */
-async function abandoned(store: Store): Promise<string[]> {
-  const names: string[] = []
-  for await (const name of sessionNames(store)) {
-    const { run, ended, stopped } = await new Journal(store, name).load()
-    if (run === undefined || ended !== undefined || stopped) continue
-    if ((await holderOf(store, sessionTape(name), leaseKey)) === undefined) names.push(name)
-  }
-  return names
 }

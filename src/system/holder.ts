@@ -1,5 +1,6 @@
-// A process as others can tell whether it still lives: its number alone is used again, and means nothing after a reboot or
-// in another container.
+// Who holds something, such as a turn, a chat or a supervised session, and whether they still do. A process is described so that
+// others can tell whether it still lives: its number alone is used again, and means nothing after a reboot or in another
+// container.
 
 import fs from 'node:fs'
 import os from 'node:os'
@@ -7,20 +8,22 @@ import * as z from 'zod'
 import { processAt } from './processes.ts'
 
 export const holderSchema = z.object({
+  /** Tells holders within one process apart, such as two agents. */
+  agent: z.string().optional(),
   pid: z.int(),
-  /** When the process was started, as the system counts it; missing where the system does not tell. */
+  /** When the process was started, as the system counts it; missing where the system does not report it. */
   started: z.string().optional(),
   host: z.string(),
   /** Changes with every boot. */
   boot: z.string(),
-  /** Numbers of processes mean something within it only. */
+  /** The namespace within which process numbers mean something. */
   space: z.string(),
 })
 export type Holder = z.output<typeof holderSchema>
 
 let own: Holder | undefined
 
-export function thisProcess(): Holder {
+export function thisProcess(agent?: string): Holder {
   const started = own === undefined ? processAt(process.pid)?.started : undefined
   own ??= {
     pid: process.pid,
@@ -29,10 +32,23 @@ export function thisProcess(): Holder {
     boot: boot(),
     space: space(),
   }
-  return own
+  return agent === undefined ? own : { agent, ...own }
 }
 
-/** `unknown`: it is out of sight, in another machine or container. */
+/** How long a holder that is out of sight, on another machine or in another container, may be silent. It should speak three times as often. */
+export const silentMs = 180_000
+
+/**
+ * A holder on this machine holds what it has as long as it lives; one that is out of sight, until its time is up. What `me` holds is
+ * no obstacle to itself.
+ */
+export function isHolding(holder: Holder, until: number, now = Date.now(), me?: Holder): boolean {
+  if (me?.agent !== undefined && holder.agent === me.agent) return false
+  const life = lifeOf(holder)
+  return life === 'alive' || (life === 'unknown' && now < until)
+}
+
+/** `unknown`: the process is out of sight, on another machine or in another container. */
 export function lifeOf(holder: Holder): 'alive' | 'dead' | 'unknown' {
   const here = thisProcess()
   if (holder.host !== here.host) return 'unknown'
@@ -43,7 +59,7 @@ export function lifeOf(holder: Holder): 'alive' | 'dead' | 'unknown' {
   return holder.started === undefined || holder.started === found.started ? 'alive' : 'dead'
 }
 
-/** It runs as somebody else, where the system shows only one's own. */
+/** Whether the process runs as another user, on a system that shows only one's own. */
 function isHidden(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -57,7 +73,7 @@ function boot(): string {
   try {
     return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    // Its minute: the clock may be set in between, then a dead holder is only waited for longer.
+    // The minute of the boot. The clock may be set in between: then a dead holder is only waited for longer.
     return String(Math.round((Date.now() / 1000 - os.uptime()) / 60))
   }
 }

@@ -1,7 +1,8 @@
-// What the system knows of processes: read from /proc where there is one, else asked of `ps`.
+// What the system knows of processes, read from /proc where it exists and otherwise asked of `ps`; and how a program is ended with
+// everything that it has started.
 
-import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
+import { spawnSync } from 'node:child_process'
 
 export interface Process {
   readonly pid: number
@@ -14,13 +15,13 @@ export interface Process {
   /** The group that its terminal listens to; -1 without a terminal. */
   readonly foreground: number
   readonly stopped: boolean
-  /** Its words as it was started; read when asked for. */
+  /** The command line it was started with; read when asked for. */
   readonly args: readonly string[]
 }
 
 const hasProc = fs.existsSync('/proc/self/stat')
 
-/** Undefined if it has ended; one that only waits to be reaped has. */
+/** Undefined if the process has ended; a process that only waits to be reaped has ended. */
 export function processAt(pid: number): Process | undefined {
   return hasProc ? inProc(pid) : byPs(['-p', String(pid)])[0]
 }
@@ -31,7 +32,7 @@ export function isRunning(pid: number, started?: string): boolean {
   return found !== undefined && (started === undefined || found.started === started)
 }
 
-/** Whether such a process is there: cheap enough to be asked every second. Without /proc, one that nobody reaped counts. */
+/** Whether the process exists; cheap enough to ask every second. Without /proc, a process that nobody reaped counts as existing. */
 export function isThere(pid: number): boolean {
   if (hasProc) return processAt(pid) !== undefined
   try {
@@ -42,7 +43,7 @@ export function isThere(pid: number): boolean {
   }
 }
 
-/** When it was started, in milliseconds, as exact as the system tells it. */
+/** When the process was started, in milliseconds, as exactly as the system reports it. */
 export function startOf(pid: number): number | undefined {
   const started = processAt(pid)?.started
   if (started === undefined) return undefined
@@ -51,7 +52,7 @@ export function startOf(pid: number): number | undefined {
   return (boot + Number(started) / ticks) * 1_000
 }
 
-/** Of the system's clock in a second: the same on every Linux that Node runs on. */
+/** Clock ticks of the kernel per second: the same on every Linux that Node runs on. */
 const ticks = 100
 
 /** The process and all below it, parents first. */
@@ -68,7 +69,7 @@ export function allProcesses(): Process[] {
   return hasProc ? everyone() : byPs(['-ax'])
 }
 
-/** The folder that it works in, where the system says so. */
+/** The working folder of a process, where the system reports it. */
 export function folderOf(pid: number): string | undefined {
   try {
     return fs.readlinkSync(`/proc/${pid}/cwd`)
@@ -77,7 +78,7 @@ export function folderOf(pid: number): string | undefined {
   }
 }
 
-/** Files that it holds open, where the system says so. */
+/** The files that a process has open, where the system reports them. */
 export function openFilesOf(pid: number): string[] {
   const folder = `/proc/${pid}/fd`
   try {
@@ -115,7 +116,7 @@ export function send(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-/** Shorter where the signal says so. */
+/** Resolves after that time, or when the signal is aborted. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds)
@@ -143,7 +144,7 @@ function everyone(): Process[] {
 
 function inProc(pid: number): Process | undefined {
   const stat = readOr(`/proc/${pid}/stat`)
-  // The name stands in brackets and may hold any character.
+  // The name of the program stands in brackets and may hold any character.
   const [state, parent, group, session, , foreground, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (stat === '' || state === 'Z' || state === 'X') return undefined
   return {
@@ -161,8 +162,36 @@ function inProc(pid: number): Process | undefined {
 }
 
 /** Whether a process was given that text in its environment; only Linux tells. */
-export function hasInEnvironment(pid: number, text: string): boolean {
+function hasInEnvironment(pid: number, text: string): boolean {
   return readOr(`/proc/${pid}/environ`).includes(text)
+}
+
+/** The environment that a process was started with, as far as the system tells; the text of `ps` cannot always be told apart. */
+export function environmentOf(pid: number): Map<string, string> {
+  const parts = hasProc ? readOr(`/proc/${pid}/environ`).split('\0') : psText(pid, 'command=', '-E').split(' ')
+  return new Map(
+    parts.flatMap((each) => {
+      const [, name, value] = /^([A-Za-z_]\w*)=([^]*)$/.exec(each) ?? []
+      return name === undefined || value === undefined ? [] : [[name, value]]
+    }),
+  )
+}
+
+/** The terminal that a process belongs to, as in "pts/3"; undefined without one. */
+export function terminalOf(pid: number): string | undefined {
+  if (!hasProc) return psText(pid, 'tty=').trim().replace(/^\?+$/, '') || undefined
+  const stat = readOr(`/proc/${pid}/stat`)
+  const device = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[4])
+  if (!(device > 0)) return undefined
+  const major = (device >> 8) & 0xfff
+  const minor = (device & 0xff) | ((device >> 12) & 0xfff00)
+  if (major >= 136 && major <= 143) return `pts/${(major - 136) * 256 + minor}`
+  return major === 4 ? `tty${minor}` : `terminal ${major}:${minor}`
+}
+
+function psText(pid: number, fields: string, ...more: string[]): string {
+  const args = [...more, '-ww', '-o', fields, '-p', String(pid)]
+  return spawnSync('ps', args, { encoding: 'utf8', env: { LC_ALL: 'C' } }).stdout ?? ''
 }
 
 function readOr(file: string): string {
@@ -192,4 +221,67 @@ function byPs(which: readonly string[]): Process[] {
       },
     ]
   })
+}
+
+/**
+ * The environment variable that holds the mark of a program. A process belongs to a program if it is in the program's group or session, is
+ * a descendant of one that is, or carries the program's mark: the mark finds a daemon that has forked twice and called setsid. Only Linux
+ * lets us read environments; elsewhere such a daemon is found as long as its parent lives. A program that also wipes its environment, or
+ * runs as another user, gets away.
+ */
+export const markVariable = 'BATON_CALL'
+
+/** How often to look and kill: a process that forks while it is being killed is found in the next round. */
+const rounds = 25
+
+/** A process by its number, and the command line it was started with. */
+export interface Stray {
+  readonly pid: number
+  readonly command: string
+}
+
+/** `found` is what was there at first; `alive` runs as another user, or does not die. */
+interface Killed {
+  readonly found: readonly Stray[]
+  readonly alive: readonly Stray[]
+}
+
+/**
+ * Kills the program whose first process is `root`, which must lead a process group of its own (`detached`), and all that it started.
+ * The first round is done when the call returns; the promise resolves when nothing is left, or what is left cannot be killed.
+ */
+export async function killTree(root: number, mark?: string): Promise<Killed> {
+  let first: Stray[] | undefined
+  let found: Process[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    found = processesOf(root, mark)
+    // The command line of a process cannot be read once it is dead.
+    first ??= found.map(strayOf)
+    // The group is killed in one call: the kernel lets none of it fork in between.
+    send(-root, 'SIGKILL')
+    // Each of them in this round: without a mark, an orphan could not be found again.
+    const killed = found.filter(({ pid }) => send(pid, 'SIGKILL'))
+    if (killed.length === 0) break
+    await new Promise((resolve) => setTimeout(resolve, 5 + round * 2))
+  }
+  // Some of those that could not be killed may have ended on their own.
+  return { found: first ?? [], alive: found.length === 0 ? [] : processesOf(root, mark).map(strayOf) }
+}
+
+/** The living processes of a program, its first one included. */
+function processesOf(root: number, mark: string | undefined): Process[] {
+  const all = allProcesses().filter(({ pid }) => pid !== process.pid)
+  const found = new Map<number, Process>()
+  const belongs = ({ pid, group, session, parent }: Process) =>
+    pid === root || group === root || session === root || found.has(parent)
+  for (const each of all) if (mark !== undefined && hasInEnvironment(each.pid, mark)) found.set(each.pid, each)
+  for (let before = -1; before < found.size;) {
+    before = found.size
+    for (const each of all) if (belongs(each)) found.set(each.pid, each)
+  }
+  return [...found.values()]
+}
+
+function strayOf({ pid, args }: Process): Stray {
+  return { pid, command: args.join(' ') }
 }

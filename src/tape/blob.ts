@@ -1,10 +1,8 @@
 // Content too large for a line of the tape is kept once as a blob; the entry holds a reference with a preview, and the
 // context shows that preview with the command that reads on.
 
-import { buffer } from 'node:stream/consumers'
-import type { Draft, Store } from '../store/index.ts'
-import type { MessagePayload, Part, ToolResult } from './payload.ts'
-import { wholeCharacter } from './tokens.ts'
+import { buffer, json } from 'node:stream/consumers'
+import type { BlobRef, Draft, MessagePayload, Part, Store, ToolResult } from '../store/index.ts'
 
 /** Text and data from this size on leave the line. */
 export const spillBytes = 32 * 1024
@@ -122,6 +120,15 @@ export async function readBlob(
   return buffer(await store.getBlob(sha256, range))
 }
 
+/** A blob with the JSON text if it is too large for a line; undefined: it may stay on the line. */
+export async function blobIfLarge(store: Store, text: string): Promise<BlobRef | undefined> {
+  return text.length > spillBytes ? store.putBlob(Buffer.from(text)) : undefined
+}
+
+export async function readJsonBlob(store: Store, sha256: string): Promise<unknown> {
+  return json(await store.getBlob(sha256))
+}
+
 /** The message's content with images and files back in place, and text of up to so many bytes; more stays a preview. */
 export async function restoreParts(store: Store, parts: readonly Part[], wholeText: number): Promise<Part[]> {
   return Promise.all(
@@ -132,4 +139,11 @@ export async function restoreParts(store: Store, parts: readonly Part[], wholeTe
       return { type: 'text', text: (await readBlob(store, part.sha256)).toString() }
     }),
   )
+}
+
+/** The index itself, or the one before it where the index would split a surrogate pair. */
+export function wholeCharacter(text: string, at: number): number {
+  if (at >= text.length) return text.length
+  const code = text.charCodeAt(at)
+  return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
 }

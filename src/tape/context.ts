@@ -2,19 +2,15 @@
 // messages that every provider accepts. Its cost depends on the context, never on the length of the tape.
 
 import type { ModelMessage } from 'ai'
-import { NotFoundError } from '../errors.ts'
 import type { AnchorRef, Damage, Entry, Store } from '../store/index.ts'
 import { isBlob, restoreParts } from './blob.ts'
-import { fitInto, type Omitted } from './fit.ts'
-import { nearest } from './nearest.ts'
-import { type Message, pair } from './pairing.ts'
-import type { MessagePayload } from './payload.ts'
-import { contextKinds, type Item, itemsOf, pieceText } from './pieces.ts'
-import { toAiSdk } from './render/ai-sdk.ts'
-import { type AnthropicMessage, toAnthropic } from './render/anthropic.ts'
-import { type OpenAiMessage, toOpenAi } from './render/openai.ts'
-import { toText } from './render/text.ts'
+import { fitInto, type Gap, type Omitted } from './fit.ts'
 import { tokenCounter } from './tokens.ts'
+import { wordsBefore } from './user-words.ts'
+import { findAnchor } from './reference.ts'
+import { type Message, pair } from './pairing.ts'
+import { contextKinds, type Item, itemsOf, pieceText } from './content.ts'
+import { type AnthropicMessage, type OpenAiMessage, toAiSdk, toAnthropic, toOpenAi, toText } from './render.ts'
 
 export interface ContextQuery {
   /** Start at the newest anchor of that name rather than at the last one. */
@@ -25,6 +21,11 @@ export interface ContextQuery {
   maxTokens?: number
   /** Text of messages up to so many bytes is given whole, rather than as the preview of its blob. */
   wholeText?: number
+  /**
+   * Where the phase does not begin with a handoff document: what the user said before it too, and whole the prompt that was being
+   * answered when the phase began.
+   */
+  userWords?: boolean
 }
 
 export interface Formats {
@@ -58,11 +59,19 @@ export async function buildContext<F extends Format>(
 ): Promise<Context<Formats[F]>> {
   const anchor = query.full === true ? undefined : await anchorFor(store, tape, query.anchor)
   const damage: Damage[] = []
-  const { entries, skipped } = await readEntries(store, tape, anchor, query.maxTokens, (found) => damage.push(found))
+  const onDamage = (found: Damage) => void damage.push(found)
+  const slice = await readEntries(store, tape, anchor, query.maxTokens, onDamage)
+  const words =
+    query.userWords === true && anchor !== undefined && !slice.entries.some(isDocument)
+      ? await wordsBefore(store, tape, anchor, onDamage)
+      : undefined
+  const entries = [...(words?.prompts ?? []), ...slice.entries]
   const restored = await Promise.all(entries.map((entry) => withBlobs(store, entry, query.wholeText ?? 0)))
-  const { messages, system } = assemble(restored, anchor, tape)
+  const { messages, system } = assemble(restored, anchor, tape, words?.item)
   const fitted =
-    query.maxTokens === undefined ? undefined : fitInto(messages, query.maxTokens, await tokenCounter(), tape, skipped)
+    query.maxTokens === undefined
+      ? undefined
+      : fitInto(messages, query.maxTokens, await tokenCounter(), tape, slice.unread)
   const render = renderers[format] as (messages: readonly Message[]) => Formats[F]
   return {
     system: system ?? (await lastSystem(store, tape)),
@@ -78,24 +87,6 @@ async function anchorFor(store: Store, tape: string, name: string | undefined): 
   return findAnchor(store, tape, name)
 }
 
-/** The newest anchor of that name, or NotFound with the names that come close. */
-export async function findAnchor(
-  store: Store,
-  tape: string,
-  name: string,
-  bounds: { after?: number; archived?: boolean } = {},
-): Promise<AnchorRef> {
-  const [anchor] = await store.anchors(tape, { name, limit: 1, ...bounds })
-  if (anchor !== undefined) return anchor
-  const known = await store.anchors(tape, { limit: 500 })
-  throw new NotFoundError(`There is no anchor "${name}" on ${tape}`, {
-    nearest: nearest(
-      name,
-      known.map((each) => each.name),
-    ),
-  })
-}
-
 /** The entries of the context. With a bound on tokens, no more of the past is read than could fit. */
 async function readEntries(
   store: Store,
@@ -103,30 +94,62 @@ async function readEntries(
   anchor: AnchorRef | undefined,
   maxTokens: number | undefined,
   onDamage: (damage: Damage) => void,
-): Promise<{ entries: Entry[]; skipped: { from: number; to: number } | undefined }> {
+): Promise<{ entries: Entry[]; unread: Gap[] }> {
   const after = anchor === undefined ? 0 : (anchor.from ?? anchor.id + 1) - 1
+  const range = { after, kinds: contextKinds, onDamage }
   const entries: Entry[] = []
   if (maxTokens === undefined) {
-    for await (const entry of store.read(tape, { after, kinds: contextKinds, onDamage })) entries.push(entry)
-    return { entries, skipped: undefined }
+    for await (const entry of store.read(tape, range)) entries.push(entry)
+    return { entries, unread: [] }
   }
   // No tokenizer packs more into a token than this, but for runs of white space.
   let characters = Math.max(64_000, maxTokens * 16)
-  for await (const entry of store.read(tape, { after, kinds: contextKinds, reverse: true, onDamage })) {
-    entries.push(entry)
-    characters -= JSON.stringify(entry.payload).length
-    const startsTurn = entry.kind === 'message' && (entry.payload as MessagePayload).role === 'user'
-    if (characters < 0 && startsTurn)
-      return { entries: entries.reverse(), skipped: { from: after + 1, to: entry.id - 1 } }
+  let cutAt: number | undefined
+  for await (const entry of store.read(tape, { ...range, reverse: true })) {
+    if (cutAt === undefined) {
+      entries.push(entry)
+      characters -= JSON.stringify(entry.payload).length
+      // Results come behind their call: a cut before anything else separates none from it.
+      if (characters < 0 && entry.kind !== 'tool_result') cutAt = entry.id
+    }
+    if (cutAt === undefined || !isPrompt(entry)) continue
+    // The prompt that is being answered stays, however much was done since.
+    if (entry.id !== cutAt) entries.push(entry)
+    break
   }
-  return { entries: entries.reverse(), skipped: undefined }
+  entries.reverse()
+  const oldest = entries[0]
+  if (cutAt === undefined || oldest === undefined) return { entries, unread: [] }
+  const head = await documentAt(store, tape, after)
+  const isApart = head !== undefined && head.id < oldest.id
+  const gaps = [
+    { from: (isApart ? head.id : after) + 1, to: oldest.id - 1 },
+    { from: oldest.id + 1, to: cutAt - 1 },
+  ]
+  return { entries: isApart ? [head, ...entries] : entries, unread: gaps.filter(({ from, to }) => from <= to) }
+}
+
+function isPrompt(entry: Entry): boolean {
+  return entry.kind === 'message' && entry.payload.role === 'user' && entry.payload.customType === undefined
+}
+
+function isDocument(entry: Entry): boolean {
+  return entry.kind === 'message' && entry.payload.customType === 'handoff'
+}
+
+/** The handoff document that opens a phase, if one does. */
+async function documentAt(store: Store, tape: string, after: number): Promise<Entry | undefined> {
+  for await (const entry of store.read(tape, { after, kinds: ['message'], limit: 1 })) {
+    return isDocument(entry) ? entry : undefined
+  }
+  return undefined
 }
 
 async function withBlobs(store: Store, entry: Entry, wholeText: number): Promise<Entry> {
-  const content = entry.kind === 'message' ? (entry.payload as MessagePayload).content : undefined
+  if (entry.kind !== 'message') return entry
+  const { content } = entry.payload
   if (!Array.isArray(content) || !content.some(isBlob)) return entry
-  const restored = await restoreParts(store, content, wholeText)
-  return { ...entry, payload: { ...(entry.payload as MessagePayload), content: restored } }
+  return { ...entry, payload: { ...entry.payload, content: await restoreParts(store, content, wholeText) } }
 }
 
 /** The messages of a slice, pure. The opening anchor is not among the entries it is rendered from. */
@@ -134,14 +157,15 @@ function assemble(
   entries: readonly Entry[],
   anchor: AnchorRef | undefined,
   tape: string,
+  words: Item | undefined,
 ): { messages: Message[]; system: string | undefined } {
   const items: Item[] = anchor === undefined || anchor.name === sessionStart ? [] : [stateItem(anchor, tape)]
+  if (words !== undefined) items.push(words)
   for (const entry of entries) {
     if (entry.kind !== 'anchor') items.push(...itemsOf(entry))
     else if (entry.id !== anchor?.id && entry.meta.context !== false) {
-      const passed = entry.payload as { name: string; state?: unknown }
-      if (passed.name !== sessionStart)
-        items.push(stateItem({ ...passed, state: passed.state ?? {}, id: entry.id, date: entry.date }, tape))
+      const { name, state = {} } = entry.payload
+      if (name !== sessionStart) items.push(stateItem({ name, state, id: entry.id, date: entry.date }, tape))
     }
   }
   const messages = pair(items)
@@ -157,16 +181,19 @@ function assemble(
 /** Opens a tape's first phase; says nothing that a model needs. */
 export const sessionStart = 'session/start'
 
-/** The state is data in a fence that it cannot close: no `<` survives in it. */
 function stateItem(anchor: AnchorRef, tape: string): Item {
+  return { type: 'user', id: anchor.id, pieces: [{ type: 'text', text: stateText(anchor, tape) }], keep: 'state' }
+}
+
+/** The state is data in a fence that it cannot close: no `<` survives in it. */
+export function stateText(anchor: AnchorRef, tape: string): string {
   const state = JSON.stringify(anchor.state, null, 1).replaceAll('<', '\\u003c')
   const label = JSON.stringify(anchor.name).replaceAll('<', '\\u003c')
   const source = JSON.stringify(`${tape}#${anchor.id}`).replaceAll('<', '\\u003c')
-  const text = `<handoff anchor=${label} entry=${source}>\n${state}\n</handoff>\nThis is the state that was handed over at this point. Go on from it.`
-  return { type: 'user', id: anchor.id, pieces: [{ type: 'text', text }] }
+  return `<handoff anchor=${label} entry=${source}>\n${state}\n</handoff>\nThis is the state that was handed over at this point. Go on from it.`
 }
 
 async function lastSystem(store: Store, tape: string): Promise<string | undefined> {
   const entry = await store.latest(tape, 'system')
-  return entry?.kind === 'system' ? String((entry.payload as { content: unknown }).content) : undefined
+  return entry?.kind === 'system' ? String(entry.payload.content) : undefined
 }

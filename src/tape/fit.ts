@@ -1,77 +1,124 @@
-// Makes a context fit: the oldest turns go first, whole; never half of a call and its result. What was left out is said,
-// with the command that shows it.
+// A context made to fit a number of tokens. The oldest turns are left out, each as a whole, so that a call is never separated from its
+// result. The state, the handoff document and the prompt that is being answered always stay; a note stands wherever something is missing.
 
 import { LimitError } from '../errors.ts'
-import { shellWord } from '../store/shell-word.ts'
+import { shellWord } from '../system/index.ts'
+import { wholeCharacter } from './blob.ts'
+import { type Keep, outputText, type Piece, pieceText } from './content.ts'
 import type { Message, Step } from './pairing.ts'
-import { outputText, type Piece, pieceText } from './pieces.ts'
-import { type CountTokens, wholeCharacter } from './tokens.ts'
+import type { CountTokens } from './tokens.ts'
 
-export interface Omitted {
+/** Entries that are not in the context, by their ids. */
+export interface Gap {
   readonly from: number
   readonly to: number
+}
+
+export interface Omitted extends Gap {
   readonly messages: number
 }
 
 /** What a message costs beyond its text: role, separators, the frame of a call. */
 const frame = 8
-const mediaTokens = 1_600
+/** Of an image or a file, whose tokens depend on the provider. */
+export const mediaTokens = 1_600
 
+/** `unread` are entries of the context that were not even read, because they could not fit. */
 export function fitInto(
   messages: readonly Message[],
   maxTokens: number,
   count: CountTokens,
   tape: string,
-  unread: { from: number; to: number } | undefined,
+  unread: readonly Gap[],
 ): { messages: Message[]; omitted: Omitted | undefined } {
   const costs = messages.map((message) => costOf(message, count))
-  const total = costs.reduce((sum, cost) => sum + cost, 0)
-  if (total <= maxTokens && unread === undefined) return { messages: [...messages], omitted: undefined }
-  // The state that opens the context stays as long as anything does.
-  const opening = isState(messages[0]) ? 1 : 0
-  let room = maxTokens - (opening === 1 ? costs[0]! : 0) - count(note(tape, 999_999_999, 999_999_999)) - frame
+  if (total(costs) <= maxTokens && unread.length === 0) return { messages: [...messages], omitted: undefined }
+  const notes = 2 * (count(note(tape, { from: 999_999_999, to: 999_999_999 })) + frame)
+  const pinned = pinnedOf(messages)
+  const fitting = shortenPinned(messages, pinned, maxTokens - notes, count)
+  if (fitting === undefined) throw tooSmall(maxTokens)
+  let { room } = fitting
   let kept = messages.length
-  while (kept > opening && costs[kept - 1]! <= room) room -= costs[--kept]!
-  const start = startOfTurn(messages, kept)
-  const last = messages.at(-1)
-  if (start < messages.length) kept = start
-  else if (kept === messages.length && last !== undefined && kept > opening) {
-    const shortened = shorten(last, room, count)
-    if (shortened === undefined) throw tooSmall(maxTokens)
-    return withNote(messages.slice(0, opening), messages.slice(opening, -1), [shortened], tape, unread)
+  while (kept > 0 && (pinned.has(kept - 1) || costs[kept - 1]! <= room)) {
+    kept -= 1
+    if (!pinned.has(kept)) room -= costs[kept]!
   }
-  if (room < 0) throw tooSmall(maxTokens)
-  return withNote(messages.slice(0, opening), messages.slice(opening, kept), messages.slice(kept), tape, unread)
+  const start = startOfTurn(messages, kept)
+  return withNotes(fitting.messages, (i) => i >= start || pinned.has(i), tape, unread)
 }
 
-function withNote(
-  opening: readonly Message[],
-  left: readonly Message[],
-  kept: readonly Message[],
-  tape: string,
-  unread: { from: number; to: number } | undefined,
-) {
-  const from = unread?.from ?? left[0]?.first
-  const to = left.at(-1)?.last ?? unread?.to
-  if (from === undefined || to === undefined) return { messages: [...opening, ...kept], omitted: undefined }
-  const pieces: Piece[] = [{ type: 'text', text: note(tape, from, to) }]
-  const said: Message = { role: 'user', pieces, first: from, last: to }
-  return { messages: [...opening, said, ...kept], omitted: { from, to, messages: left.length } }
+/** The state that opens the context, the newest of whatever else stays, and the last message. */
+function pinnedOf(messages: readonly Message[]): Set<number> {
+  const [first] = messages
+  const opening = first?.role === 'user' && first.keep === 'state' ? 0 : -1
+  const others = (['words', 'document', 'prompt'] as const).map((keep) => newest(messages, keep))
+  return new Set([opening, ...others, messages.length - 1].filter((i) => i >= 0))
 }
 
-function note(tape: string, from: number, to: number): string {
-  return `[Entries ${from} to ${to} are left out here to save space: baton show ${shellWord(`${tape}#${from}..${to}`)}]`
+function newest(messages: readonly Message[], keep: Keep): number {
+  return messages.findLastIndex((message) => message.role === 'user' && message.keep === keep)
 }
 
-/** The first message from there on that begins a turn; failing that, the first that may stand after the note. */
+/** The messages with the texts of the pinned ones cut as far as needed, and the room that is left beside those. */
+function shortenPinned(
+  messages: readonly Message[],
+  pinned: ReadonlySet<number>,
+  room: number,
+  count: CountTokens,
+): { messages: readonly Message[]; room: number } | undefined {
+  const cost = (list: readonly Message[]) => total([...pinned].map((i) => costOf(list[i]!, count)))
+  let left = room - cost(messages)
+  if (left >= 0) return { messages, room: left }
+  for (let limit = 64_000; limit >= 50; limit = Math.floor(limit / 2)) {
+    const short = messages.map((message, i) => (pinned.has(i) ? cutTexts(message, limit) : message))
+    left = room - cost(short)
+    if (left >= 0) return { messages: short, room: left }
+  }
+  return undefined
+}
+
+/** What is shown without a gap begins with a turn, or within the turn whose prompt stands before the gap. */
 function startOfTurn(messages: readonly Message[], from: number): number {
+  const prompt = newest(messages, 'prompt')
+  if (prompt >= 0 && prompt < from) return from
   for (let i = from; i < messages.length; i++) if (messages[i]!.role === 'user') return i
   return from
 }
 
-function isState(message: Message | undefined): boolean {
-  const piece = message?.role === 'user' ? message.pieces[0] : undefined
-  return piece?.type === 'text' && piece.text.startsWith('<handoff anchor=')
+/** The messages that are shown, with a note in place of each run of those that are not. */
+function withNotes(
+  messages: readonly Message[],
+  isShown: (i: number) => boolean,
+  tape: string,
+  unread: readonly Gap[],
+): { messages: Message[]; omitted: Omitted | undefined } {
+  const shown: Message[] = []
+  const waiting = [...unread]
+  let gap: Gap | undefined
+  let omitted: Omitted | undefined
+  const leave = ({ from, to }: Gap, left: number) => {
+    gap = { from: gap?.from ?? from, to }
+    omitted = { from: omitted?.from ?? from, to, messages: (omitted?.messages ?? 0) + left }
+  }
+  messages.forEach((message, i) => {
+    const isOpening = message.role === 'user' && (message.keep === 'state' || message.keep === 'words') && i <= 1
+    const before = isOpening ? 0 : waiting.filter(({ to }) => to < message.first).length
+    for (const each of waiting.splice(0, before)) leave(each, 0)
+    if (!isShown(i)) return leave({ from: message.first, to: message.last }, 1)
+    if (gap !== undefined) shown.push(noteMessage(tape, gap))
+    gap = undefined
+    shown.push(message)
+  })
+  if (gap !== undefined) shown.push(noteMessage(tape, gap))
+  return { messages: shown, omitted }
+}
+
+function noteMessage(tape: string, gap: Gap): Message {
+  return { role: 'user', pieces: [{ type: 'text', text: note(tape, gap) }], first: gap.from, last: gap.to }
+}
+
+function note(tape: string, { from, to }: Gap): string {
+  return `[Entries ${from} to ${to} are left out here to save space: baton show ${shellWord(`${tape}#${from}..${to}`)}]`
 }
 
 function costOf(message: Message, count: CountTokens): number {
@@ -84,19 +131,14 @@ function costOf(message: Message, count: CountTokens): number {
   return cost
 }
 
-/** The last message alone is too large: its longest texts are cut in the middle, never its shape. */
-function shorten(message: Message, room: number, count: CountTokens): Message | undefined {
-  for (let limit = 64_000; limit >= 50; limit = Math.floor(limit / 2)) {
-    const pieces = message.pieces.map((piece) =>
-      piece.type === 'text' ? { ...piece, text: cut(piece.text, limit) } : piece,
-    )
-    const short: Message =
-      message.role === 'user'
-        ? { ...message, pieces }
-        : { ...message, pieces, steps: message.steps.map((step) => shortStep(step, limit)) }
-    if (costOf(short, count) <= room) return short
-  }
-  return undefined
+/** A state is data with a shape and is never cut. */
+function cutTexts(message: Message, limit: number): Message {
+  if (message.role === 'user' && message.keep === 'state') return message
+  const pieces = message.pieces.map((piece): Piece =>
+    piece.type === 'text' ? { ...piece, text: cut(piece.text, limit) } : piece,
+  )
+  if (message.role === 'user') return { ...message, pieces }
+  return { ...message, pieces, steps: message.steps.map((step) => shortStep(step, limit)) }
 }
 
 function shortStep({ call, result }: Step, limit: number): Step {
@@ -110,11 +152,16 @@ function shortStep({ call, result }: Step, limit: number): Step {
   }
 }
 
-function cut(text: string, limit: number): string {
+/** The text with its middle left out, and a word on how much that is. */
+export function cut(text: string, limit: number): string {
   if (text.length <= limit) return text
   const half = Math.floor(limit / 2)
   const head = text.slice(0, wholeCharacter(text, half))
   return `${head}\n[… ${text.length - 2 * half} characters left out …]\n${text.slice(wholeCharacter(text, text.length - half))}`
+}
+
+function total(costs: readonly number[]): number {
+  return costs.reduce((sum, cost) => sum + cost, 0)
 }
 
 function tooSmall(maxTokens: number): LimitError {

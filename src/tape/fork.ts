@@ -2,12 +2,14 @@
 // new entries back. Both are recorded in the lineage.
 
 import { BatonError } from '../errors.ts'
-import type { Draft, Entry, Store } from '../store/index.ts'
+import { shellWord } from '../system/index.ts'
+import type { AnchorRef, Draft, Entry, Store } from '../store/index.ts'
 import { inBatches } from './batches.ts'
-import { findAnchor } from './context.ts'
-import { edgeTo, recordEdge } from './lineage.ts'
+import { findAnchor } from './reference.ts'
+import { cut } from './fit.ts'
+import { edgeTo, readEdges, recordEdge } from './lineage.ts'
 import { ownerKey } from './owner.ts'
-import { formatUri } from './uri.ts'
+import { formatUri } from './reference.ts'
 
 /** What the child is for. */
 export interface Intention {
@@ -20,6 +22,8 @@ export interface Intention {
 export interface ForkOptions {
   /** The anchor to copy from, itself included; everything where none is given. */
   from?: string
+  /** Copies only the phase that the tape is in: what its context is made from. */
+  phase?: boolean
   intention?: Intention
 }
 
@@ -27,9 +31,11 @@ export interface ForkOptions {
 const forkKey = 'fork'
 
 export async function fork(store: Store, parent: string, child: string, options: ForkOptions = {}): Promise<void> {
-  const anchor = options.from === undefined ? undefined : await findAnchor(store, parent, options.from)
+  const anchor = await startOf(store, parent, options)
   const info = await store.info(parent)
-  const first = anchor?.id ?? info?.firstId ?? 1
+  // A phase may keep entries from before its anchor.
+  const kept = options.phase === true ? anchor?.from : undefined
+  const first = Math.min(kept ?? Number.POSITIVE_INFINITY, anchor?.id ?? info?.firstId ?? 1)
   const last = info?.lastId ?? 0
   const state = { ...options.intention }
   const origin = { parent, ...(anchor === undefined ? {} : { anchor: anchor.name }) }
@@ -49,6 +55,11 @@ export async function fork(store: Store, parent: string, child: string, options:
   await recordEdge(store, { ...origin, child, how: 'fork' })
 }
 
+async function startOf(store: Store, parent: string, { from, phase }: ForkOptions): Promise<AnchorRef | undefined> {
+  if (from !== undefined) return findAnchor(store, parent, from)
+  return phase === true ? (await store.anchors(parent, { limit: 1 }))[0] : undefined
+}
+
 /** A copy keeps where it first came from; ids that it names move along with it. */
 function copyOf(store: Store, parent: string, entry: Entry, first: number): Draft {
   const { id, ...draft } = entry
@@ -57,9 +68,8 @@ function copyOf(store: Store, parent: string, entry: Entry, first: number): Draf
   const meta = { ...entry.meta, origin }
   // The child is whoever's who forks; who owned the parent is only told.
   if (meta.key === ownerKey) delete meta.key
-  const payload = entry.payload as { from?: number }
-  if (entry.kind !== 'anchor' || payload.from === undefined) return { ...draft, meta }
-  return { ...draft, meta, payload: { ...payload, from: Math.max(1, payload.from - first + 1) } }
+  if (entry.kind !== 'anchor' || entry.payload.from === undefined) return { ...draft, meta }
+  return { ...draft, meta, payload: { ...entry.payload, from: Math.max(1, entry.payload.from - first + 1) } }
 }
 
 /** A fork that died between its tape and its lineage is completed when the tape is next opened. */
@@ -155,20 +165,65 @@ function idOf(draft: Draft): number {
   return Number(/\/entry\/(\d+)$/.exec(draft.meta!.origin!)![1])
 }
 
-/** Tells the parent that a child with `trigger_on_complete` is done: once, with the child's last anchor. */
-export async function complete(store: Store, child: string): Promise<boolean> {
+export interface CompleteOptions {
+  /** `false`: the parent learns of it in another way, so nothing is said in its context. */
+  context?: boolean
+}
+
+/**
+ * Tells the parent that a child with `trigger_on_complete` is done: once, with the child's last anchor, as an event for programs and as a
+ * notice for the parent's next context and screen. A parent that was handed over is told where its work goes on.
+ */
+export async function complete(
+  store: Store,
+  child: string,
+  { context = true }: CompleteOptions = {},
+): Promise<boolean> {
   const fork = await forkOf(store, child)
   const trigger = fork?.intention.trigger_on_complete
   if (fork === undefined || trigger === undefined) return false
   const [anchor] = await store.anchors(child, { limit: 1 })
   const data = { child, anchor: anchor?.name, state: anchor?.state, trigger }
-  const key = `completed:${child}`
-  const event = { kind: 'event', payload: { name: 'child_completed', data }, meta: { key } }
+  const key = completedKey(child)
+  const event: Draft = { kind: 'event', payload: { name: 'child_completed', data }, meta: { key } }
+  const parent = await workGoesOn(store, fork.origin.parent)
+  for (const tape of new Set([fork.origin.parent, parent]))
+    if ((await store.latest(tape, key)) !== undefined) return false
   try {
-    await store.append(fork.origin.parent, [event], { expect: { key, id: 0 } })
+    const drafts = context ? [event, completedNotice(child, anchor)] : [event]
+    await store.append(parent, drafts, { expect: { key, id: 0 } })
     return true
   } catch (error) {
     if (BatonError.is(error) && error.code === 'conflict') return false
     throw error
   }
+}
+
+function completedKey(child: string): string {
+  return `completed:${child}`
+}
+
+/** The tape that a session was handed over to last, or the tape itself. */
+async function workGoesOn(store: Store, tape: string): Promise<string> {
+  const edges = await readEdges(store)
+  for (let at = tape, seen = new Set<string>(); ; seen.add(at)) {
+    const next = edges.findLast(({ parent, how }) => parent === at && how === 'handoff')?.child
+    if (next === undefined || seen.has(next) || (await store.info(next)) === undefined) return at
+    at = next
+  }
+}
+
+const shownState = 4_000
+
+/** What the child leaves is data: no `<` survives in it, so that it cannot close its fence. */
+function completedNotice(child: string, anchor: AnchorRef | undefined): Draft {
+  const where = anchor === undefined ? child : `${child}@${anchor.name}`
+  const state = cut(JSON.stringify(anchor?.state ?? {}, null, 1), shownState).replaceAll('<', '\\u003c')
+  const content = [
+    `[Baton: ${child}, which was forked from here, is complete. Its last anchor is ${where}, with this state:]`,
+    `<child-state>\n${state}\n</child-state>`,
+    `[Read more of it with tape.read or baton show; bring its entries here with baton tape merge ${shellWord(child)}.]`,
+  ].join('\n')
+  const payload = { role: 'user', content, customType: 'notice', display: true }
+  return { kind: 'message', payload, meta: { completed: child } }
 }

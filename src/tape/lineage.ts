@@ -1,8 +1,6 @@
 // Which tape came from which. Edges are events on the lineage tape; ancestors and trees are computed from them.
 
-import type { Entry, Store } from '../store/index.ts'
-
-export const lineageTape = 'lineage'
+import { type Entry, isLost, lineageTape, type Store } from '../store/index.ts'
 
 export type How = 'fork' | 'merge' | 'handoff' | 'import' | 'continue'
 
@@ -12,6 +10,8 @@ export interface Edge {
   readonly child: string
   readonly how: How
   readonly anchor?: string
+  /** The file with the document that the child was started with. */
+  readonly document?: string
   readonly date: string
 }
 
@@ -31,10 +31,11 @@ export async function edgeTo(store: Store, child: string, how: How): Promise<Edg
   return entry && asEdge(entry)
 }
 
-/** Every edge, oldest first. */
-export async function readEdges(store: Store): Promise<Edge[]> {
+/** Every edge, oldest first. Each one that was lost with a damaged entry is reported to `onLost`. */
+export async function readEdges(store: Store, onLost: () => void = () => {}): Promise<Edge[]> {
   const edges: Edge[] = []
-  for await (const entry of store.read(lineageTape, { kinds: ['event'], archived: true })) {
+  for await (const entry of store.read(lineageTape, { kinds: ['event', 'error'], archived: true })) {
+    if (isLost(entry)) onLost()
     const edge = asEdge(entry)
     if (edge !== undefined) edges.push(edge)
   }
@@ -42,7 +43,7 @@ export async function readEdges(store: Store): Promise<Edge[]> {
 }
 
 function asEdge(entry: Entry): Edge | undefined {
-  const { name, data } = entry.payload as { name: string; data: Omit<Edge, 'date'> }
+  const { name, data } = entry.payload as { name?: string; data: Omit<Edge, 'date'> }
   return name === 'lineage' ? { ...data, date: entry.date } : undefined
 }
 

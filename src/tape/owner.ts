@@ -2,7 +2,7 @@
 // handed to. An agent that opens a tape as itself writes only while the owner is what it saw, so that one who has just
 // lost the tape cannot slip in one more entry.
 
-import { BatonError, InvalidError } from '../errors.ts'
+import { BatonError } from '../errors.ts'
 import type { AppendOptions, Draft, Entry, Store } from '../store/index.ts'
 
 export const ownerKey = 'owner'
@@ -54,10 +54,8 @@ export async function asOwner(
 ): Promise<AppendOptions> {
   const owner = await ownerOf(store, tape)
   if (owner !== undefined && owner.agent !== agentName(agent)) throw notYours(tape, agent, owner.agent)
-  // Nothing was appended since the id that the caller has seen, so no change of owner either.
-  if (typeof options.expect === 'number') return options
-  if (options.expect === undefined) return { expect: { key: ownerKey, id: owner?.entry.id ?? 0 } }
-  throw new InvalidError(`An append as ${agent} cannot also expect another key`, { path: 'expect' })
+  // With an expectation of the caller's own, the owner is as it was a moment ago.
+  return options.expect === undefined ? { expect: { key: ownerKey, id: owner?.entry.id ?? 0 } } : options
 }
 
 /** Appends as an agent: refused when the tape is another's, also when it became so in this very moment. */
@@ -72,15 +70,16 @@ export async function appendAs(
     try {
       return await store.append(tape, drafts, await asOwner(store, tape, agent, options))
     } catch (error) {
-      const isConflict = BatonError.is(error) && error.code === 'conflict'
-      // The caller's own expectation, or the owner's entry: then the next look says whose the tape is.
-      if (!isConflict || options.expect !== undefined) throw error
+      if (!BatonError.is(error) || error.code !== 'conflict') throw error
+      // It was the owner's entry, and the next look says whose the tape is; or what the caller expected.
+      await asOwner(store, tape, agent)
+      if (options.expect !== undefined) throw error
     }
   }
 }
 
 function notYours(tape: string, agent: string, owner: string): BatonError {
   return new BatonError('refused', `${tape} is ${owner}'s now; ${agentName(agent)} cannot append to it`, {
-    hint: `Ask ${owner} to hand it over, or fork it.`,
+    hint: `Ask ${owner} to hand it over, fork it, or open it as ${owner} if that is who you are.`,
   })
 }

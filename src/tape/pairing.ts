@@ -1,10 +1,16 @@
 // Puts items into an order that every provider accepts: each call is followed at once by its result. What cannot be
 // paired is not dropped: a result without its call becomes text, a call without its result is answered "interrupted".
 
-import { type Call, type Item, outputText, type Piece, type Result } from './pieces.ts'
+import { type Call, type Item, type Keep, outputText, type Piece, type Result } from './content.ts'
 
 export type Message =
-  | { readonly role: 'user'; readonly pieces: readonly Piece[]; readonly first: number; readonly last: number }
+  | {
+      readonly role: 'user'
+      readonly pieces: readonly Piece[]
+      readonly keep?: Keep | undefined
+      readonly first: number
+      readonly last: number
+    }
   | {
       readonly role: 'assistant'
       readonly pieces: readonly Piece[]
@@ -29,6 +35,7 @@ interface OpenMessage {
   readonly role: 'user' | 'assistant'
   readonly pieces: Piece[]
   readonly steps: OpenStep[]
+  readonly keep?: Keep | undefined
   readonly first: number
   last: number
 }
@@ -37,8 +44,8 @@ export function pair(items: readonly Item[]): Message[] {
   const messages: OpenMessage[] = []
   const steps: OpenStep[] = []
   const names = new Names()
-  const say = (role: 'user' | 'assistant', id: number, pieces: readonly Piece[]) => {
-    const message: OpenMessage = { role, pieces: pieces.filter(isSomething), steps: [], first: id, last: id }
+  const say = (role: 'user' | 'assistant', id: number, pieces: readonly Piece[], keep?: Keep) => {
+    const message: OpenMessage = { role, pieces: pieces.filter(isSomething), steps: [], keep, first: id, last: id }
     if (message.pieces.length > 0) messages.push(message)
   }
   for (const item of items) {
@@ -47,7 +54,7 @@ export function pair(items: readonly Item[]): Message[] {
         break
       case 'user':
       case 'assistant':
-        say(item.type, item.id, item.pieces)
+        say(item.type, item.id, item.pieces, item.keep)
         break
       case 'calls': {
         const calls = item.calls.map((call): OpenStep => ({
@@ -68,7 +75,10 @@ export function pair(items: readonly Item[]): Message[] {
         for (const result of item.results) {
           const step = steps.findLast((each) => each.recorded === result.callId && each.result === undefined)
           if (step !== undefined) step.result = result
-          else say('user', item.id, [{ type: 'text', text: orphanText(result) }])
+          else {
+            const isKnown = steps.some((each) => each.recorded === result.callId)
+            say('user', item.id, [{ type: 'text', text: orphanText(result, isKnown) }])
+          }
         }
     }
   }
@@ -76,8 +86,8 @@ export function pair(items: readonly Item[]): Message[] {
 }
 
 function close(message: OpenMessage): Message {
-  const { role, pieces, first, last } = message
-  if (role === 'user') return { role, pieces, first, last }
+  const { role, pieces, keep, first, last } = message
+  if (role === 'user') return { role, pieces, keep, first, last }
   const steps = message.steps.map(({ call, result }) => ({ call, result: result ?? interrupted(call) }))
   return { role, pieces, steps, first, last }
 }
@@ -86,8 +96,9 @@ function interrupted(call: Call): Result {
   return { callId: call.id, name: call.name, output: 'interrupted', isError: true }
 }
 
-function orphanText(result: Result): string {
-  return `[result of ${result.name}, whose call is not in this context]\n${outputText(result.output)}`
+function orphanText(result: Result, isKnown: boolean): string {
+  const why = isKnown ? 'whose call was answered already' : 'whose call is not in this context'
+  return `[result of ${result.name}, ${why}]\n${outputText(result.output)}`
 }
 
 function isSomething(piece: Piece): boolean {

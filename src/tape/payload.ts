@@ -5,39 +5,6 @@
 import { InvalidError } from '../errors.ts'
 import type { Draft } from '../store/index.ts'
 
-export interface Part {
-  type: string
-  [field: string]: unknown
-}
-
-export interface MessagePayload {
-  role: string
-  content?: string | Part[] | null
-  customType?: string
-  display?: boolean
-  [field: string]: unknown
-}
-
-export interface ToolCall {
-  id: string
-  name: string
-  arguments?: unknown
-  [field: string]: unknown
-}
-
-export interface ToolResult {
-  call_id: string
-  name?: string
-  output?: unknown
-  is_error?: boolean
-  [field: string]: unknown
-}
-
-export interface EventPayload {
-  name: string
-  data?: unknown
-}
-
 type Fields = Record<string, unknown>
 /** Says what a field should have been, if it is not. */
 type Check = (value: unknown) => string | undefined

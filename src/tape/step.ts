@@ -1,7 +1,6 @@
 // A step of the AI SDK as entries: what was said, what was called, what came back, and what it used.
 
-import type { Draft } from '../store/index.ts'
-import type { Part, ToolCall, ToolResult } from './payload.ts'
+import type { Draft, Meta, Part, ToolCall, ToolResult } from '../store/index.ts'
 
 /** The part of the AI SDK's `StepResult` that is recorded. */
 export interface Step {
@@ -9,6 +8,8 @@ export interface Step {
   readonly finishReason?: string
   readonly usage?: Usage
   readonly response?: { readonly modelId?: string }
+  /** How many bytes of a large message the model was given whole, where its context said so. */
+  readonly wholeText?: number
 }
 
 type StepPart = { readonly type: string } & Record<string, unknown>
@@ -24,7 +25,8 @@ interface Usage {
 /** The key of the newest usage on a tape. */
 export const usageKey = 'usage'
 
-export function draftsOf(step: Step): Draft[] {
+/** What `Tape.recordStep` appends. */
+export function stepDrafts(step: Step, meta: Meta = {}): Draft[] {
   const said: Part[] = []
   const calls: ToolCall[] = []
   const results: ToolResult[] = []
@@ -59,7 +61,7 @@ export function draftsOf(step: Step): Draft[] {
   if (calls.length > 0) drafts.push({ kind: 'tool_call', payload: { calls } })
   if (results.length > 0) drafts.push({ kind: 'tool_result', payload: { results } })
   drafts.push(usageEvent(step))
-  return drafts
+  return drafts.map((draft) => ({ ...draft, meta: { ...meta, ...draft.meta } }))
 }
 
 function metadata(part: StepPart): { providerOptions?: unknown } {
@@ -71,7 +73,7 @@ function filePart(file: { base64: string; mediaType: string }): Part {
   return { type, mediaType: file.mediaType, data: file.base64 }
 }
 
-function usageEvent({ usage, finishReason, response }: Step): Draft {
+function usageEvent({ usage, finishReason, response, wholeText }: Step): Draft {
   const data = {
     input: usage?.inputTokens,
     output: usage?.outputTokens,
@@ -80,6 +82,7 @@ function usageEvent({ usage, finishReason, response }: Step): Draft {
     reasoning: usage?.reasoningTokens,
     model: response?.modelId,
     finish: finishReason,
+    whole_text: wholeText,
   }
   return { kind: 'event', payload: { name: 'usage', data }, meta: { key: usageKey, context: false } }
 }

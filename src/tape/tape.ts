@@ -1,19 +1,47 @@
 // A tape as its user holds it. Every method is a sentence about the tape; how it is done lies in the file of that noun.
 
 import { BatonError, InvalidError } from '../errors.ts'
-import type { AnchorQuery, AnchorRef, AppendOptions, ArchiveRef, Draft, Entry, Range, Store } from '../store/index.ts'
-import { toJson } from '../store/json.ts'
-import { afterAnchor, betweenAnchors, fromLastAnchor, type KindsQuery, latestAnchor } from './anchors.ts'
+import {
+  type AnchorQuery,
+  type AnchorRef,
+  type AppendOptions,
+  type ArchiveRef,
+  type Draft,
+  type Entry,
+  openStore,
+  type Part,
+  type Range,
+  type Store,
+  toJson,
+} from '../store/index.ts'
+import { findWorkspace } from '../config/index.ts'
+import {
+  afterAnchor,
+  betweenAnchors,
+  fromLastAnchor,
+  type Hit,
+  type KindsQuery,
+  latestAnchor,
+  search,
+  type SearchQuery,
+} from './query.ts'
 import { isHeavy, readBlob, spill } from './blob.ts'
 import { buildContext, type Context, type ContextQuery, type Format, type Formats, sessionStart } from './context.ts'
-import { complete, completeFork, fork, type ForkOptions, merge, type MergeOptions } from './fork.ts'
+import {
+  complete,
+  type CompleteOptions,
+  completeFork,
+  fork,
+  type ForkOptions,
+  merge,
+  type MergeOptions,
+} from './fork.ts'
 import { ancestors, descendants, type Edge, familyOf, readEdges } from './lineage.ts'
 import { appendAs, asOwner, ownerDraft, ownerOf } from './owner.ts'
-import { checkPayload, type EventPayload, type Part } from './payload.ts'
-import { search, type SearchQuery } from './search.ts'
-import { draftsOf, type Step, usageKey } from './step.ts'
-import { estimateTokens } from './tokens.ts'
-import { formatUri } from './uri.ts'
+import { checkPayload } from './payload.ts'
+import { type Step, stepDrafts, usageKey } from './step.ts'
+import { ContextTokens } from './context-tokens.ts'
+import { formatUri } from './reference.ts'
 
 export interface RecordedMessage {
   role: string
@@ -38,21 +66,20 @@ export interface Info {
   readonly lastAnchor: string | undefined
   readonly lastId: number
   readonly entriesSinceAnchor: number
-  /** Estimated from bytes; no tokenizer is loaded for it. */
+  /** About: within 15 % of what a tokenizer counts, without one. */
   readonly contextTokens: number
   readonly bytes: number
   readonly lastUsage: Record<string, unknown> | undefined
   readonly date: string | undefined
 }
 
-/** What the store adds to the payload of a line, on average. */
-const lineOverhead = 105
-
 export class Tape {
   readonly name: string
   readonly store: Store
   readonly #close: () => Promise<void>
-  readonly #as: string | undefined
+  /** The agent that holds it, where it said who it is. */
+  readonly as: string | undefined
+  readonly #contextTokens = new ContextTokens()
 
   /**
    * `close` is what ends the tape: nothing where the store belongs to somebody else. `as` is the agent that holds it:
@@ -62,7 +89,7 @@ export class Tape {
     this.store = store
     this.name = name
     this.#close = close
-    this.#as = as
+    this.as = as
   }
 
   /** Opens a session: puts `session/start` on a tape without an anchor, exactly once, whoever else opens it now. */
@@ -88,10 +115,8 @@ export class Tape {
   }
 
   /** Appends a step of the AI SDK: text, calls, results and usage, in one batch. */
-  async recordStep(step: Step, meta?: Draft['meta']): Promise<Entry[]> {
-    return this.append(
-      draftsOf(step).map((draft) => (meta === undefined ? draft : { ...draft, meta: { ...meta, ...draft.meta } })),
-    )
+  async recordStep(step: Step, meta?: Draft['meta']): Promise<void> {
+    await this.append(stepDrafts(step, meta))
   }
 
   /** Appends entries, all or none. Large content goes to blobs first. */
@@ -100,11 +125,11 @@ export class Tape {
     drafts.forEach((draft, i) => checkPayload(draft, drafts.length === 1 ? '' : `entry ${i + 1}: `))
     const keyed = drafts.map(withKey)
     // The store takes its own copy at once; where blobs come first, the copy is taken here.
-    if (!drafts.some(isHeavy) && this.#as === undefined) return this.store.append(this.name, keyed, options)
+    if (!drafts.some(isHeavy) && this.as === undefined) return this.store.append(this.name, keyed, options)
     const own = keyed.map((draft, i) => JSON.parse(toJson(draft, `entry ${i + 1}`)) as Draft)
     const light = await Promise.all(own.map((draft) => spill(this.store, draft)))
-    if (this.#as === undefined) return this.store.append(this.name, light, options)
-    return appendAs(this.store, this.name, this.#as, light, options)
+    if (this.as === undefined) return this.store.append(this.name, light, options)
+    return appendAs(this.store, this.name, this.as, light, options)
   }
 
   /** Who may write here as long as agents say who they are; undefined while anyone may. */
@@ -159,15 +184,21 @@ export class Tape {
   }
 
   async search(text: string, query?: SearchQuery): Promise<Entry[]> {
+    return (await this.find(text, query)).map(({ entry }) => entry)
+  }
+
+  /** As `search`, and where in a blob the text stands. */
+  async find(text: string, query?: SearchQuery): Promise<Hit[]> {
     return search(this.store, this.name, text, query)
   }
 
-  async info(): Promise<Info> {
+  /** `wholeText`: how much of a large message its contexts give whole; as the agent on this tape did it unless given. */
+  async info({ wholeText }: Pick<ContextQuery, 'wholeText'> = {}): Promise<Info> {
     const info = await this.store.info(this.name)
     const [anchor] = info?.lastAnchor === undefined ? [] : await this.anchors({ limit: 1 })
     const usage = await this.store.latest(this.name, usageKey)
-    const state = anchor === undefined || anchor.name === sessionStart ? 0 : JSON.stringify(anchor.state).length
-    const phase = info?.phase ?? { entries: 0, bytes: 0 }
+    const lastUsage = usage?.kind === 'event' ? (usage.payload.data as Record<string, unknown>) : undefined
+    const whole = wholeText ?? Number(lastUsage?.whole_text ?? 0)
     return {
       tape: this.name,
       entries: info?.entries ?? 0,
@@ -175,9 +206,9 @@ export class Tape {
       lastAnchor: info?.lastAnchor?.name,
       lastId: info?.lastId ?? 0,
       entriesSinceAnchor: info === undefined ? 0 : info.lastId - (info.lastAnchor?.id ?? info.firstId - 1),
-      contextTokens: estimateTokens(phase.bytes - phase.entries * lineOverhead + state),
+      contextTokens: await this.#contextTokens.read(this.store, info, anchor, whole),
       bytes: info?.bytes ?? 0,
-      lastUsage: (usage?.payload as EventPayload | undefined)?.data as Record<string, unknown> | undefined,
+      lastUsage,
       date: info?.date,
     }
   }
@@ -192,31 +223,31 @@ export class Tape {
 
   async get(key: string): Promise<unknown> {
     const entry = await this.store.latest(this.name, `set:${key}`)
-    return ((entry?.payload as EventPayload | undefined)?.data as { value?: unknown } | undefined)?.value
+    return entry?.kind === 'event' ? (entry.payload.data as { value?: unknown }).value : undefined
   }
 
   /** A new tape with a copy of this one's entries from an anchor on, and an intention. */
   async fork(child: string, options?: ForkOptions): Promise<Tape> {
     checkOpen(child)
     await fork(this.store, this.name, child, options)
-    return new Tape(this.store, child)
+    return new Tape(this.store, child, undefined, this.as)
   }
 
   /** Appends what is new on a child; returns how many entries that was. */
   async merge(child: string, options?: MergeOptions): Promise<number> {
-    await this.#checkOwner()
+    await this.demandOwner()
     return merge(this.store, this.name, child, options)
   }
 
   /** Tells the parent that this fork is done, if its intention asks for that. True if it was told now. */
-  async complete(): Promise<boolean> {
-    return complete(this.store, this.name)
+  async complete(options?: CompleteOptions): Promise<boolean> {
+    return complete(this.store, this.name, options)
   }
 
   /** Closes the tape's entries into an archive and starts afresh; ids go on. */
   async reset(): Promise<ArchiveRef> {
     checkOpen(this.name)
-    await this.#checkOwner()
+    await this.demandOwner()
     const owner = await this.owner()
     return this.store.archive(this.name, ({ ref }) => [
       startAnchor({ owner: 'human', archived: ref }),
@@ -224,8 +255,9 @@ export class Tape {
     ])
   }
 
-  async #checkOwner(): Promise<void> {
-    if (this.#as !== undefined) await asOwner(this.store, this.name, this.#as)
+  /** Throws where the tape has become another agent's. */
+  async demandOwner(): Promise<void> {
+    if (this.as !== undefined) await asOwner(this.store, this.name, this.as)
   }
 
   /** Deletes this tape's archives for good. */
@@ -281,4 +313,27 @@ function checkOpen(name: string): void {
   throw new InvalidError(`${name} is one of Baton's own tapes`, {
     hint: 'It can be read, but only Baton appends to it.',
   })
+}
+
+export interface OpenOptions {
+  /** A store that is open already; it stays open when the tape is closed. */
+  store?: Store
+  /** A store's address or a workspace folder; found from the current folder unless given. */
+  address?: string
+  /** The agent that opens it: it can write for as long as the tape has no owner, or is its own. */
+  as?: string
+}
+
+/** Opens a session on that tape, making tape and workspace where there are none. */
+export async function openTape(name: string, options: OpenOptions = {}): Promise<Tape> {
+  const store = options.store ?? (await openStore(options.address ?? findWorkspace().address))
+  const own = options.store === undefined
+  const tape = new Tape(store, name, own ? () => store.close() : async () => {}, options.as)
+  try {
+    await tape.start()
+  } catch (error) {
+    if (own) await store.close()
+    throw error
+  }
+  return tape
 }

@@ -1,5 +1,7 @@
-// How many tokens a text takes. Counting needs a tokenizer, which takes a while to load: whoever only wants to know how
-// full a context is gets an estimate from bytes.
+// Tokens: how many a text takes. An exact count needs a tokenizer, which takes a while to load, so a caller who only wants to know
+// how full a context is gets an estimate from bytes.
+
+import { wholeCharacter } from './blob.ts'
 
 /** Bytes of JSON per token, over English, code and tool output. */
 const bytesPerToken = 3.6
@@ -30,11 +32,4 @@ export async function tokenCounter(): Promise<CountTokens> {
     return count
   }
   return counter
-}
-
-/** The same place, or the one before it if it would cut a character in half. */
-export function wholeCharacter(text: string, at: number): number {
-  if (at >= text.length) return text.length
-  const code = text.charCodeAt(at)
-  return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
 }

@@ -1,10 +1,11 @@
-// The next state out of a state and a handoff: artifacts and decisions are added, blocking issues replaced.
+// Makes the next state out of a state and a handoff: artifacts and decisions are added, blocking issues are replaced.
 
 import { InvalidError } from '../errors.ts'
-import type { Approval } from './approval.ts'
-import { apply, changed, type Delta, type Places } from './delta.ts'
+import { applyDelta, changedFields, type Delta, type ArtifactPositions } from './delta.ts'
+import type { DriftedArtifact } from './artifacts.ts'
 import type { GateResult } from './gates.ts'
-import type { Artifact, GivenHandoff, Issue, TaskState } from './schema.ts'
+import type { Standing } from './questions.ts'
+import type { TaskArtifact, GivenHandoff, TaskIssue, TaskState } from './schema.ts'
 import { compressContext, limitContext } from './summary.ts'
 
 /** Fields of the state that only Baton sets. */
@@ -17,36 +18,41 @@ const ownFields = [
   'quality_gates_passed',
   'quality_gates_failed',
   'task_title',
+  'artifact_waivers',
 ] as const
 
-export interface Step {
+export interface TaskStep {
   readonly next: TaskState
   readonly delta: Delta
 }
 
-export interface StepInput {
+export interface TaskStepInput {
   readonly handoff: GivenHandoff
   /** The handoff's artifacts, hashed. */
-  readonly artifacts: readonly Artifact[]
-  readonly approval: Approval | undefined
+  readonly artifacts: readonly TaskArtifact[]
+  /** The artifacts of the state that are not as they were handed over. */
+  readonly drifted: readonly DriftedArtifact[]
+  readonly standing: Standing
   readonly now: string
 }
 
-export async function advance(state: TaskState, places: Places, input: StepInput): Promise<Step> {
-  const { handoff, artifacts, approval, now } = input
+export async function advance(state: TaskState, positions: ArtifactPositions, input: TaskStepInput): Promise<TaskStep> {
+  const { handoff, artifacts, standing, now } = input
   const {
     task_id: _id,
     artifacts: _artifacts,
     artifacts_removed,
     decisions,
     blocking_issues,
+    waivers: _waivers,
+    criteria_met: _criteria,
     context_summary,
     ...rest
   } = handoff
   for (const field of ownFields) {
     if (field in rest) throw new InvalidError(`${field} is set by Baton, leave it out`, { path: field })
   }
-  const unknown = artifacts_removed.find((path) => !places.has(path))
+  const unknown = artifacts_removed.find((path) => !positions.has(path))
   if (unknown !== undefined) {
     throw new InvalidError(`${unknown} is no artifact of ${state.task_id}`, { path: 'artifacts_removed' })
   }
@@ -60,41 +66,86 @@ export async function advance(state: TaskState, places: Places, input: StepInput
   const added = artifacts.length > 0 ? { artifacts } : {}
   const gone = artifacts_removed.length > 0 ? { artifacts_removed } : {}
   const lists: Delta = { ...gone, ...added, ...(made.length > 0 ? { decisions_made: made } : {}) }
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
-  const fields = {
-    ...given,
+  const fields = defined({
+    ...rest,
     previous_phase: state.phase,
     phase_started_at: handoff.phase === state.phase ? state.phase_started_at : now,
-    blocking_issues: blocking_issues.map((issue) => stamp(issue, approval, state, now)),
+    blocking_issues: blocking_issues.map((issue) => stamp(issue, standing)),
+    artifact_waivers: waiversAfter(state, input),
+    criteria_met: criteriaAfter(state, input),
     handoff_timestamp: now,
     version: state.version + 1,
-  }
-  const next = apply(state, { ...lists, set: fields }, places)
+  })
+  const next = applyDelta(state, { ...lists, set: fields }, positions)
   const summary = context_summary === undefined ? await compressContext(next) : await limitContext(context_summary)
-  const set = changed(state, { ...fields, context_summary: summary })
+  const set = changedFields(state, { ...fields, context_summary: summary })
   return { delta: { ...lists, set }, next: { ...next, context_summary: summary } }
 }
 
-/** An issue that a person let pass stays marked as long as it is carried on. */
-function stamp(issue: Issue, approval: Approval | undefined, state: TaskState, now: string): Issue {
-  const { approved_by: _by, approved_at: _at, ...bare } = issue
-  if (!issue.requires_human) return bare
-  const earlier = state.blocking_issues.find((each) => each.issue === issue.issue && each.approved_by !== undefined)
-  if (earlier !== undefined) return { ...bare, approved_by: earlier.approved_by, approved_at: earlier.approved_at }
-  if (approval?.issues.includes(issue.issue) === true) return { ...bare, approved_by: approval.by, approved_at: now }
-  return bare
+function defined(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
 
-/** Adds what the gates said: of each gate, the last result counts. */
-export function withResults(state: TaskState, step: Step, results: readonly GateResult[], warning?: string): Step {
+/** The waivers of artifacts that are still there, and the new ones. */
+function waiversAfter(state: TaskState, { handoff, artifacts, drifted, now }: TaskStepInput) {
+  const { waivers, artifacts_removed, source_agent } = handoff
+  if (waivers.length === 0 && state.artifact_waivers === undefined) return undefined
+  const replaced = new Set([
+    ...artifacts.map(({ path }) => path),
+    ...artifacts_removed,
+    ...waivers.map(({ path }) => path),
+  ])
+  const kept = (state.artifact_waivers ?? []).filter(({ path }) => !replaced.has(path))
+  const added = waivers.map(({ path, reason }, i) => {
+    const found = drifted.find((each) => each.path === path)
+    if (found === undefined) {
+      throw new InvalidError(`${path} is as it was handed over, so there is nothing to waive`, {
+        path: `waivers[${i}].path`,
+      })
+    }
+    const hash = found.content_hash === undefined ? {} : { content_hash: found.content_hash }
+    return { path, reason, agent: source_agent, timestamp: now, ...hash }
+  })
+  return [...kept, ...added]
+}
+
+function criteriaAfter(state: TaskState, { handoff, now }: TaskStepInput) {
+  const { criteria_met, source_agent, spec = state.spec } = handoff
+  if (criteria_met.length === 0) return state.criteria_met
+  const criteria = spec?.success_criteria ?? []
+  const added = criteria_met.map(({ agent = source_agent, timestamp = now, ...each }, i) => {
+    if (criteria.includes(each.criterion)) return { ...each, agent, timestamp }
+    throw new InvalidError(`"${each.criterion}" is no success criterion of ${state.task_id}`, {
+      path: `criteria_met[${i}].criterion`,
+      hint: criteria.length === 0 ? 'Its specification names none.' : `They are: ${criteria.join('; ')}`,
+    })
+  })
+  const renewed = new Set(added.map(({ criterion }) => criterion))
+  return [...(state.criteria_met ?? []).filter(({ criterion }) => !renewed.has(criterion)), ...added]
+}
+
+/** An issue that a person approved stays marked for as long as handoffs repeat it. No agent can set the mark. */
+function stamp(issue: TaskIssue, { approval }: Standing): TaskIssue {
+  const { approved_by: _by, approved_at: _at, ...bare } = issue
+  const given = issue.requires_human ? approval(issue) : undefined
+  return given === undefined ? bare : { ...bare, approved_by: given.by, approved_at: given.at }
+}
+
+/** Adds the results of the gates; the last result of each gate counts. */
+export function withResults(
+  state: TaskState,
+  step: TaskStep,
+  results: readonly GateResult[],
+  warnings: readonly string[] = [],
+): TaskStep {
   const passed = results.filter(({ ok }) => ok).map(({ name }) => name)
   const failed = results.filter(({ ok }) => !ok).map(({ name }) => name)
   const fields = {
     quality_gates_passed: union(without(state.quality_gates_passed, failed), passed),
     quality_gates_failed: union(without(state.quality_gates_failed, passed), failed),
-    ...(warning === undefined ? {} : { warnings: [...step.next.warnings, warning] }),
+    ...(warnings.length === 0 ? {} : { warnings: [...step.next.warnings, ...warnings] }),
   }
-  const set = { ...step.delta.set, ...changed(state, fields) }
+  const set = { ...step.delta.set, ...changedFields(state, fields) }
   return { delta: { ...step.delta, set }, next: { ...step.next, ...fields } }
 }
 
@@ -106,7 +157,7 @@ function union(names: readonly string[], more: readonly string[]): string[] {
   return [...new Set([...names, ...more])]
 }
 
-/** A handoff out of a state file that an agent has edited: it adds what the file has and the task has not. */
+/** Makes a handoff from a state file that an agent has edited: it adds what is in the file but not in the task. */
 export function handoffFromFile(file: Readonly<Record<string, unknown>>, state: TaskState): Record<string, unknown> {
   const { decisions_made, artifacts, context_summary, ...rest } = file
   const given: Record<string, unknown> = { ...rest }

@@ -1,10 +1,11 @@
-// Artifacts are files of the project: named by their path in it, known by their hash, never read into memory whole.
+// Artifacts are files of the project, named by their path in it and identified by their hash. They are never read into
+// memory whole.
 
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { InvalidError } from '../errors.ts'
-import type { Artifact, ArtifactType, GivenHandoff, TaskState } from './schema.ts'
+import type { TaskArtifact, ArtifactType, ArtifactWaiver, GivenHandoff, TaskState } from './schema.ts'
 
 /** How many files are read at a time. */
 const together = 16
@@ -22,14 +23,26 @@ export interface Drift {
   readonly new: readonly string[]
 }
 
-/** What an agent names as its work, as references with the hash that it has now. */
-export async function takeArtifacts(project: string, given: readonly Given[]): Promise<Artifact[]> {
+/** An artifact that is not as it was handed over. */
+export interface DriftedArtifact {
+  readonly path: string
+  readonly exists: boolean
+  /** Of the file as it is now; none if it is gone, or cannot be read. */
+  readonly content_hash?: string
+}
+
+/** The files that an agent hands over, as references with the hash that they have now. */
+export async function takeArtifacts(
+  project: string,
+  given: readonly Given[],
+  hashes = new FileHashes(),
+): Promise<TaskArtifact[]> {
   const root = fs.realpathSync(project)
   return inParallel(given, async (each, i) => {
     const field = `artifacts[${i}].path`
     const name = projectPath(project, each.path, field)
     const real = realFile(root, path.join(project, name), name, field)
-    const { hash, bytes } = await hashFile(real)
+    const { hash, bytes } = await hashes.of(real)
     if (each.content_hash !== undefined && each.content_hash !== hash) {
       throw new InvalidError(`${name} has changed: its hash is ${hash}, not ${each.content_hash}`, {
         path: `artifacts[${i}].content_hash`,
@@ -37,12 +50,12 @@ export async function takeArtifacts(project: string, given: readonly Given[]): P
       })
     }
     const { path: _path, artifact_type = typeOf(name), content_hash: _hash, size_bytes: _size, ...more } = each
-    // In one order, so that ten thousand of them are quick to go through.
+    // The fields are always in this order, which keeps ten thousand of these objects quick to process.
     return { path: name, artifact_type, content_hash: hash, size_bytes: bytes, ...more }
   })
 }
 
-/** The path within the project, with slashes; one that leads out of it is refused. */
+/** The path within the project, with slashes; a path that leads out of it is refused. */
 export function projectPath(project: string, given: string, field: string): string {
   const name = path.relative(project, path.resolve(project, given))
   if (name !== '' && name !== '..' && !name.startsWith(`..${path.sep}`) && !path.isAbsolute(name)) {
@@ -73,26 +86,70 @@ function outside(given: string, project: string, field: string): InvalidError {
   })
 }
 
-/** What is not as it was handed over. */
-export async function findDrift(project: string, state: TaskState): Promise<Drift> {
-  const changed: string[] = []
-  const missing: string[] = []
-  await inParallel(state.artifacts, async (artifact) => {
-    const file = path.join(project, artifact.path)
-    const stat = fs.statSync(file, { throwIfNoEntry: false })
-    if (stat === undefined) missing.push(artifact.path)
-    else if (!stat.isFile() || stat.size !== artifact.size_bytes || !(await isSame(file, artifact))) {
-      changed.push(artifact.path)
-    }
-  })
-  return { changed: changed.sort(), missing: missing.sort(), new: findNew(project, state) }
+/** The files that are not as they were handed over. */
+export async function findDrift(project: string, state: TaskState, hashes = new FileHashes()): Promise<Drift> {
+  const drifted = await driftedArtifacts(project, state.artifacts, hashes)
+  return {
+    changed: drifted.filter(({ exists }) => exists).map(({ path }) => path),
+    missing: drifted.filter(({ exists }) => !exists).map(({ path }) => path),
+    new: findNew(project, state),
+  }
 }
 
-async function isSame(file: string, artifact: Artifact): Promise<boolean> {
-  try {
-    return (await hashFile(file)).hash === artifact.content_hash
-  } catch {
-    return false // it cannot be read any more
+/** The artifacts that are not as they were handed over, by path. */
+export async function driftedArtifacts(
+  project: string,
+  artifacts: readonly TaskArtifact[],
+  hashes: FileHashes,
+): Promise<DriftedArtifact[]> {
+  const found: DriftedArtifact[] = []
+  await inParallel(artifacts, async ({ path: name, content_hash: recorded }) => {
+    const now = await hashes.ifReadable(path.join(project, name))
+    if (now.hash === recorded) return
+    found.push({ path: name, exists: now.exists, ...(now.hash === undefined ? {} : { content_hash: now.hash }) })
+  })
+  return found.sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** The artifacts that no waiver covers: one covers a file for as long as it stays as it was then. */
+export function withoutWaived(
+  drifted: readonly DriftedArtifact[],
+  waivers: readonly ArtifactWaiver[],
+): DriftedArtifact[] {
+  return drifted.filter(({ path, content_hash }) => {
+    return !waivers.some((each) => each.path === path && each.content_hash === content_hash)
+  })
+}
+
+/** A file that changed this recently may change again without looking different; some file systems count in whole seconds. */
+const settledMs = { fine: 100, coarse: 2_500 }
+
+/** The hashes of files, remembered for as long as a file looks untouched: a task may hold thousands. */
+export class FileHashes {
+  readonly #known = new Map<string, { signature: string; hash: string; bytes: number }>()
+
+  async of(file: string): Promise<{ hash: string; bytes: number }> {
+    const { ino, size, mtimeNs, ctimeNs, ctimeMs } = fs.statSync(file, { bigint: true })
+    const signature = [ino, size, mtimeNs, ctimeNs].join(' ')
+    const known = this.#known.get(file)
+    if (known?.signature === signature) return known
+    const isCoarse = ctimeNs % 1_000_000_000n === 0n
+    const isSettled = Number(ctimeMs) < Date.now() - (isCoarse ? settledMs.coarse : settledMs.fine)
+    const found = size <= chunkBytes ? hashSmall(file) : await hashFile(file)
+    if (isSettled) this.#known.set(file, { signature, ...found })
+    return found
+  }
+
+  /** No hash if it is not a file that can be read. */
+  async ifReadable(file: string): Promise<{ exists: boolean; hash?: string }> {
+    const stat = fs.statSync(file, { throwIfNoEntry: false })
+    if (stat === undefined) return { exists: false }
+    if (!stat.isFile()) return { exists: true }
+    try {
+      return { exists: true, hash: (await this.of(file)).hash }
+    } catch {
+      return { exists: true } // a file that cannot be read counts as changed
+    }
   }
 }
 
@@ -115,6 +172,12 @@ function findNew(project: string, state: TaskState): string[] {
   return found.sort()
 }
 
+/** In one go: for thousands of small files, each wait would take longer than reading. */
+function hashSmall(file: string): { hash: string; bytes: number } {
+  const content = fs.readFileSync(file)
+  return { hash: createHash('sha256').update(content).digest('hex'), bytes: content.length }
+}
+
 async function hashFile(file: string): Promise<{ hash: string; bytes: number }> {
   const hash = createHash('sha256')
   const handle = await fs.promises.open(file)
@@ -132,7 +195,7 @@ async function hashFile(file: string): Promise<{ hash: string; bytes: number }> 
   }
 }
 
-/** What a file most likely is, by its name. */
+/** Guesses the type of a file from its name. */
 function typeOf(name: string): ArtifactType {
   const base = path.posix.basename(name)
   if (/(^|\/)(tests?|__tests__|spec)\//.test(name) || /([._-](test|spec)\.\w+|^test_\w+\.py)$/.test(base)) return 'test'

@@ -1,35 +1,39 @@
-// What one version changes: small when little changes, however much the task holds.
+// What one version changes: small when little changes, however large the task is.
 
-import type { Artifact, Decision, TaskState } from './schema.ts'
+import type { TaskArtifact, TaskDecision, TaskIssue, TaskState } from './schema.ts'
 
 export interface Delta {
   /** Fields with their new values. */
   readonly set?: Readonly<Record<string, unknown>>
   readonly unset?: readonly string[]
   readonly artifacts_removed?: readonly string[]
-  /** Each takes the place of the artifact with its path, or comes last. */
-  readonly artifacts?: readonly Artifact[]
-  /** These come last. */
-  readonly decisions_made?: readonly Decision[]
+  /** Each replaces the artifact with its path, or is added at the end. */
+  readonly artifacts?: readonly TaskArtifact[]
+  /** Added at the end. */
+  readonly decisions_made?: readonly TaskDecision[]
 }
 
-/** Where each artifact stands, by its path. Looking through ten thousand for every handoff would take longer than it. */
-export type Places = Map<string, number>
+/** The index of each artifact by its path. Searching ten thousand of them would take longer than the whole handoff. */
+export type ArtifactPositions = Map<string, number>
 
-export function placesOf(state: TaskState): Places {
+export function positionsOf(state: TaskState): ArtifactPositions {
   return new Map(state.artifacts.map(({ path }, i) => [path, i]))
 }
 
-/** The state after a delta. The given state and its places stay as they are. */
-export function apply(state: TaskState, delta: Delta, places: Places = placesOf(state)): TaskState {
+/** The state after a delta. The given state and positions are not changed. */
+export function applyDelta(
+  state: TaskState,
+  delta: Delta,
+  positions: ArtifactPositions = positionsOf(state),
+): TaskState {
   const next = { ...state, ...delta.set }
   for (const field of delta.unset ?? []) delete next[field]
-  let at = places
+  let at = positions
   if (delta.artifacts_removed !== undefined) {
     const gone = new Set(delta.artifacts_removed)
     next.artifacts = next.artifacts.filter(({ path }) => !gone.has(path))
   }
-  if (reorders(delta)) at = placesOf(next)
+  if (reorders(delta)) at = positionsOf(next)
   if (delta.artifacts !== undefined) {
     next.artifacts = [...next.artifacts]
     put(next.artifacts, delta.artifacts, at)
@@ -38,60 +42,60 @@ export function apply(state: TaskState, delta: Delta, places: Places = placesOf(
   return next
 }
 
-/** Brings the places of a state up to date with the state that a delta made of it. */
-export function movePlaces(places: Places, next: TaskState, delta: Delta): void {
+/** Updates the positions of a state to those of the next state, which the delta made of it. */
+export function updatePositions(positions: ArtifactPositions, next: TaskState, delta: Delta): void {
   if (reorders(delta)) {
-    places.clear()
-    next.artifacts.forEach(({ path }, i) => places.set(path, i))
+    positions.clear()
+    next.artifacts.forEach(({ path }, i) => positions.set(path, i))
     return
   }
-  for (const { path } of delta.artifacts ?? []) if (!places.has(path)) places.set(path, places.size)
+  for (const { path } of delta.artifacts ?? []) if (!positions.has(path)) positions.set(path, positions.size)
 }
 
-/** Applies deltas one after the other to a state of its own, without copying its lists for each. */
+/** Applies deltas one after the other to a copy of a state, without copying its lists each time. */
 export class Replay {
-  readonly places: Places
+  readonly positions: ArtifactPositions
   state: TaskState
 
-  constructor(state: TaskState, places: Places) {
+  constructor(state: TaskState, positions: ArtifactPositions) {
     this.state = { ...state, artifacts: [...state.artifacts], decisions_made: [...state.decisions_made] }
-    this.places = new Map(places)
+    this.positions = new Map(positions)
   }
 
   add(delta: Delta): void {
     const { artifacts, decisions_made, ...rest } = delta
-    const next = apply(this.state, rest, this.places)
+    const next = applyDelta(this.state, rest, this.positions)
     if (delta.set?.artifacts !== undefined) next.artifacts = [...next.artifacts]
     if (delta.set?.decisions_made !== undefined) next.decisions_made = [...next.decisions_made]
-    if (reorders(delta)) movePlaces(this.places, next, rest)
+    if (reorders(delta)) updatePositions(this.positions, next, rest)
     for (const artifact of artifacts ?? []) {
-      put(next.artifacts, [artifact], this.places)
-      if (!this.places.has(artifact.path)) this.places.set(artifact.path, next.artifacts.length - 1)
+      put(next.artifacts, [artifact], this.positions)
+      if (!this.positions.has(artifact.path)) this.positions.set(artifact.path, next.artifacts.length - 1)
     }
     next.decisions_made.push(...(decisions_made ?? []))
     this.state = next
   }
 }
 
-/** Whether artifacts change their places. */
+/** Whether artifacts change their positions. */
 function reorders(delta: Delta): boolean {
   return delta.artifacts_removed !== undefined || delta.set?.artifacts !== undefined
 }
 
-function put(artifacts: Artifact[], added: readonly Artifact[], places: Places): void {
-  const own: Places = new Map()
+function put(artifacts: TaskArtifact[], added: readonly TaskArtifact[], positions: ArtifactPositions): void {
+  const own: ArtifactPositions = new Map()
   for (const artifact of added) {
-    const known = own.get(artifact.path) ?? places.get(artifact.path)
+    const known = own.get(artifact.path) ?? positions.get(artifact.path)
     const place = known !== undefined && artifacts[known]?.path === artifact.path ? known : artifacts.length
     artifacts[place] = artifact
     own.set(artifact.path, place)
   }
 }
 
-/** The delta that leads from one state to another, whatever lies between them. */
+/** The delta from one state to another, whatever the difference is. */
 export function deltaBetween(from: TaskState, to: TaskState): Delta {
   const { artifacts, decisions_made, ...rest } = to
-  const set = changed(from, rest)
+  const set = changedFields(from, rest)
   const unset = Object.keys(from).filter((field) => !(field in to))
   const delta: Record<string, unknown> = unset.length > 0 ? { unset } : {}
 
@@ -101,7 +105,7 @@ export function deltaBetween(from: TaskState, to: TaskState): Delta {
   const added = artifacts.filter((each) => before.get(each.path) !== JSON.stringify(each))
   if (removed.length > 0) delta.artifacts_removed = removed
   if (added.length > 0) delta.artifacts = added
-  const sameOrder = apply(from, delta).artifacts
+  const sameOrder = applyDelta(from, delta).artifacts
   if (sameOrder.length !== artifacts.length || sameOrder.some(({ path }, i) => path !== artifacts[i]!.path)) {
     delete delta.artifacts_removed
     delete delta.artifacts
@@ -116,8 +120,8 @@ export function deltaBetween(from: TaskState, to: TaskState): Delta {
   return { ...(Object.keys(set).length > 0 ? { set } : {}), ...delta }
 }
 
-/** Those of the fields that differ from the state's. */
-export function changed(state: TaskState, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** The fields that differ from the state's. */
+export function changedFields(state: TaskState, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([field, value]) => value !== undefined && !same(state[field], value)),
   )
@@ -125,4 +129,61 @@ export function changed(state: TaskState, fields: Readonly<Record<string, unknow
 
 function same(a: unknown, b: unknown): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b)
+}
+
+/** The difference between any two versions of a task, for people. */
+export interface TaskDiff {
+  readonly task_id: string
+  readonly from: number
+  readonly to: number
+  readonly fields: Readonly<Record<string, { readonly from?: unknown; readonly to?: unknown }>>
+  readonly artifacts: {
+    readonly added: readonly TaskArtifact[]
+    readonly changed: readonly { readonly from: TaskArtifact; readonly to: TaskArtifact }[]
+    readonly removed: readonly TaskArtifact[]
+  }
+  readonly decisions_made: { readonly added: readonly TaskDecision[]; readonly removed: readonly TaskDecision[] }
+  readonly blocking_issues: { readonly added: readonly TaskIssue[]; readonly removed: readonly TaskIssue[] }
+}
+
+const parts = new Set(['version', 'artifacts', 'decisions_made', 'blocking_issues'])
+
+export function diffStates(from: TaskState, to: TaskState): TaskDiff {
+  const fields: Record<string, { from?: unknown; to?: unknown }> = {}
+  for (const field of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    if (parts.has(field) || text(from[field]) === text(to[field])) continue
+    fields[field] = {
+      ...(from[field] === undefined ? {} : { from: from[field] }),
+      ...(to[field] === undefined ? {} : { to: to[field] }),
+    }
+  }
+  const before = new Map(from.artifacts.map((each) => [each.path, each]))
+  const after = new Set(to.artifacts.map(({ path }) => path))
+  return {
+    task_id: to.task_id,
+    from: from.version,
+    to: to.version,
+    fields,
+    artifacts: {
+      added: to.artifacts.filter(({ path }) => !before.has(path)),
+      changed: to.artifacts
+        .map((each) => ({ from: before.get(each.path), to: each }))
+        .filter((pair): pair is { from: TaskArtifact; to: TaskArtifact } => {
+          return pair.from !== undefined && text(pair.from) !== text(pair.to)
+        }),
+      removed: from.artifacts.filter(({ path }) => !after.has(path)),
+    },
+    decisions_made: compare(from.decisions_made, to.decisions_made),
+    blocking_issues: compare(from.blocking_issues, to.blocking_issues),
+  }
+}
+
+function compare<T>(from: readonly T[], to: readonly T[]): { added: T[]; removed: T[] } {
+  const before = new Set(from.map(text))
+  const after = new Set(to.map(text))
+  return { added: to.filter((each) => !before.has(text(each))), removed: from.filter((each) => !after.has(text(each))) }
+}
+
+function text(value: unknown): string {
+  return JSON.stringify(value) ?? ''
 }

@@ -1,5 +1,5 @@
-// Which task waits for which. Dependencies may name tasks that do not exist yet, so that a plan can be entered in any
-// order; a circle is refused when its last link is made.
+// Dependencies between tasks. They may name tasks that do not exist yet, so that a plan can be entered in any order; a circle is
+// refused when its last dependency is added.
 
 import { InvalidError } from '../errors.ts'
 import type { TaskState } from './schema.ts'
@@ -16,7 +16,7 @@ export function checkAcyclic(graph: Graph, added: string): void {
   })
 }
 
-/** A way from a task back to itself, both ends included. */
+/** A path from a task back to itself, both ends included. */
 function circleThrough(graph: Graph, start: string): string[] | undefined {
   const seen = new Set<string>()
   const way: string[] = []

@@ -1,24 +1,25 @@
-// The door of the library: the tasks of the workspace and project that belong to where the caller is.
+// Opens the tasks of the workspace and project that the current folder belongs to.
 
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { loadConfig } from '../config/config.ts'
-import { findProject } from '../config/project.ts'
-import { findWorkspace } from '../config/workspace.ts'
+import { findProject, findWorkspace, loadConfig } from '../config/index.ts'
 import { openStore, type Store } from '../store/index.ts'
 import { taskSection } from './settings.ts'
+import type { People } from './handoffs.ts'
 import { Tasks } from './tasks.ts'
 
 export interface OpenTasksOptions {
-  /** A store that is open already; it stays open when the tasks are closed. Needs `stateFolder`. */
+  /** An open store, which stays open when the tasks are closed. Needs `stateFolder`. */
   store?: Store
-  /** A store's address or a workspace folder; found from the current folder unless given. */
+  /** A store's address or a workspace folder; found from the current folder by default. */
   address?: string
-  /** Where the caller is. */
+  /** The current folder of the process by default. */
   cwd?: string
-  /** Where the state files go, if not where they belong. */
+  /** Where the state files go; beside the tapes by default. */
   stateFolder?: string
+  /** Where people are asked, such as `askThroughRelay(relay)`. */
+  people?: People
   clock?: () => Date
 }
 
@@ -32,12 +33,13 @@ export async function openTasks(options: OpenTasksOptions = {}): Promise<Tasks> 
     project: findProject(cwd),
     stateFolder: options.stateFolder ?? stateFolderOf(address, store.workspace),
     settings,
+    ...(options.people === undefined ? {} : { people: options.people }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.store === undefined ? { close: () => store.close() } : {}),
   })
 }
 
-/** Beside the tapes where those are files; else in a folder of the user's own, for every workspace one. */
+/** Beside the tapes when those are files; else one folder per workspace in the user's data folder. */
 export function stateFolderOf(address: string, workspace: string, env: NodeJS.ProcessEnv = process.env): string {
   const scheme = /^([a-z][a-z+]*):/.exec(address)?.[1]
   if (scheme === undefined) return path.resolve(address, 'state')

@@ -1,10 +1,10 @@
-// What passes from agent to agent. JSON keys are snake_case, as in the files that people read. Fields that are not known
-// here are kept wherever they stand.
+// The task state and what agents hand over. JSON keys are snake_case, as in the files that people read. Unknown fields are kept
+// wherever they are.
 
 import * as z from 'zod'
 
 export const phases = ['planning', 'implementing', 'testing', 'reviewing', 'completed'] as const
-export type Phase = (typeof phases)[number]
+export type TaskPhase = (typeof phases)[number]
 export const phaseSchema = z.enum(phases)
 
 export const artifactTypes = ['source', 'test', 'config', 'doc'] as const
@@ -23,7 +23,7 @@ const artifactSchema = z.looseObject({
   content_hash: sha256,
   size_bytes: z.int().min(0),
 })
-export type Artifact = z.output<typeof artifactSchema>
+export type TaskArtifact = z.output<typeof artifactSchema>
 
 const decisionSchema = z.looseObject({
   decision: word,
@@ -32,7 +32,7 @@ const decisionSchema = z.looseObject({
   agent: word,
   alternatives: z.array(word).default([]),
 })
-export type Decision = z.output<typeof decisionSchema>
+export type TaskDecision = z.output<typeof decisionSchema>
 
 const issueSchema = z.looseObject({
   issue: word,
@@ -42,9 +42,9 @@ const issueSchema = z.looseObject({
   approved_by: z.string().optional().describe('the person who let work go on in spite of it'),
   approved_at: time.optional(),
 })
-export type Issue = z.output<typeof issueSchema>
+export type TaskIssue = z.output<typeof issueSchema>
 
-/** A thing that goes in or comes out: a word for it, or an object that names it. */
+/** An input or output of a task: a name, or an object with one. */
 const item = z.union([word, z.looseObject({ name: word, path: word.optional() })])
 
 const specSchema = z.looseObject({
@@ -54,7 +54,21 @@ const specSchema = z.looseObject({
   dependencies: z.array(word).default([]).describe('ids of the tasks that must be completed first'),
   success_criteria: z.array(word).default([]),
 })
-export type Spec = z.output<typeof specSchema>
+export type TaskSpec = z.output<typeof specSchema>
+
+/** A file that is not as it was handed over, and that an agent hands on as it is. */
+const waiverSchema = z.looseObject({
+  path: word,
+  reason: word,
+  agent: word,
+  timestamp: time,
+  content_hash: sha256.optional().describe('of the file as it was then; without one, it was gone'),
+})
+export type ArtifactWaiver = z.output<typeof waiverSchema>
+
+/** What an agent says of a success criterion of the specification. */
+const criterionSchema = z.looseObject({ criterion: word, evidence: word, agent: word, timestamp: time })
+export type MetCriterion = z.output<typeof criterionSchema>
 
 export const stateSchema = z.looseObject({
   task_id: word,
@@ -74,6 +88,8 @@ export const stateSchema = z.looseObject({
   handoff_timestamp: time,
   version: z.int().min(1),
   spec: specSchema.optional(),
+  artifact_waivers: z.array(waiverSchema).optional(),
+  criteria_met: z.array(criterionSchema).optional(),
 })
 export type TaskState = z.output<typeof stateSchema>
 
@@ -85,7 +101,7 @@ export const newTaskSchema = z.looseObject({
 })
 export type NewTask = z.input<typeof newTaskSchema>
 
-/** What an agent hands over. Fields that are not known here become fields of the state. */
+/** What an agent hands over. Unknown fields become fields of the state. */
 export const handoffSchema = z.looseObject({
   task_id: word,
   source_agent: word,
@@ -106,8 +122,19 @@ export const handoffSchema = z.looseObject({
     .array(decisionSchema.extend({ timestamp: time.optional(), agent: word.optional() }))
     .default([])
     .describe('added'),
-  blocking_issues: z.array(issueSchema).default([]).describe('take the place of the earlier ones'),
+  blocking_issues: z
+    .array(issueSchema)
+    .default([])
+    .describe('take the place of the earlier ones, except those that wait for a person'),
   warnings: z.array(z.string()).optional().describe('take the place of the earlier ones, if given'),
+  waivers: z
+    .array(z.strictObject({ path: word, reason: word }))
+    .default([])
+    .describe('artifacts that are not as they were handed over, and why that does not matter'),
+  criteria_met: z
+    .array(criterionSchema.partial({ agent: true, timestamp: true }))
+    .default([])
+    .describe('success criteria that are met; added'),
   context_summary: z.string().optional().describe("the agent's own words, in place of Baton's"),
   spec: specSchema.optional().describe('takes the place of the earlier one, if given'),
 })
@@ -131,11 +158,11 @@ const commandSchema = z.looseObject({
 export type HandoffCommand = z.output<typeof commandSchema>
 
 const schemas = { state: stateSchema, handoff: handoffSchema, command: commandSchema, spec: specSchema }
-export type SchemaName = keyof typeof schemas
-export const schemaNames = Object.keys(schemas) as SchemaName[]
+export type TaskSchemaName = keyof typeof schemas
+export const taskSchemaNames = Object.keys(schemas) as TaskSchemaName[]
 
-/** As JSON Schema: of what goes in for `handoff` and `spec`, of what comes out for the others. */
-export function jsonSchema(name: SchemaName): Record<string, unknown> {
+/** JSON Schemas: `handoff` and `spec` as they are given, the others as they are returned. */
+export function taskSchema(name: TaskSchemaName): Record<string, unknown> {
   const io = name === 'handoff' || name === 'spec' ? 'input' : 'output'
   return { title: `Baton task ${name}`, ...z.toJSONSchema(schemas[name], { io }) }
 }

@@ -1,21 +1,20 @@
-// `state/<task>.json`: the newest state as a file, for people and for agents that read files. The tape is the truth and
-// this its projection: replaced whole, never by an older version, and made anew whenever it is not what it should be.
+// `state/<task>.json`: the newest state as a file, for people and for agents that read files. The tape is the truth, and the file
+// is made from it: replaced as a whole, never by an older version, and written again whenever it differs from the state.
 //
-// A small file is there before the handoff returns. A large one would take longer than the handoff itself, so it
-// follows right after, and in a burst of handoffs only so often that writing it stays a small part of the work;
-// `settle` waits for it.
+// A small file is written before the handoff returns. Writing a large one would take longer than the handoff itself, so it is
+// written right afterwards, and during many handoffs only so often that this stays a small part of the work; `settle` waits
+// for it.
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { Lock } from '../store/file/lock.ts'
-import { makeFolder } from '../system/folder.ts'
+import { Lock, makeFolder, replaceFile } from '../system/index.ts'
 import type { TaskState } from './schema.ts'
-import { encodeTaskId } from './task-id.ts'
+import { encodeTaskId } from './versions.ts'
 
 const smallBytes = 64 * 1024
-/** Between two writes of large files: at least so many milliseconds, and so many times what the last one took. */
+/** The pause between two writes of large files: `least` milliseconds, or `times` as long as the last write took. */
 const apart = { least: 250, times: 10 }
-/** For somebody else who is writing, in milliseconds. */
+/** How long to wait for another process that is writing, in milliseconds. */
 const patience = 5_000
 
 export class StateFiles {
@@ -30,7 +29,7 @@ export class StateFiles {
   #nextAt = 0
   #problem: string | undefined
 
-  /** `newest` tells the newest version of a task on its tape. */
+  /** `newest` returns the newest version of a task on its tape. */
   constructor(folder: string, newest: (task: string) => Promise<number | undefined>) {
     this.#folder = folder
     this.#newest = newest
@@ -40,7 +39,7 @@ export class StateFiles {
     return path.join(this.#folder, `${encodeTaskId(task)}.json`)
   }
 
-  /** Brings the file up to a version, or promises to. Says what is in the way, for the state itself is safe by now. */
+  /** Writes the file, or schedules it when it is large. Returns a problem instead of throwing, because the state is stored. */
   async follow(state: TaskState): Promise<string | undefined> {
     const isSmall = (this.#sizes.get(state.task_id) ?? state.artifacts.length * 200) <= smallBytes
     if (isSmall) return this.#write(state)
@@ -52,7 +51,7 @@ export class StateFiles {
     return undefined
   }
 
-  /** Makes the file anew if it is missing, stale, damaged or edited. */
+  /** Writes the file again if it is missing, stale, damaged or edited. */
   async ensure(state: TaskState): Promise<string | undefined> {
     await this.settle()
     const text = renderState(state)
@@ -65,7 +64,7 @@ export class StateFiles {
     return found === text ? undefined : this.#write(state, text)
   }
 
-  /** Resolves when every promised file is written; says what was in the way of the last one that could not be. */
+  /** Resolves when every scheduled file is written; returns the problem of the last one that could not be. */
   async settle(): Promise<string | undefined> {
     this.#settling++
     this.#wake?.()
@@ -77,7 +76,7 @@ export class StateFiles {
   }
 
   async #writeWaiting(): Promise<void> {
-    // The caller's own work comes first.
+    // Lets the caller's own work go first.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.size > 0) {
       await this.#pause(this.#nextAt - performance.now())
@@ -113,11 +112,10 @@ export class StateFiles {
       try {
         await lock.take()
         try {
-          // Whoever made a newer version writes it, or has; under the lock, the file only moves forward.
+          // The process that made a newer version writes it, or has already; under the lock, the file never goes back.
           if (((await this.#newest(state.task_id)) ?? 0) > state.version) return undefined
-          const temporary = path.join(this.#folder, `.${path.basename(file)}.tmp`)
-          fs.writeFileSync(temporary, bytes, { mode: 0o600 })
-          fs.renameSync(temporary, file)
+          // Without a sync, because the file is written again from the tape whenever it differs.
+          replaceFile(file, bytes, { durable: false })
         } finally {
           lock.release()
         }

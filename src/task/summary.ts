@@ -1,18 +1,18 @@
-// The two texts that go into a context: the summary for whoever takes over, and the context summary within the state.
-// Both have a bound in real tokens that holds for every state, and are the same for the same state.
+// The two texts that go into an agent's context: the summary for the agent that takes over, and the context summary in the state.
+// Both are bounded in real tokens for every state, and the same state always gives the same text.
 
-import { type CountTokens, tokenCounter, wholeCharacter } from '../tape/tokens.ts'
-import { artifactTypes, type Decision, type Issue, severities, type TaskState } from './schema.ts'
+import { type CountTokens, tokenCounter, wholeCharacter } from '../tape/index.ts'
+import { artifactTypes, type TaskDecision, type TaskIssue, severities, type TaskState } from './schema.ts'
 
 const summaryTokens = 500
 const contextTokens = 500
 const contextChars = 2_000
 const recentDecisions = 5
 const truncated = '[truncated]'
-/** A path that takes more of the summary than this is shown by its end. */
+/** Of a path that takes more tokens than this, only the end is shown. */
 const pathTokens = 250
 
-/** At most 500 tokens, ending in the state file. */
+/** At most 500 tokens, with the path of the state file at the end. */
 export async function summarise(state: TaskState, stateFile: string): Promise<string> {
   const file = (await fits(stateFile, pathTokens)) ? stateFile : `…${stateFile.slice(stateFile.lastIndexOf('/state/'))}`
   for (let chars = 160; ; chars = Math.floor(chars / 2)) {
@@ -41,33 +41,33 @@ function artifactsLine({ artifacts }: TaskState): string {
   const present = new Set<string>()
   let last = ''
   for (const { artifact_type } of artifacts) {
-    // Most are of the type of their neighbour.
+    // Neighbours mostly have the same type, which saves a look-up.
     if (artifact_type !== last) present.add((last = artifact_type))
   }
   const types = artifactTypes.filter((type) => present.has(type))
   return types.length === 0 ? files : `${files} (${types.join(', ')})`
 }
 
-function decisionsLine(decisions: readonly Decision[], chars: number): string {
+function decisionsLine(decisions: readonly TaskDecision[], chars: number): string {
   if (decisions.length === 0) return 'None'
   const last = decisions.slice(-2).map(({ decision }) => cut(decision, chars))
   const more = decisions.length - last.length
   return `${last.join('; ')}${more > 0 ? ` (and ${more} before)` : ''}`
 }
 
-function blockingLine(issues: readonly Issue[], chars: number): string {
+function blockingLine(issues: readonly TaskIssue[], chars: number): string {
   if (issues.length === 0) return 'None'
   const counts = severities
     .map((severity) => ({ severity, count: issues.filter((each) => each.severity === severity).length }))
     .filter(({ count }) => count > 0)
     .map(({ severity, count }) => (severity === 'blocker' ? `${count} blocker(s)` : `${count} ${severity}`))
-  const rank = ({ severity }: Issue) => severities.indexOf(severity)
+  const rank = ({ severity }: TaskIssue) => severities.indexOf(severity)
   const worst = issues.reduce((a, b) => (rank(b) < rank(a) ? b : a))
   const human = issues.filter((each) => each.requires_human && each.approved_by === undefined).length
   return `${counts.join(', ')}: ${cut(worst.issue, chars)}${human > 0 ? ` (${human} for a person to decide)` : ''}`
 }
 
-/** The last five decisions within 2,000 characters and 500 tokens; says when something was cut. */
+/** The last five decisions within 2,000 characters and 500 tokens; marked when something was cut. */
 export async function compressContext(state: TaskState): Promise<string> {
   for (let chars = 200; ; chars = Math.floor(chars / 2)) {
     const text = renderContext(state, chars)
@@ -110,7 +110,7 @@ function cut(text: string, chars: number): string {
   return line.length <= chars ? line : `${atWord(line, Math.max(0, chars - 1))}…`
 }
 
-/** No text can open a line of its own in what is made of it. */
+/** On one line, so that no text can start a line of its own in the summary. */
 function flat(text: string): string {
   return text.replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()
 }

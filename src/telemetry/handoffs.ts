@@ -1,48 +1,34 @@
-// Handoffs as OpenTelemetry sees them. It hears what the relay tells (`RelayObserver`), and does nothing at all while no
-// SDK is set up. A request is one span with the target's work below it, also in another process; when a person is asked
-// the span ends, and the answer is a span of its own that links back: traces do not last for days.
+// Handoffs as OpenTelemetry sees them: an observer that does nothing at all while no SDK is set up. A request is one span with the
+// target's work below it, also in another process. When a person is asked, the span ends, and the answer is a span of its own
+// that links back, because traces do not last for days.
 
 import type { Attributes, MeterProvider, Span, SpanKind } from '@opentelemetry/api'
-import { openTelemetry, type OpenTelemetry } from './api.ts'
-import { MetricAttributes, requestAttributes, responseAttributes, shortened } from './attributes.ts'
-import type { AnswerFacts, Facts, ResponseShape } from './facts.ts'
-import { instruments, type Instruments } from './instruments.ts'
-import type { TelemetrySettings } from './settings.ts'
-import { parseTraceparent, traceparentOf } from './traceparent.ts'
+import * as z from 'zod'
+import { genAi, invokeAgent, type TokenUsage, usageAttributes } from './conventions.ts'
+import { openTelemetry, type OpenTelemetry, parseTraceparent, traceparentOf } from './opentelemetry.ts'
+import type { HandoffFacts, HandoffObserver, HandoffRequestSpan, HandoffWorkSpan, ResponseShape } from './observer.ts'
+import {
+  instruments,
+  type Instruments,
+  MetricAttributes,
+  requestAttributes,
+  responseAttributes,
+  shortened,
+} from './instruments.ts'
 
-export interface HandoffRequestSpan {
-  readonly traceparent?: string | undefined
-  rejected(code: string, response: ResponseShape): void
-  answered(response: ResponseShape): void
-  escalated(escalation: string): void
-  left(): void
-  failed(error: unknown): void
-}
-
-export interface HandoffWorkSpan {
-  readonly traceparent?: string | undefined
-  /** Does the work as a part of the span, so that spans of its own lie below. */
-  run<T>(work: () => T): T
-  answered(response: ResponseShape): void
-  failed(error: unknown): void
-}
-
-export interface HandoffTelemetry {
-  invalid(error: unknown): void
-  requested(facts: Facts & { readonly mode?: string }): HandoffRequestSpan
-  working(facts: Facts & { readonly worker: string }): HandoffWorkSpan
-  answered(
-    facts: AnswerFacts & { readonly rejection?: string | undefined; readonly timedOut?: boolean | undefined },
-  ): void
-  escalated(facts: Facts & { readonly escalation: string }): void
-  resumed(facts: AnswerFacts & { readonly escalation: string }): void
-  ignored(facts: { readonly requestId: string; readonly why: string }): void
-}
+/** The `telemetry` section of baton.config.json. */
+export const telemetrySection = z.strictObject({
+  seedNames: z
+    .boolean()
+    .default(false)
+    .describe('also under the older names: handoff.total, handoff.duration_ms and the like'),
+})
+export type TelemetrySettings = z.output<typeof telemetrySection>
 
 const silentRequest: HandoffRequestSpan = { rejected() {}, answered() {}, escalated() {}, left() {}, failed() {} }
 const silentWork: HandoffWorkSpan = { run: (work) => work(), answered() {}, failed() {} }
 
-export function handoffTelemetry(settings: TelemetrySettings = { seedNames: false }): HandoffTelemetry {
+export function handoffTelemetry(settings: TelemetrySettings = { seedNames: false }): HandoffObserver {
   const attributes = new MetricAttributes()
   const known = new WeakMap<MeterProvider, Instruments>()
   /** The requests that this process waits for, by their ids. */
@@ -76,7 +62,7 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
       const mode: Attributes = facts.mode === undefined ? {} : { 'handoff.mode': facts.mode }
       const span = begin(otel, 'handoff.request', facts, otel.api.SpanKind.CLIENT, mode)
       asking.set(facts.requestId, span)
-      /** Does it once: a caller that waits for a person has more to say after the span has ended. */
+      /** Ends the span once: a caller that waits for a person reports more after the span has ended. */
       const once = (finish: () => void) => {
         if (asking.get(facts.requestId) === span) asking.delete(facts.requestId)
         if (span.isRecording()) finish()
@@ -84,7 +70,7 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
       return {
         traceparent: traceparentOf(span.spanContext()),
         rejected: (code, response) => once(() => end(otel, span, response, code)),
-        answered: (response) => once(() => end(otel, span, response)),
+        answered: (response, cause) => once(() => end(otel, span, response, cause)),
         escalated: (escalation) => once(() => pass(span, escalation)),
         left: () => once(() => span.end()),
         failed: (error) => once(() => fail(otel, span, error)),
@@ -94,19 +80,29 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
     working(facts) {
       const otel = openTelemetry()
       if (otel === undefined) return silentWork
-      // Here it is the target that is at work.
-      const work = {
-        'gen_ai.operation.name': 'invoke_agent',
-        'gen_ai.agent.name': facts.request.handoffTo,
-        'handoff.worker': facts.worker,
+      const { api, tracer } = otel
+      const { request, worker, agent } = facts
+      const span = begin(otel, 'handoff.response', facts, api.SpanKind.SERVER, { 'handoff.worker': worker })
+      const inside = api.trace.setSpan(api.context.active(), span)
+      const { name, attributes: about } = invokeAgent(request.handoffTo, request.traceId, agent)
+      const started = performance.now()
+      const work = tracer.startSpan(name, { kind: api.SpanKind.INTERNAL, attributes: about }, inside)
+      /** Ends both spans; the metric says the same as the span of the agent. */
+      const finish = (end: (span: Span) => void, error: Attributes, usage?: TokenUsage) => {
+        const to = metrics(otel)
+        to.invoked((performance.now() - started) / 1000, attributes.invocation(request.handoffTo, agent, error))
+        if (usage !== undefined) to.tokens(usage, attributes.invocation(request.handoffTo, agent))
+        for (const each of [work, span]) end(each)
       }
-      const span = begin(otel, 'handoff.response', facts, otel.api.SpanKind.SERVER, work)
-      const { api } = otel
       return {
-        traceparent: traceparentOf(span.spanContext()),
-        run: (work) => api.context.with(api.trace.setSpan(api.context.active(), span), work),
-        answered: (response) => end(otel, span, response),
-        failed: (error) => fail(otel, span, error),
+        traceparent: traceparentOf(work.spanContext()),
+        run: (task) => api.context.with(api.trace.setSpan(api.context.active(), work), task),
+        answered(response) {
+          work.setAttributes(usageAttributes(response.tokenUsage))
+          const error: Attributes = response.status === 'failed' ? { [genAi.errorType]: 'failed' } : {}
+          finish((each) => end(otel, each, response), error, response.tokenUsage)
+        },
+        failed: (error) => finish((each) => fail(otel, each, error), { [genAi.errorType]: typeOf(error) }),
       }
     },
 
@@ -120,7 +116,7 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
       if (status === 'failed')
         to.failed(attributes.of(facts, { 'error.type': rejection ?? (facts.timedOut === true ? 'timeout' : 'failed') }))
       if (rejection === 'circular') to.circularBlocked(attributes.of(facts))
-      // A refusal takes no time, and would make the others look fast.
+      // A refusal takes no time, and would lower the durations.
       if (rejection === undefined) to.duration(facts.durationMs, attributes.of(facts, { 'handoff.status': status }))
     },
 
@@ -161,8 +157,14 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
   }
 }
 
-/** Below the span that the envelope names, else below the one that is active here. */
-function begin({ api, tracer }: OpenTelemetry, name: string, facts: Facts, kind: SpanKind, more: Attributes): Span {
+/** Starts a span below the one that the envelope names, else below the active one. */
+function begin(
+  { api, tracer }: OpenTelemetry,
+  name: string,
+  facts: HandoffFacts,
+  kind: SpanKind,
+  more: Attributes,
+): Span {
   const parent = parseTraceparent(facts.traceparent)
   const context = api.context.active()
   const attributes = { ...requestAttributes(facts), ...more }
@@ -182,7 +184,7 @@ function end({ api }: OpenTelemetry, span: Span, response: ResponseShape, code?:
   span.end()
 }
 
-/** A person is asked: from here on nobody knows how long it takes. */
+/** Ends the span because a person is asked, which may take days. */
 function pass(span: Span, escalation: string): void {
   span.setAttributes({ 'handoff.status': 'escalated', 'handoff.escalation_id': escalation })
   span.end()
@@ -191,7 +193,11 @@ function pass(span: Span, escalation: string): void {
 function fail({ api }: OpenTelemetry, span: Span, error: unknown, type?: string): void {
   const problem = error instanceof Error ? error : new Error(String(error))
   span.recordException({ name: problem.name, message: shortened(problem.message) })
-  span.setAttribute('error.type', type ?? problem.name)
+  span.setAttribute('error.type', type ?? typeOf(error))
   span.setStatus({ code: api.SpanStatusCode.ERROR, message: shortened(problem.message) })
   span.end()
+}
+
+function typeOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'Error'
 }

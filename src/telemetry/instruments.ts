@@ -1,7 +1,10 @@
-// The metrics of handoffs, named by the conventions: no `total`, no unit in a name, seconds. The older names come along
-// for those who ask for them.
+// The metrics of handoffs, and the attributes of metrics and spans. Names follow the conventions of OpenTelemetry: no `total`, no
+// unit in a name, seconds; the older names are added where the settings ask for them. Ids are attributes of spans only, because
+// each of them would make a time series of its own, and only so many names of agents are taken from requests.
 
 import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api'
+import { type AgentShape, genAi, genAiMetrics, invocation, tokenBoundaries, type TokenUsage } from './conventions.ts'
+import type { HandoffFacts, ResponseShape } from './observer.ts'
 
 export interface Instruments {
   requests(attributes: Attributes): void
@@ -11,9 +14,11 @@ export interface Instruments {
   circularBlocked(attributes: Attributes): void
   duration(milliseconds: number, attributes: Attributes): void
   ignored(attributes: Attributes): void
+  invoked(seconds: number, attributes: Attributes): void
+  tokens(usage: TokenUsage, attributes: Attributes): void
 }
 
-/** Seconds; agents answer in some, the slowest before their timeout, people in days. */
+/** In seconds: agents answer within their timeout, people within days. */
 const boundaries = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 86_400]
 
 export function instruments(meter: Meter, seedNames: boolean): Instruments {
@@ -29,6 +34,17 @@ export function instruments(meter: Meter, seedNames: boolean): Instruments {
       unit,
       advice: { explicitBucketBoundaries: advice },
     })
+  const { agentDuration, tokens } = genAiMetrics
+  const invoked = meter.createHistogram(agentDuration.name, {
+    description: 'Time that an agent worked on a request',
+    unit: agentDuration.unit,
+    advice: { explicitBucketBoundaries: boundaries },
+  })
+  const used = meter.createHistogram(tokens.name, {
+    description: 'Tokens that an agent used for a request',
+    unit: tokens.unit,
+    advice: { explicitBucketBoundaries: tokenBoundaries },
+  })
   const seconds = timed('handoff.duration', 's', boundaries)
   const alias = seedNames
     ? timed(
@@ -48,5 +64,68 @@ export function instruments(meter: Meter, seedNames: boolean): Instruments {
       seconds.record(milliseconds / 1000, attributes)
       alias?.record(milliseconds, attributes)
     },
+    invoked: (seconds, attributes) => invoked.record(seconds, attributes),
+    tokens({ input, output }, attributes) {
+      used.record(input, { ...attributes, [genAi.tokenType]: 'input' })
+      used.record(output, { ...attributes, [genAi.tokenType]: 'output' })
+    },
+  }
+}
+
+/** The longest free text in a span. */
+const textCharacters = 1_000
+const namedAgents = 200
+/** The conventions' name for everything that is not listed. */
+const other = '_OTHER'
+
+export function requestAttributes({ requestId, request }: HandoffFacts): Attributes {
+  return {
+    'handoff.request_id': requestId,
+    'handoff.trace_id': request.traceId,
+    'handoff.source_agent': request.sourceAgent,
+    'handoff.target_agent': request.handoffTo,
+    'handoff.reason': request.reason,
+    'handoff.priority': request.priority,
+    'handoff.inputs_missing': request.missingInputs?.length ?? 0,
+    [genAi.conversation]: request.traceId,
+  }
+}
+
+export function responseAttributes(response: ResponseShape): Attributes {
+  return {
+    'handoff.status': response.status,
+    'handoff.responding_agent': response.respondingAgent,
+    'handoff.execution_time_ms': response.executionTimeMs,
+    'handoff.inputs_provided': Object.keys(response.providedInputs ?? {}).length,
+    'handoff.inputs_unresolved': response.unresolved?.length ?? 0,
+    ...(response.tokensUsed === undefined ? {} : { 'handoff.tokens_used': response.tokensUsed }),
+  }
+}
+
+export function shortened(text: string): string {
+  return text.length > textCharacters ? `${text.slice(0, textCharacters)}…` : text
+}
+
+export class MetricAttributes {
+  readonly #agents = new Set<string>()
+
+  of({ request }: Pick<HandoffFacts, 'request'>, more: Attributes = {}): Attributes {
+    return {
+      'handoff.source_agent': this.agent(request.sourceAgent),
+      'handoff.target_agent': this.agent(request.handoffTo),
+      'handoff.reason': request.reason,
+      ...more,
+    }
+  }
+
+  /** Of an agent at work. */
+  invocation(agent: string, about: AgentShape | undefined, more: Attributes = {}): Attributes {
+    return { ...invocation(this.agent(agent), about), ...more }
+  }
+
+  /** The name of an agent, or the one for all others when there are too many. */
+  agent(name: string): string {
+    if (this.#agents.size < namedAgents) this.#agents.add(name)
+    return this.#agents.has(name) ? name : other
   }
 }

@@ -1,31 +1,31 @@
-// The list of sessions as it was last seen, in the user's cache folder: what a file amounted to, by its size and time of
-// change. What has not changed is not opened again; what has grown is read on from where it ended. May be deleted.
+// The list of sessions as it was last read, in the user's cache folder: the figures of each file with its size and time of
+// change. Files that have not changed are not opened again; files that have grown are read from where they ended. The cache
+// may be deleted.
 
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { makeFolder } from '../system/folder.ts'
-import { given, isFields, list } from './fields.ts'
-import { glanceOf, type Row, rowOf } from './glance-row.ts'
-import type { Meter } from './meter.ts'
-import type { Cursor } from './reading.ts'
-import type { Tally } from './tally.ts'
+import { makeFolder, replaceFile } from '../system/index.ts'
+import { given, isFields, list } from '../agents/index.ts'
+import type { Cost, Meter } from './meter.ts'
+import type { Cursor } from './transcript-reader.ts'
+import type { SessionStats } from './session-stats.ts'
 
 /** What a list needs of a session. */
-export interface Glance {
+export interface SessionSummary {
   readonly bytes: number
   readonly changed: number
   readonly about: About
-  /** Reckoned with the tables alone. */
+  /** Calculated from Baton's own tables, without the user's models. */
   readonly meter: Meter
-  /** Only its ends were read: what is summed up over all of it is not known. */
+  /** Only the beginning and the end were read, so there are no sums over the whole session. */
   readonly partial?: boolean
-  /** Why it could not be read. */
+  /** Why the session could not be read. */
   readonly unread?: string
 }
 
 export type About = Pick<
-  Tally,
+  SessionStats,
   | 'session'
   | 'cwd'
   | 'branch'
@@ -45,20 +45,20 @@ export type About = Pick<
   | 'damaged'
 >
 
-/** What reading on needs: kept apart, since most of the time nobody asks for it. */
-export interface Depth {
-  readonly tally: Tally
+/** What is needed to continue reading; kept in a file of its own, since most lists do not need it. */
+export interface ReadState {
+  readonly stats: SessionStats
   readonly cursor?: Cursor
 }
 
-/** Changes when what is kept changes. */
-const version = 4
+/** Increased whenever the format of the cache changes. */
+const version = 6
 
 export class Cache {
   readonly #folder: string
-  /** As stored: a glance is made when it is asked for. */
+  /** As stored; a summary is made from its row when it is needed. */
   readonly #rows: Map<string, Row>
-  #depths: Map<string, Depth> | undefined
+  #readStates: Map<string, ReadState> | undefined
   #changed = false
 
   constructor(env: NodeJS.ProcessEnv) {
@@ -66,39 +66,39 @@ export class Cache {
     this.#rows = read<Row>(path.join(this.#folder, 'sessions.json'))
   }
 
-  get(key: string): Glance | undefined {
+  get(key: string): SessionSummary | undefined {
     const row = this.#rows.get(key)
-    return row === undefined ? undefined : glanceOf(row)
+    return row === undefined ? undefined : summaryOf(row)
   }
 
-  depth(key: string): Depth | undefined {
-    return this.#allDepths().get(key)
+  readState(key: string): ReadState | undefined {
+    return this.#allReadStates().get(key)
   }
 
-  set(key: string, glance: Glance, depth: Depth): void {
+  set(key: string, summary: SessionSummary, state: ReadState): void {
     this.#changed = true
-    this.#rows.set(key, rowOf(glance))
-    this.#allDepths().set(key, depth)
+    this.#rows.set(key, rowOf(summary))
+    this.#allReadStates().set(key, state)
   }
 
-  #allDepths(): Map<string, Depth> {
-    this.#depths ??= read<Depth>(path.join(this.#folder, 'tallies.json'))
-    return this.#depths
+  #allReadStates(): Map<string, ReadState> {
+    this.#readStates ??= read<ReadState>(path.join(this.#folder, 'tallies.json'))
+    return this.#readStates
   }
 
-  /** Writes what is new, and forgets what is no longer there. */
+  /** Writes what has changed, and removes sessions that no longer exist. */
   save(present: ReadonlySet<string>): void {
     for (const key of this.#rows.keys()) {
       if (present.has(key)) continue
       this.#changed = true
       this.#rows.delete(key)
-      this.#allDepths().delete(key)
+      this.#allReadStates().delete(key)
     }
     if (!this.#changed) return
     try {
       makeFolder(this.#folder)
-      // The depths first: a list without them is read anew, depths without their list are never used.
-      this.#write('tallies.json', this.#allDepths())
+      // The states are written first: states without a row are ignored, but a row without its state could not be continued.
+      this.#write('tallies.json', this.#allReadStates())
       this.#write('sessions.json', this.#rows)
     } catch {
       // A cache that cannot be written costs time, nothing else.
@@ -107,17 +107,14 @@ export class Cache {
 
   #write(name: string, values: ReadonlyMap<string, unknown>): void {
     const file = path.join(this.#folder, name)
-    // Beside it first, so that no reader sees half of it; without a sync, since it may be lost.
-    const next = `${file}.${process.pid}`
-    fs.writeFileSync(next, JSON.stringify({ version, values: [...values] }), { mode: 0o600 })
-    fs.renameSync(next, file)
+    replaceFile(file, JSON.stringify({ version, values: [...values] }), { durable: false })
   }
 }
 
-/** The part of a tally that a list needs. */
-export function aboutOf(tally: Tally): About {
-  const { session, cwd, branch, model, title, parent, kind, clearedFrom, cleared, first, last, limit, quotas } = tally
-  const { turns, compactions, damaged, turn } = tally
+/** The part of the stats that a list needs. */
+export function aboutOf(stats: SessionStats): About {
+  const { session, cwd, branch, model, title, parent, kind, clearedFrom, cleared, first, last, limit, quotas } = stats
+  const { turns, compactions, damaged, turn } = stats
   const optional = {
     session,
     cwd,
@@ -144,4 +141,102 @@ function read<T>(file: string): Map<string, T> {
   } catch {
     return new Map() // not there yet, or damaged: everything is looked at anew
   }
+}
+
+// A summary is stored as a flat row: a cache of thousands is parsed several times faster than as nested objects. What few
+// sessions have is kept as an object at the end of the row.
+
+type Row = readonly unknown[]
+
+const turns = ['asked', 'working', 'idle'] as const
+const sources = ['reply', 'compaction', 'estimate'] as const
+const windowSources = ['agent', 'table', 'user'] as const
+
+function rowOf(summary: SessionSummary): Row {
+  const { bytes, changed, about, meter, ...rest } = summary
+  const { cwd, branch, model, title, first, last, turns: asked, compactions, damaged, turn, ...rare } = about
+  const { tokens, window, percent: _percent, source, windowSource, at, growth, turnsLeft, cost, ...others } = meter
+  const more = {
+    ...rest,
+    ...rare,
+    ...(others.quotas.length > 0 ? { others } : {}),
+    ...given({ growth, turnsLeft, cost }),
+  }
+  return [
+    bytes,
+    changed,
+    cwd ?? 0,
+    branch ?? 0,
+    model ?? 0,
+    title ?? 0,
+    first ?? 0,
+    last ?? 0,
+    asked,
+    compactions,
+    damaged,
+    turn === undefined ? -1 : turns.indexOf(turn.to),
+    tokens ?? -1,
+    source === undefined ? -1 : sources.indexOf(source),
+    window ?? -1,
+    windowSource === undefined ? -1 : windowSources.indexOf(windowSource),
+    at === last ? 1 : (at ?? 0),
+    Object.keys(more).length === 0 ? 0 : more,
+  ]
+}
+
+type More = Pick<SessionSummary, 'partial' | 'unread'> &
+  Partial<Omit<About, 'turns' | 'compactions' | 'damaged'>> & {
+    others?: Pick<Meter, 'quotas' | 'quotasAt'>
+    growth?: number
+    turnsLeft?: number
+    cost?: Cost
+  }
+
+const nothing = {}
+
+function summaryOf(row: Row): SessionSummary {
+  const [bytes, changed, cwd, branch, model, title, first, last, asked, compactions, damaged, turn] = row as number[]
+  const tokens = row[12] as number
+  const source = row[13] as number
+  const window = row[14] as number
+  const windowSource = row[15] as number
+  const at = row[16]
+  const { partial, unread, others, growth, turnsLeft, cost, ...rare } = (row[17] || nothing) as More
+  const about: { -readonly [K in keyof About]: About[K] } = {
+    turns: asked!,
+    compactions: compactions!,
+    damaged: damaged!,
+  }
+  if (row[17] !== 0) Object.assign(about, rare)
+  if (isText(cwd)) about.cwd = cwd
+  if (isText(branch)) about.branch = branch
+  if (isText(model)) about.model = model
+  if (isText(title)) about.title = title
+  if (isText(first)) about.first = first
+  if (isText(last)) about.last = last
+  if (turn! >= 0) about.turn = { to: turns[turn!]! }
+  const meter: { -readonly [K in keyof Meter]: Meter[K] } = others === undefined ? { quotas: [] } : { ...others }
+  if (tokens >= 0) meter.tokens = tokens
+  if (source >= 0) meter.source = sources[source]!
+  if (window >= 0) meter.window = window
+  if (windowSource >= 0) meter.windowSource = windowSources[windowSource]!
+  if (tokens >= 0 && window > 0) meter.percent = (tokens / window) * 100
+  const moment: unknown = at === 1 ? last : at
+  if (isText(moment)) meter.at = moment
+  if (growth !== undefined) meter.growth = growth
+  if (turnsLeft !== undefined) meter.turnsLeft = turnsLeft
+  if (cost !== undefined) meter.cost = cost
+  const summary: { -readonly [K in keyof SessionSummary]: SessionSummary[K] } = {
+    bytes: bytes!,
+    changed: changed!,
+    about,
+    meter,
+  }
+  if (partial === true) summary.partial = partial
+  if (unread !== undefined) summary.unread = unread
+  return summary
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }

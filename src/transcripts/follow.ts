@@ -1,13 +1,14 @@
-// Keeps a tape up to date while its session goes on: woken by the file system, never by a clock. Where `/clear` leaves the
-// session for a new one, the tape goes on with that one.
+// Keeps a tape up to date while its session goes on, woken by the file system. Where `/clear` leaves the
+// session for a new one, the tape continues with the new one.
 
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Store } from '../store/index.ts'
-import type { SessionFile } from './agent.ts'
+import { everySecond, watchFolder } from '../system/index.ts'
+import type { SessionFile } from '../agents/index.ts'
 import { type Imported, importFile, type ImportOptions, markDraft, markOf, tapeFor } from './import.ts'
 import { sessionFile } from './resolve.ts'
-import { event, opening } from './scribe.ts'
+import { event, opening } from './facts-to-entries.ts'
 import { listSessions } from './sessions.ts'
 
 export type Followed =
@@ -19,40 +20,40 @@ export interface FollowOptions extends ImportOptions {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** Ends when the signal does. Yields only what is new, but always the first state. */
+/** Runs until the signal is aborted. Yields the first import in any case, then only what is new. */
 export async function* follow(store: Store, start: SessionFile, options: FollowOptions): AsyncGenerator<Followed> {
   const { signal, env = process.env } = options
   const tape = options.tape ?? tapeFor(start)
   let file = await current(store, tape, start)
-  const bell = new Bell(signal)
-  bell.watch(path.dirname(file.path))
+  const changes = new FolderChanges(signal)
+  changes.watch(path.dirname(file.path))
   try {
     let first = true
     while (!signal.aborted) {
-      // Rung from here on counts: what is written during the import is looked at once more.
-      const rung = bell.next()
+      // A change from here on counts: what is written during the import is looked at once more.
+      const changed = changes.next()
       const present = fs.statSync(file.path, { throwIfNoEntry: false }) !== undefined
       if (present) {
         const imported = await importFile(store, file, { ...options, tape })
         if (first || imported.entries > 0) yield { type: 'imported', ...imported }
         first = false
       }
-      const successor = bell.hasNewFile() ? successorOf(file, env) : undefined
+      const successor = changes.hasNewFile() ? successorOf(file, env) : undefined
       if (successor !== undefined) {
         await moveOn(store, tape, file, successor)
         yield { type: 'moved', from: file.id, to: successor }
         file = successor
-        bell.watch(path.dirname(file.path))
+        changes.watch(path.dirname(file.path))
         continue
       }
-      await rung
+      await changed
     }
   } finally {
-    bell.close()
+    changes.close()
   }
 }
 
-/** The session that a tape has moved on to, if it has. */
+/** The session that the tape follows by now, after a `/clear`. */
 async function current(store: Store, tape: string, start: SessionFile): Promise<SessionFile> {
   const mark = await markOf(store, tape)
   if (mark?.moved?.includes(start.id) !== true) return start
@@ -77,53 +78,54 @@ async function moveOn(store: Store, tape: string, from: SessionFile, to: Session
   ])
 }
 
-/** Rings when something in the watched folders changes. */
-class Bell {
-  readonly #watchers = new Map<string, fs.FSWatcher>()
+/** Waits for changes in the watched folders. */
+class FolderChanges {
+  readonly #stops = new Map<string, () => void>()
   readonly #signal: AbortSignal
-  #ring: (() => void) | undefined
-  #rung = false
-  #newFile = true
+  #wake: (() => void) | undefined
+  #hasChanged = false
+  #hasNewFile = true
 
   constructor(signal: AbortSignal) {
     this.#signal = signal
     signal.addEventListener('abort', this.#onAbort)
   }
 
-  readonly #onAbort = () => this.#ring?.()
+  readonly #onAbort = () => this.#wake?.()
 
   watch(folder: string): void {
-    if (this.#watchers.has(folder)) return
-    const watcher = fs.watch(folder, { persistent: true }, (type) => {
-      if (type === 'rename') this.#newFile = true
-      this.#rung = true
-      this.#ring?.()
-    })
-    // A folder that goes away says so once; its files are then gone too.
-    watcher.on('error', () => this.#ring?.())
-    this.#watchers.set(folder, watcher)
+    if (this.#stops.has(folder)) return
+    const stop = watchFolder(folder, (_name, isNewOrGone) => this.#onChange(isNewOrGone))
+    // Where the folder cannot be watched, it is looked at every second.
+    this.#stops.set(folder, stop ?? everySecond(() => this.#onChange(true)))
+  }
+
+  #onChange(isNewOrGone: boolean): void {
+    if (isNewOrGone) this.#hasNewFile = true
+    this.#hasChanged = true
+    this.#wake?.()
   }
 
   /** Resolves at the next change, or at once if there was one since this was asked last, or at the end. */
   next(): Promise<void> {
     if (this.#signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
-      this.#ring = () => {
-        this.#rung = false
-        this.#ring = undefined
+      this.#wake = () => {
+        this.#hasChanged = false
+        this.#wake = undefined
         resolve()
       }
-      if (this.#rung) this.#ring()
+      if (this.#hasChanged) this.#wake()
     })
   }
 
   /** Whether files came or went: asked until the file that came has said what it is. */
   hasNewFile(): boolean {
-    return this.#newFile
+    return this.#hasNewFile
   }
 
   close(): void {
     this.#signal.removeEventListener('abort', this.#onAbort)
-    for (const watcher of this.#watchers.values()) watcher.close()
+    for (const stop of this.#stops.values()) stop()
   }
 }

@@ -1,22 +1,21 @@
-// How full a session's context is, what quota is left and what it cost: from the agent's own numbers. What is unknown is
+// How full a session's context is, how much quota is left and what it cost, from the agent's own numbers. What is unknown is
 // left out, never guessed.
 
-import type { AgentName } from './agent.ts'
-import type { Quota } from './fact.ts'
-import { type Models, priceOf, tablesOf, windowOf } from '../config/models.ts'
-import type { Tally } from './tally.ts'
+import { type AgentName, agentNamed, type Quota } from '../agents/index.ts'
+import { type Models, priceOf, tablesOf, windowOf } from '../config/index.ts'
+import type { SessionStats } from './session-stats.ts'
 
 export interface Meter {
   /** Missing before the first reply, and after a compaction until the next. */
   readonly tokens?: number
   readonly window?: number
   readonly percent?: number
-  /** Who says so: the agent in its transcript, after a reply or of a compaction; `estimate` includes a guess at the rest. */
+  /** Where `tokens` comes from: the agent's last reply or compaction; `estimate` adds a guess for what was said since. */
   readonly source?: 'reply' | 'compaction' | 'estimate'
-  /** Who says how large the window is. */
+  /** Where `window` comes from: the agent, Baton's table of models, or the user's configuration. */
   readonly windowSource?: 'agent' | 'table' | 'user'
   readonly at?: string
-  /** Tokens that a turn adds, over the last turns. */
+  /** The tokens that each of the last turns added, on average. */
   readonly growth?: number
   readonly turnsLeft?: number
   readonly quotas: readonly Quota[]
@@ -27,19 +26,19 @@ export interface Meter {
 export interface Cost {
   readonly usd: number
   readonly source: 'agent' | 'prices'
-  /** The date of the prices. */
+  /** The date of the price table. */
   readonly prices?: string
-  /** Models that no price is known for: the sum lacks them. */
+  /** Models without a known price: the sum does not include them. */
   readonly lacks?: readonly string[]
 }
 
-export function meterOf(agent: AgentName, tally: Tally, models: Models): Meter {
-  const { context, quotas } = tally
-  const trailing = agent === 'pi' && context !== undefined ? tally.trailing : 0
+export function meterOf(agent: AgentName, stats: SessionStats, models: Models): Meter {
+  const { context, quotas } = stats
+  const trailing = agentNamed(agent).estimatesUnanswered === true && context !== undefined ? stats.trailing : 0
   const tokens = context === undefined ? undefined : context.tokens + trailing
-  const own = models[tally.model ?? '']?.window
-  const window = own ?? tally.window ?? windowOf(tally.model, models, tokens ?? 0)
-  // Filled step by step: lists make thousands of these at a time.
+  const own = models[stats.model ?? '']?.window
+  const window = own ?? stats.window ?? windowOf(stats.model, models, tokens ?? 0)
+  // Assigned field by field for speed: a list makes thousands of these at a time.
   const meter: { -readonly [K in keyof Meter]: Meter[K] } = { quotas: quotas?.quotas ?? none }
   if (tokens !== undefined) {
     meter.tokens = tokens
@@ -47,11 +46,11 @@ export function meterOf(agent: AgentName, tally: Tally, models: Models): Meter {
   }
   if (window !== undefined) {
     meter.window = window
-    meter.windowSource = own !== undefined ? 'user' : tally.window === undefined ? 'table' : 'agent'
+    meter.windowSource = own !== undefined ? 'user' : stats.window === undefined ? 'table' : 'agent'
     if (tokens !== undefined) meter.percent = (tokens / window) * 100
   }
   if (context?.date !== undefined) meter.at = context.date
-  const growth = growthOf(tally.ends)
+  const growth = growthOf(stats.ends)
   if (growth !== undefined) {
     meter.growth = growth
     if (growth > 0 && tokens !== undefined && window !== undefined) {
@@ -59,14 +58,14 @@ export function meterOf(agent: AgentName, tally: Tally, models: Models): Meter {
     }
   }
   if (quotas?.date !== undefined) meter.quotasAt = quotas.date
-  const cost = costOf(tally, models)
+  const cost = costOf(stats, models)
   if (cost !== undefined) meter.cost = cost
   return meter
 }
 
 const none: readonly Quota[] = []
 
-/** The mean of what turns added; a turn that ended smaller than the one before says nothing about growth. */
+/** The mean of what turns added. A turn that ended with fewer tokens than the one before is left out. */
 function growthOf(ends: readonly number[]): number | undefined {
   let sum = 0
   let turns = 0
@@ -79,13 +78,13 @@ function growthOf(ends: readonly number[]): number | undefined {
   return turns === 0 ? undefined : Math.round(sum / turns)
 }
 
-function costOf(tally: Tally, models: Models): Cost | undefined {
+function costOf(stats: SessionStats, models: Models): Cost | undefined {
   const lacks: string[] = []
-  let usd = tally.cost ?? 0
-  let priced = tally.cost !== undefined
+  let usd = stats.cost ?? 0
+  let priced = stats.cost !== undefined
   let byPrices = false
-  for (const model in tally.spent) {
-    const tokens = tally.spent[model]!
+  for (const model in stats.spent) {
+    const tokens = stats.spent[model]!
     if (tokens.input + tokens.output + tokens.cacheRead + tokens.cacheWrite === 0) continue
     const price = priceOf(model, models)
     if (price === undefined) {

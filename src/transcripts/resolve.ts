@@ -1,16 +1,27 @@
-// Which session is meant: an id, the beginning of one, or the path of a transcript, whose agent is told by its content.
+// Finds the session that a person means: by its id, the beginning of it, or the path of a transcript, whose content tells the agent.
 
 import fs from 'node:fs'
 import path from 'node:path'
 import { InvalidError, NotFoundError } from '../errors.ts'
 import { nearest } from '../tape/index.ts'
-import { type AgentName, agentNames, type SessionFile } from './agent.ts'
-import { agentNamed, agents } from './agents.ts'
-import { fields, isFields, json } from './fields.ts'
-import { realPath } from './folder.ts'
+import {
+  type Agent,
+  type AgentName,
+  agentNamed,
+  agents,
+  fields,
+  type Fields,
+  firstBytes,
+  isDocument,
+  isFields,
+  json,
+  readJson,
+  realPath,
+  type SessionFile,
+} from '../agents/index.ts'
 import { linesOf } from './lines.ts'
 import { listSessions, type Session } from './sessions.ts'
-import { count, emptyTally } from './tally.ts'
+import { addFact, emptyStats } from './session-stats.ts'
 
 export interface ResolveOptions {
   readonly env?: NodeJS.ProcessEnv
@@ -21,16 +32,19 @@ export interface ResolveOptions {
 export function resolveSession(ref: string, options: ResolveOptions = {}): SessionFile {
   const { cwd = process.cwd() } = options
   const file = path.resolve(cwd, ref)
-  if (/[/\\]|\.(jsonl?|zst)$/.test(ref) && fs.statSync(file, { throwIfNoEntry: false })?.isFile() === true) {
-    return fileAt(realPath(file) ?? file, options.agent)
+  if (fs.statSync(file, { throwIfNoEntry: false })?.isFile() === true) {
+    const found = recognised(realPath(file) ?? file, options.agent)
+    if (found !== undefined) return found
+    // A word without a folder or an ending may be the id of a session, whatever file has that name.
+    if (/[/\\.]/.test(ref)) throw unknownFile(file)
   }
   const named = /^([a-z]+):(.+)$/.exec(ref)
-  const agent = agentNames.find((name) => name === named?.[1]) ?? options.agent
+  const agent = agents.find(({ name }) => name === named?.[1])?.name ?? options.agent
   const id = agent !== undefined && named?.[1] === agent ? named[2]! : ref
   const all = listSessions({ ...options, agent, subagents: true })
   const exact = all.filter((session) => session.id === id)
   const begins = all.filter((session) => session.id.startsWith(id))
-  // Who gives a beginning means a session rather than one of its subagents.
+  // The beginning of an id means a session rather than one of its subagents.
   const own = begins.filter((session) => session.parent === undefined)
   const found = exact.length > 0 ? exact : own.length > 0 ? own : begins
   if (found.length === 1) return sessionFile(found[0]!)
@@ -61,28 +75,37 @@ export function sessionFile({ agent, path: file, id, parent, bytes, updated }: S
   return { agent, path: file, id, bytes, changed, ...(parent === undefined ? {} : { parent }) }
 }
 
-/** A transcript wherever it lies. */
+/** A transcript anywhere on the disk. Its content says whose it is, unless the person does. */
 export function fileAt(file: string, as?: AgentName): SessionFile {
-  const stat = fs.statSync(file)
-  const first = firstLines(file)
-  const agent = as ?? agents.find((each) => first.some((line) => each.recognises(line)))?.name ?? byName(file)
-  if (agent === undefined || agent === 'opencode') {
-    const hint = `Say whose it is with --agent: ${agentNames.filter((name) => name !== 'opencode').join(', ')}.`
-    throw new InvalidError(`${file} is no transcript of an agent that Baton knows`, { hint })
-  }
-  return { agent, path: file, id: idOf(file, agent, first), bytes: stat.size, changed: stat.mtimeMs }
+  const found = recognised(file, as)
+  if (found === undefined) throw unknownFile(file)
+  return found
 }
 
-function byName(file: string): AgentName | undefined {
-  return file.endsWith('.zst') ? 'codex' : undefined
+function recognised(file: string, as: AgentName | undefined): SessionFile | undefined {
+  const stat = fs.statSync(file)
+  const first = firstLines(file)
+  const agent = as === undefined ? agents.find((each) => recognises(each, file, first)) : agentNamed(as)
+  if (agent === undefined || (agent.sharesFile === true && !recognises(agent, file, first))) return undefined
+  return { agent: agent.name, path: file, id: idOf(file, agent, first), bytes: stat.size, changed: stat.mtimeMs }
+}
+
+function recognises(agent: Agent, file: string, first: readonly Fields[]): boolean {
+  return first.some((line) => agent.recognises(line)) || agent.recognisesBytes?.(firstBytes(file, 64)) === true
+}
+
+function unknownFile(file: string): InvalidError {
+  return new InvalidError(`${file} is no transcript of an agent that Baton knows`, {
+    hint: `Say whose it is with --agent: ${agents.map(({ name }) => name).join(', ')}.`,
+  })
 }
 
 const looked = 20
 
-function firstLines(file: string): Readonly<Record<string, unknown>>[] {
-  if (file.endsWith('.json')) return [fields(json(fs.readFileSync(file, 'utf8')))]
-  if (file.endsWith('.zst')) return []
-  const lines: Readonly<Record<string, unknown>>[] = []
+/** The first objects among the lines of a file, or the one document that it consists of. */
+function firstLines(file: string): Fields[] {
+  if (isDocument(file)) return [fields(readJson(file))]
+  const lines: Fields[] = []
   const fd = fs.openSync(file, 'r')
   try {
     for (const { text, number } of linesOf(fd)) {
@@ -96,13 +119,24 @@ function firstLines(file: string): Readonly<Record<string, unknown>>[] {
   return lines
 }
 
-/** As the name says it, where it follows the agent's custom; else as the lines do. */
-function idOf(file: string, agent: AgentName, first: readonly Readonly<Record<string, unknown>>[]): string {
-  const stem = path.basename(file).replace(/\.jsonl?(\.zst)?$/, '')
+/** The id in the name of the file if there is one, else the id in its lines. */
+function idOf(file: string, agent: Agent, first: readonly Fields[]): string {
+  const stem = path.basename(file).replace(/\.(?:jsonl?(?:\.zst)?|zst|txt|log)$/, '')
   const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/.exec(stem)?.[0]
   if (uuid !== undefined) return uuid
-  const parser = agentNamed(agent).parser()
-  const tally = emptyTally()
-  for (const line of first) for (const fact of parser.facts(line)) count(tally, fact)
-  return (agent === 'claude' && stem.startsWith('agent-') ? stem : tally.session) ?? stem
+  const parser = agent.parser()
+  const stats = emptyStats()
+  for (const line of openingOf(file, agent, first)) for (const fact of parser.facts(line)) addFact(stats, fact)
+  return agent.idInName?.(stem) ?? stats.session ?? stem
+}
+
+/** What the parser is given first: lines, or the first records of a file that has no lines. */
+function openingOf(file: string, agent: Agent, first: readonly Fields[]): readonly Fields[] {
+  if (agent.recordsNotLines?.(file) !== true) return first
+  const records: Fields[] = []
+  for (const { value } of agent.records!({ agent: agent.name, path: file, id: '', bytes: 0, changed: 0 })) {
+    records.push(value)
+    if (records.length >= looked) break
+  }
+  return records
 }

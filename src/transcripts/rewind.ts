@@ -1,23 +1,23 @@
-// Looks back at a tape while a session is imported to it: where a kept tail begins, and what is left of a context when
-// its person went back. A tape only grows, so the part that still counts is copied behind a new anchor.
+// Looks back at a tape while a session is imported to it: where the kept end of a context begins, and what remains of a context
+// when the person went back. A tape is append-only, so the part that still counts is copied after a new anchor.
 
 import type { Draft, Entry, Store } from '../store/index.ts'
 import { formatUri } from '../tape/index.ts'
-import { contextKinds } from '../tape/pieces.ts'
-import type { Rewound } from './fact.ts'
-import { event, opening, openingAnchor } from './scribe.ts'
+import { contextKinds } from '../tape/index.ts'
+import type { Rewound } from '../agents/index.ts'
+import { event, opening, openingAnchor } from './facts-to-entries.ts'
 
-export interface Look {
+export interface TapeView {
   readonly store: Store
   readonly tape: string
-  /** Entries that are not on the tape yet, and the id of the one that follows them. */
+  /** Entries that are not on the tape yet; `next` is the id of the entry that will follow them. */
   readonly pending: readonly Draft[]
   readonly next: number
 }
 
-type Placed = Pick<Entry, 'id' | 'kind' | 'payload' | 'meta'> & { date?: string; source?: unknown }
+type Placed = Pick<Entry, 'id' | 'payload' | 'meta'> & { kind: string; date?: string; source?: unknown }
 
-export async function rewind(look: Look, fact: Rewound): Promise<Draft[]> {
+export async function rewind(look: TapeView, fact: Rewound): Promise<Draft[]> {
   const { to, before, date } = fact
   const said = event(
     'rewind',
@@ -38,27 +38,27 @@ export async function rewind(look: Look, fact: Rewound): Promise<Draft[]> {
 }
 
 /** The last entry that is still part of the context. */
-async function lastKept(look: Look, { to, before }: Rewound): Promise<number | undefined> {
+async function lastKept(look: TapeView, { to, before }: Rewound): Promise<number | undefined> {
   if (before !== undefined) {
     const first = await placeOf(look, before)
     return first === undefined ? undefined : first - 1
   }
   const first = to === undefined ? undefined : await placeOf(look, to)
   if (first === undefined) return undefined
-  // A line may have become several entries; only the first of them names it.
+  // A line may have become several entries; only the first of them has its source.
   for await (const entry of entriesFrom(look, first + 1)) if (entry.source !== undefined) return entry.id - 1
   return look.next - 1
 }
 
 /** Where the newest entries of a line begin. */
-export async function placeOf(look: Look, source: string): Promise<number | undefined> {
+export async function placeOf(look: TapeView, source: string): Promise<number | undefined> {
   const at = look.pending.findLastIndex((draft) => draft.source === source)
   if (at >= 0) return firstPending(look) + at
   for await (const entry of look.store.read(look.tape, { reverse: true })) if (entry.source === source) return entry.id
   return undefined
 }
 
-async function openerAt(look: Look, id: number): Promise<Placed | undefined> {
+async function openerAt(look: TapeView, id: number): Promise<Placed | undefined> {
   for (let i = look.pending.length - 1; i >= 0; i--) {
     const draft = look.pending[i]!
     if (draft.kind === 'anchor' && firstPending(look) + i <= id) return placed(look, i)
@@ -69,7 +69,7 @@ async function openerAt(look: Look, id: number): Promise<Placed | undefined> {
   return { id: at, kind: 'anchor', payload, meta: {}, date }
 }
 
-async function copies(look: Look, first: number, last: number): Promise<Draft[]> {
+async function copies(look: TapeView, first: number, last: number): Promise<Draft[]> {
   const { store, tape } = look
   const drafts: Draft[] = []
   for await (const entry of entriesFrom(look, first)) {
@@ -89,17 +89,17 @@ async function copies(look: Look, first: number, last: number): Promise<Draft[]>
   return drafts
 }
 
-async function* entriesFrom(look: Look, id: number): AsyncGenerator<Placed> {
+async function* entriesFrom(look: TapeView, id: number): AsyncGenerator<Placed> {
   const pendingFrom = firstPending(look)
   if (id < pendingFrom) yield* look.store.read(look.tape, { after: id - 1 })
   for (let i = Math.max(0, id - pendingFrom); i < look.pending.length; i++) yield placed(look, i)
 }
 
-function firstPending(look: Look): number {
+function firstPending(look: TapeView): number {
   return look.next - look.pending.length
 }
 
-function placed(look: Look, i: number): Placed {
+function placed(look: TapeView, i: number): Placed {
   const { kind, payload, meta = {}, date, source } = look.pending[i]!
   return { id: firstPending(look) + i, kind, payload, meta, source, ...(date === undefined ? {} : { date }) }
 }

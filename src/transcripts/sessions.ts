@@ -1,15 +1,22 @@
-// Every session of this machine, newest first.
+// Lists every session of this machine, newest first.
 
 import path from 'node:path'
-import { type Agent, type AgentName, type SessionFile } from './agent.ts'
-import { agentNamed, agents } from './agents.ts'
-import { aboutOf, Cache, type Depth, type Glance } from './cache.ts'
-import { liveSessions } from './claude/live.ts'
+import {
+  type Agent,
+  type AgentName,
+  agentNamed,
+  agents,
+  type Live,
+  type SessionFile,
+  sessionId,
+  sessionKey,
+} from '../agents/index.ts'
+import { aboutOf, Cache, type ReadState, type SessionSummary } from './cache.ts'
 import { type Meter, meterOf } from './meter.ts'
-import type { Models } from '../config/models.ts'
-import { isSame, Reading } from './reading.ts'
-import { type Live, type State, stateOf } from './state.ts'
-import { count, emptyTally, type Tally } from './tally.ts'
+import type { Models } from '../config/index.ts'
+import { isSame, TranscriptReader } from './transcript-reader.ts'
+import { type State, stateOf } from './state.ts'
+import { addFact, emptyStats, type SessionStats } from './session-stats.ts'
 
 export interface Session {
   readonly agent: AgentName
@@ -22,7 +29,7 @@ export interface Session {
   readonly model?: string
   /** The session that this subagent works for. */
   readonly parent?: string
-  /** The one that `/clear` left for this one, as told by the file, or by folder and time. */
+  /** The session that `/clear` replaced by this one, as the file says, or by folder and time. */
   readonly clearedFrom?: string
   readonly started?: string
   readonly updated: string
@@ -31,9 +38,9 @@ export interface Session {
   readonly state: State
   readonly meter: Meter
   readonly damaged: number
-  /** Why nothing is known of it. */
+  /** Why the session could not be read. */
   readonly unread?: string
-  /** Only the ends of a large file that nobody has touched for long were read: no sums. */
+  /** Only the beginning and the end of a large old file were read, so there are no sums. */
   readonly partial?: boolean
 }
 
@@ -42,9 +49,9 @@ export interface ListOptions {
   readonly agent?: AgentName | undefined
   /** Only those that were started in this folder or below. */
   readonly below?: string | undefined
-  /** Subagents too. */
+  /** Include subagents. */
   readonly subagents?: boolean
-  /** Those too in which nobody has said anything yet. */
+  /** Include sessions in which nothing was said yet. */
   readonly empty?: boolean
   readonly now?: number
   /** What the user says about models; see `configuredModels`. */
@@ -59,37 +66,31 @@ export function listSessions(options: ListOptions = {}): Session[] {
   const cache = new Cache(env)
   const files = findAll(env)
   const known = look(files, cache, now, options.onProgress)
-  const meterFor = (file: SessionFile, glance: Glance): Meter => {
-    // Only what the user says about models has to be reckoned again.
-    const tally = hasOwn ? cache.depth(keyOf(file))?.tally : undefined
-    return tally === undefined ? glance.meter : meterOf(file.agent, tally, models)
+  const meterFor = (file: SessionFile, summary: SessionSummary): Meter => {
+    // The cached meter does not know the user's own models, so it is calculated again for them.
+    const stats = hasOwn ? cache.readState(sessionKey(file))?.stats : undefined
+    return stats === undefined ? summary.meter : meterOf(file.agent, stats, models)
   }
   cache.save(new Set(known.keys()))
-  const live = new Map<string, Live>()
-  const tracked = new Set<string>()
-  for (const folder of agentNamed('claude').folders(env)) {
-    const alive = liveSessions(folder)
-    if (alive === undefined) continue
-    tracked.add(path.resolve(folder))
-    for (const [session, state] of alive) live.set(session, state)
-  }
+  const running = new Map(agents.map((agent) => [agent.name, agent.status?.running(env)]))
   const sessions: Session[] = []
   for (const file of files) {
     if (options.agent !== undefined && file.agent !== options.agent) continue
-    const found = known.get(keyOf(file))!
+    const found = known.get(sessionKey(file))!
     const isSubagent = file.parent !== undefined || found.about.kind === 'subagent'
     if (isSubagent && !subagents) continue
     if (options.empty !== true && !isSubagent && isEmpty(found)) continue
-    const alive = file.agent === 'claude' && tracked.size > 0 ? (live.get(file.id) ?? 'gone') : undefined
-    sessions.push(sessionOf(file, found, meterFor(file, found), now, isSubagent ? undefined : alive))
+    const alive = running.get(file.agent)
+    const live = alive === undefined ? undefined : (alive.get(file.id) ?? 'gone')
+    sessions.push(sessionOf(file, found, meterFor(file, found), now, isSubagent ? undefined : live))
   }
   const { below } = options
   const here = below === undefined ? sessions : sessions.filter(({ cwd }) => cwd !== undefined && isBelow(cwd, below))
   return withPredecessors(here.sort((a, b) => (a.updated < b.updated ? 1 : -1)))
 }
 
-/** A file without a word said in it is a program that was started and closed again. */
-function isEmpty({ about, meter, partial, unread }: Glance): boolean {
+/** An agent that was started and closed again leaves a session in which nothing was said. */
+function isEmpty({ about, meter, partial, unread }: SessionSummary): boolean {
   return about.turns === 0 && meter.tokens === undefined && unread === undefined && partial !== true
 }
 
@@ -101,42 +102,37 @@ function findAll(env: NodeJS.ProcessEnv): SessionFile[] {
   return agents.flatMap((agent) => agent.folders(env).flatMap((folder) => agent.find(folder)))
 }
 
-function keyOf(file: SessionFile): string {
-  return file.agent === 'opencode' ? `${file.path}#${file.id}` : file.path
-}
-
 function look(
   files: readonly SessionFile[],
   cache: Cache,
   now: number,
   onProgress: ListOptions['onProgress'],
-): Map<string, Glance> {
-  const known = new Map<string, Glance>()
+): Map<string, SessionSummary> {
+  const known = new Map<string, SessionSummary>()
   const changed: SessionFile[] = []
   for (const file of files) {
-    const key = keyOf(file)
+    const key = sessionKey(file)
     const before = cache.get(key)
     if (before !== undefined && before.bytes === file.bytes && before.changed === file.changed) known.set(key, before)
-    else if (before !== undefined && file.agent === 'opencode' && before.changed === file.changed)
-      known.set(key, before)
+    else if (before?.changed === file.changed && agentNamed(file.agent).sharesFile === true) known.set(key, before)
     else changed.push(file)
   }
   const outlines = outlinesOf(changed)
   changed.forEach((file, done) => {
     if (done % 64 === 0) onProgress?.(done, changed.length)
-    const key = keyOf(file)
+    const key = sessionKey(file)
     const found = outlines.has(key) ? outline(file, outlines.get(key)!) : read(file, cache, now)
-    const { tally, cursor, ...rest } = found
-    const meter = meterOf(file.agent, tally, {})
-    const glance = { bytes: file.bytes, changed: file.changed, about: aboutOf(tally), meter, ...rest }
-    cache.set(key, glance, { tally, ...(cursor === undefined ? {} : { cursor }) })
-    known.set(key, glance)
+    const { stats, cursor, ...rest } = found
+    const meter = meterOf(file.agent, stats, {})
+    const summary = { bytes: file.bytes, changed: file.changed, about: aboutOf(stats), meter, ...rest }
+    cache.set(key, summary, { stats, ...(cursor === undefined ? {} : { cursor }) })
+    known.set(key, summary)
   })
   if (changed.length > 0) onProgress?.(changed.length, changed.length)
   return known
 }
 
-type Found = Depth & Pick<Glance, 'partial' | 'unread'>
+type ReadSession = ReadState & Pick<SessionSummary, 'partial' | 'unread'>
 
 type Outlines = Map<string, readonly Readonly<Record<string, unknown>>[]>
 
@@ -149,99 +145,94 @@ function outlinesOf(files: readonly SessionFile[]): Outlines {
   }
   for (const [store, within] of stores) {
     const ids = new Set(within.map(({ id }) => id))
-    for (const [id, lines] of agentNamed(within[0]!.agent).outlines!(store, ids)) outlines.set(`${store}#${id}`, lines)
+    const { agent } = within[0]!
+    for (const [id, lines] of agentNamed(agent).outlines!(store, ids))
+      outlines.set(sessionKey({ agent, path: store, id }), lines)
   }
   return outlines
 }
 
-function outline(file: SessionFile, lines: readonly Readonly<Record<string, unknown>>[]): Found {
+function outline(file: SessionFile, lines: readonly Readonly<Record<string, unknown>>[]): ReadSession {
   const parser = agentNamed(file.agent).parser()
-  const tally = emptyTally()
-  for (const line of lines) for (const fact of parser.facts(line)) count(tally, fact)
-  return { tally: hinted(agentNamed(file.agent), file, tally) }
+  const stats = emptyStats()
+  for (const line of lines) for (const fact of parser.facts(line)) addFact(stats, fact)
+  return { stats: hinted(agentNamed(file.agent), file, stats) }
 }
 
-/** Larger files that nobody has written for a day are only looked at from both ends. */
+/** Of larger files that have not changed for a day, only the beginning and the end are read. */
 const wholeBytes = 4 << 20
 const headBytes = 64 << 10
 const tailBytes = 512 << 10
 const day = 86_400_000
 
-function read(file: SessionFile, cache: Cache, now: number): Found {
+function read(file: SessionFile, cache: Cache, now: number): ReadSession {
   const { bytes, changed } = file
   const agent = agentNamed(file.agent)
-  const key = keyOf(file)
+  const key = sessionKey(file)
   try {
     if (bytes > wholeBytes && now - changed > day && file.path.endsWith('.jsonl')) {
-      return { tally: ends(agent, file), partial: true }
+      return { stats: ends(agent, file), partial: true }
     }
-    const before = cache.get(key) === undefined ? undefined : cache.depth(key)
+    const before = cache.get(key) === undefined ? undefined : cache.readState(key)
     const cursor = before?.cursor
     const goesOn = cursor !== undefined && isSame(agent, file, cursor)
-    const tally = goesOn ? before!.tally : emptyTally()
-    const reading = new Reading(agent, file, goesOn ? cursor : undefined)
+    const stats = goesOn ? before!.stats : emptyStats()
+    const reader = new TranscriptReader(agent, file, goesOn ? cursor : undefined)
     try {
-      for (const { facts } of reading.steps()) for (const fact of facts) count(tally, fact)
-      return { tally: hinted(agent, file, tally), cursor: reading.cursor }
+      for (const { facts } of reader.steps()) for (const fact of facts) addFact(stats, fact)
+      return { stats: hinted(agent, file, stats), cursor: reader.cursor }
     } finally {
-      reading.close()
+      reader.close()
     }
   } catch (error) {
     const unread = error instanceof Error ? error.message : String(error)
-    return { tally: emptyTally(), unread }
+    return { stats: emptyStats(), unread }
   }
 }
 
-/** What a transcript amounts to, wherever it lies, read as a whole. */
-export function tallyOf(file: SessionFile): Tally {
-  const agent = agentNamed(file.agent)
-  const tally = emptyTally()
-  const reading = new Reading(agent, file)
-  try {
-    for (const { facts } of reading.steps()) for (const fact of facts) count(tally, fact)
-    return hinted(agent, file, tally)
-  } finally {
-    reading.close()
-  }
-}
-
-/** What the beginning says about it, and what the end says about now. */
-function ends(agent: Agent, file: SessionFile): Tally {
-  const tally = emptyTally()
-  const head = new Reading(agent, file, undefined, headBytes)
+/** The beginning says what the session is, the end says how it stands now. */
+function ends(agent: Agent, file: SessionFile): SessionStats {
+  const stats = emptyStats()
+  const head = new TranscriptReader(agent, file, undefined, headBytes)
   const { memory } = head.cursor
   try {
-    for (const { facts } of head.steps()) for (const fact of facts) count(tally, fact)
+    for (const { facts } of head.steps()) for (const fact of facts) addFact(stats, fact)
   } finally {
     head.close()
   }
-  // The line that it falls into is no whole line: it is passed over, and is no damage.
-  const tail = new Reading(agent, file, { offset: file.bytes - tailBytes, line: 0, memory })
+  // The offset is in the middle of a line: the rest of that line is skipped, and is not damage.
+  const tail = new TranscriptReader(agent, file, { offset: file.bytes - tailBytes, line: 0, memory })
   let first = true
   try {
     for (const { facts } of tail.steps()) {
-      if (!first) for (const fact of facts) if (fact.type !== 'rewound') count(tally, fact)
+      if (!first) for (const fact of facts) if (fact.type !== 'rewound') addFact(stats, fact)
       first = false
     }
   } finally {
     tail.close()
   }
-  return hinted(agent, file, { ...tally, spent: {}, turns: 0 })
+  return hinted(agent, file, { ...stats, spent: {}, turns: 0 })
 }
 
-export function hinted(agent: Agent, file: SessionFile, tally: Tally): Tally {
-  if (agent.hints === undefined || (tally.cwd !== undefined && tally.window !== undefined)) return tally
-  const { cwd = tally.cwd, windows = {} } = agent.hints(file)
-  const window = tally.window ?? windows[tally.model ?? '']
-  return { ...tally, ...(cwd === undefined ? {} : { cwd }), ...(window === undefined ? {} : { window }) }
+export function hinted(agent: Agent, file: SessionFile, stats: SessionStats): SessionStats {
+  if (agent.hints === undefined || (stats.cwd !== undefined && stats.window !== undefined)) return stats
+  const { cwd = stats.cwd, windows = {} } = agent.hints(file)
+  const window = stats.window ?? windows[stats.model ?? '']
+  return { ...stats, ...(cwd === undefined ? {} : { cwd }), ...(window === undefined ? {} : { window }) }
 }
 
-function sessionOf(file: SessionFile, found: Glance, meter: Meter, now: number, live: Live | undefined): Session {
+function sessionOf(
+  file: SessionFile,
+  found: SessionSummary,
+  meter: Meter,
+  now: number,
+  live: Live | undefined,
+): Session {
   const { about, partial, unread } = found
   const { cwd, branch, title, model, clearedFrom, first, last, turns, compactions, damaged } = about
   const session: { -readonly [K in keyof Session]: Session[K] } = {
     agent: file.agent,
-    id: file.agent === 'gemini' ? (about.session ?? file.id) : file.id,
+    id: sessionId(file, about.session),
     path: file.path,
     bytes: file.bytes,
     updated: last?.endsWith('Z') === true ? last : new Date(last ?? file.changed).toISOString(),
@@ -260,7 +251,7 @@ function sessionOf(file: SessionFile, found: Glance, meter: Meter, now: number, 
   if (first !== undefined) session.started = first
   if (unread !== undefined) session.unread = unread
   if (partial === true) session.partial = partial
-  // Which one it was is told by folder and time, where the file does not say it.
+  // Where the file does not name the predecessor, `withPredecessors` finds it by folder and time.
   if (clearedFrom !== undefined || about.cleared === true) session.clearedFrom = clearedFrom ?? ''
   return session
 }
@@ -269,7 +260,7 @@ function withoutCost({ cost: _cost, ...meter }: Meter): Meter {
   return meter
 }
 
-/** `/clear` names no predecessor: it is the session of the same folder that fell silent right before. */
+/** Where `/clear` names no predecessor, it is the session of the same folder that was last active before. */
 function withPredecessors(sessions: readonly Session[]): Session[] {
   const linked = sessions.map((session): Session => {
     if (session.clearedFrom !== '') return session
@@ -282,7 +273,7 @@ function withPredecessors(sessions: readonly Session[]): Session[] {
     )
     return before === undefined ? rest : { ...rest, clearedFrom: before.id }
   })
-  // One that went on under another id waits for nobody.
+  // A session that continued under another id does not wait for anybody.
   const left = new Set(linked.flatMap(({ clearedFrom }) => (clearedFrom === undefined ? [] : [clearedFrom])))
   return left.size === 0
     ? linked

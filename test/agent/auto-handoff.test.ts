@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { tokensAt } from '../../src/agent/auto-handoff.ts'
+import { tokensAt } from '../../src/agent/handoff.ts'
 import { call, closedGate, fail, type Reply, say } from '../support/model-server/index.ts'
 import { collect } from '../support/workspace.ts'
 import { echo, probe, scene } from './harness.ts'
@@ -158,10 +158,11 @@ test('past the threshold in the middle of a turn the model is told once, behind 
   expect(server.requests[1]!.messages.at(-1)!.text).toMatch(/about 85\d\d of 10000 tokens. Call tape_handoff/)
   expect(server.requests[1]!.system).toBe(server.requests[0]!.system)
   expect(server.requests[0]!.system).toMatch(/told that the context is long, call tape_handoff/)
-  // After its own handoff the model sees the state, and the call that made it with its result.
+  // After its own handoff the model sees the state, the prompt it is answering, and the call that made it with its result.
   const last = server.requests[3]!.messages
-  expect(last.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+  expect(last.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'tool'])
   expect(last[0]!.text).toContain('half done')
+  expect(last[1]!.text).toBe('go')
   expect(of('handoff')).toEqual([])
   expect(server.problems).toEqual([])
 })

@@ -362,7 +362,7 @@ test('an agent of an agent works on its own tape with what it is told, never rou
     const child = await tape.fork('child', { intention: { next_steps: text, trigger_on_complete: 'tell' } })
     const said: string[] = []
     const result = await start!({ tape: child, prompt: text, onText: (delta) => said.push(delta) })
-    await child.complete()
+    await child.complete({ context: false })
     return { output: { ...result, said: said.join('') } }
   })
   const replies = (text: string): Reply =>

@@ -71,6 +71,17 @@ describe.each(apis)('over %s', (api: Api) => {
     if (api !== 'responses') expect(agent.window).toBe(8_192)
   })
 
+  test("an error's text never shrinks the window below what already worked [T22]", async () => {
+    const { agent } = await scene(
+      [say('Noted.'), fail.contextLength(9_000, 4_096), say('Again.')],
+      { window: 200_000 },
+      api,
+    )
+    await agent.submit(`Remember: ${'word '.repeat(20_000)}`)
+    await agent.submit('And now?')
+    expect(agent.window).toBeGreaterThan(15_000)
+  })
+
   test('once a turn: a second refusal fails the turn with its reason [T22]', async () => {
     const { agent, server, of } = await scene([say('Hello.'), fail.contextLength(), fail.contextLength()], {}, api)
     await agent.submit('one')
@@ -131,6 +142,17 @@ test.each<[string, number?]>([
   ['too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.'],
   ['Input is too long for requested model.'],
   ['input length exceeds maximum context length'],
+  ['<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]', 30_720],
+  ['Range of input length should be [1, 129024]', 129_024],
+  ['Prompt exceeds max length'],
+  ["The input (9000 tokens) is longer than the model's context length (8192 tokens).", 8_192],
+  ['Input length (9000 tokens) exceeds the maximum allowed length (8192 tokens). Use a shorter input', 8_192],
+  ['Input length 140000 exceeds the maximum length 131072', 131_072],
+  [
+    'Total tokens of image and text exceed max message tokens. Input length 140000 exceeds the maximum length 131072',
+    131_072,
+  ],
+  ['invalid params, context window exceeds limit (2013)'],
 ])('a context that is too long, in the words of a provider: %s [T22]', (message, window) => {
   const failure = failureOf({ message })
   expect(failure).toMatchObject({ tooLong: true, retry: false })

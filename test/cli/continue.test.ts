@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { temporaryFolder } from '../support/workspace.ts'
 import { homeWith, sessionsIn } from '../transcripts/home.ts'
 import { baton, records } from './cli.ts'
 
@@ -30,8 +31,9 @@ test("a session's work goes on in another agent, which is started with the docum
   ])
   expect(run.code).toBe(7)
   const started = path.join(project, 'started')
-  const [cwd, prompt] = fs.readFileSync(started, 'utf8').split('\n')
+  const [cwd, dashes, prompt] = fs.readFileSync(started, 'utf8').split('\n')
   expect(fs.realpathSync(cwd!)).toBe(fs.realpathSync(project))
+  expect(dashes).toBe('--')
   expect(prompt).toContain('First read the rules of this project in CLAUDE.md.')
   const document = /handoff document at (\S+\.md)/.exec(prompt!)![1]!
   expect(fs.readFileSync(document, 'utf8')).toContain('Goal: finish the notes')
@@ -67,4 +69,55 @@ test('a handoff takes a session wherever it takes a tape [H11]', async () => {
     expect(run.out).toContain(`Tape: ${session.agent}:${session.id}`)
   }
   expect((await baton(home, ['handoff', 'no-such-session'])).code).toBe(4)
+})
+
+test('the document lies in the project, unseen by git; what goes on from there knows where it came from [C1, T13]', async () => {
+  const home = fs.realpathSync(homeWith().home)
+  const project = home
+  const claude = { sessionId: 'first', cwd: project, uuid: 'u', parentUuid: null, timestamp: '2026-01-01T08:00:00Z' }
+  const file = path.join(home, '.claude', 'projects', 'p', 'first.jsonl')
+  fs.mkdirSync(path.dirname(file), { recursive: true })
+  fs.writeFileSync(file, JSON.stringify({ type: 'user', ...claude, message: { role: 'user', content: 'Dig a pond' } }))
+  const workspace = ['--workspace', path.join(home, 'work')]
+  const [first] = records(await baton(project, [...workspace, 'continue', 'first', '--in', 'codex', '--json']))
+  const document = String(first!.document)
+  expect(path.dirname(document)).toBe(path.join(project, '.handoffs', 'claude%3Afirst'))
+  expect(fs.readFileSync(path.join(project, '.handoffs', '.gitignore'), 'utf8')).toBe('*\n')
+  // Codex chooses the id of its session itself.
+  const id = '01a1b2c3-0000-7000-8000-00000000000a'
+  const rollout = path.join(home, '.codex', 'sessions', '2026', '01', '02', `rollout-2026-01-02T08-00-00-${id}.jsonl`)
+  fs.mkdirSync(path.dirname(rollout), { recursive: true })
+  const prompt = (first!.args as string[]).at(-1)!
+  const lines = [
+    { type: 'session_meta', payload: { id, cwd: project } },
+    {
+      type: 'response_item',
+      payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: prompt }] },
+    },
+    {
+      type: 'response_item',
+      payload: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Dug.' }] },
+    },
+  ].map((line) => JSON.stringify({ timestamp: '2026-01-02T08:00:00.000Z', ...line }))
+  fs.writeFileSync(rollout, `${lines.join('\n')}\n`)
+  const [second] = records(await baton(project, [...workspace, 'continue', '--in', 'pi', '--json']))
+  expect(second!.tape).toBe(`codex:${id}`)
+  const edges = records(await baton(project, [...workspace, 'lineage', '--json']))
+  expect(edges).toContainEqual(
+    expect.objectContaining({ parent: 'claude:first', child: `codex:${id}`, how: 'continue' }),
+  )
+  expect(edges).toContainEqual(expect.objectContaining({ parent: `codex:${id}`, how: 'continue' }))
+})
+
+test('baton eval measures sessions without leaving anything behind [H13]', async () => {
+  const { home } = homeWith('claude', 'pi')
+  const before = fs.readdirSync(home).sort()
+  const measured = records(await baton(home, ['eval', '--json', '--budget', '1500']))
+  expect(measured.length).toBeGreaterThan(1)
+  for (const each of measured) expect(each).toMatchObject({ wrong: [], kept: { requests: { missed: [] } } })
+  const { out } = await baton(home, ['eval', '--agent', 'pi'])
+  expect(out).toMatch(/^SESSION +REQUESTS +WORDS/)
+  expect(out).toMatch(/^all 1 +2\/2 100%/m)
+  expect(fs.readdirSync(home).filter((name) => !before.includes(name))).toEqual(['.cache'])
+  expect((await baton(temporaryFolder(), ['eval'])).code).toBe(4)
 })

@@ -56,7 +56,7 @@ test('a document can be checked, for its sections and against the tape [H10, H15
   expect((await baton(cwd, ['handoff', 'check', 'good.md', '--tape', 'main'])).code).toBe(0)
   const lie = fs
     .readFileSync(path.join(cwd, 'good.md'), 'utf8')
-    .replace('### Done\n', '### Done\n- All tests pass (claimed)\n- Rewrote src/ghost.ts (claimed)\n')
+    .replace(/### Done.*\n/, '### Done\n- All tests pass (claimed)\n- Rewrote src/ghost.ts (claimed)\n')
   fs.writeFileSync(path.join(cwd, 'lie.md'), lie)
   const checked = await baton(cwd, ['handoff', 'check', 'lie.md', '--tape', 'main', '--json'])
   expect(checked.code).toBe(1)
@@ -79,7 +79,8 @@ test('--new goes on in a new session; --edit lets a person change the document f
   expect((await baton(cwd, ['tape', 'context', 'next'])).out).toContain('edited by hand')
   expect((await baton(cwd, ['lineage'])).out).toContain('next  handoff at handoff/next')
   expect((await baton(cwd, ['handoff', '--new', 'next', '--tape', 'main'])).code).toBe(3)
-  expect((await baton(cwd, ['handoff', '--json'])).err).toContain('handing off next')
+  // The closed tape is no choice any more: its work goes on in the new one.
+  expect(await baton(cwd, ['handoff'])).toMatchObject({ err: '', out: expect.stringContaining('Tape: next') as string })
 })
 
 test('a model on an OpenAI-compatible server writes the narrative; its failure says what to do [H6]', async () => {
@@ -161,4 +162,84 @@ test('bad use is told apart [H2]', async () => {
   expect((await baton(cwd, ['handoff', '--budget', '10'])).code).toBe(2)
   expect((await baton(cwd, ['handoff', '--profile', 'other'])).code).toBe(2)
   expect((await baton(cwd, ['handoff', 'show', 'main#1'])).code).toBe(4)
+})
+
+test('without an argument it takes what this folder worked on last, a tape or a session [H11]', async () => {
+  const cwd = await session()
+  const folder = fs.realpathSync(cwd)
+  const transcript = (id: string, at: string, where: string) => {
+    const lines = [
+      { type: 'user', message: { role: 'user', content: `Build ${id}` } },
+      {
+        type: 'assistant',
+        message: { role: 'assistant', content: [{ type: 'text', text: 'Built.' }], stop_reason: 'end_turn' },
+      },
+    ].map((line, n) => ({
+      ...line,
+      uuid: `${id}-${n}`,
+      parentUuid: n === 0 ? null : `${id}-0`,
+      sessionId: id,
+      cwd: where,
+      timestamp: at,
+    }))
+    const file = path.join(cwd, '.claude', 'projects', 'p', `${id}.jsonl`)
+    fs.mkdirSync(path.dirname(file), { recursive: true })
+    // As other tools store it: the last line has no newline.
+    fs.writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'))
+  }
+  transcript('older', '2001-01-01T10:00:00.000Z', folder)
+  transcript('elsewhere', new Date(Date.now() + 60_000).toISOString(), '/somewhere/else')
+  const tape = await baton(cwd, ['handoff'])
+  expect(tape.out).toContain('Tape: main')
+  expect(tape.err).toContain('handing off main, which was worked on last')
+  transcript('newer', new Date(Date.now() + 30_000).toISOString(), folder)
+  const newer = await baton(cwd, ['handoff'])
+  expect(newer.out).toContain('Tape: claude:newer')
+  expect(newer.out).toContain('Built.')
+  expect((await baton(cwd, ['handoff', '--agent', 'claude'])).out).toContain('Tape: claude:newer')
+  // Having been handed off is no work: the order stays.
+  await baton(cwd, ['handoff', '--tape', 'main'])
+  expect((await baton(cwd, ['handoff'])).out).toContain('Tape: claude:newer')
+  const inside = path.join(cwd, 'src')
+  fs.mkdirSync(inside)
+  expect((await baton(inside, ['--workspace', path.join(inside, 'new'), 'handoff'])).code).toBe(4)
+})
+
+test('a transcript is known by its content, whatever it is called; --agent says whose it is otherwise [C2]', async () => {
+  const cwd = temporaryFolder()
+  await baton(cwd, ['init'])
+  const line = { type: 'user', uuid: 'u', parentUuid: null, sessionId: 's-1', cwd, timestamp: '2026-01-01T00:00:00Z' }
+  fs.writeFileSync(path.join(cwd, 'talk'), JSON.stringify({ ...line, message: { role: 'user', content: 'Paint it' } }))
+  expect((await baton(cwd, ['handoff', 'talk'])).out).toContain('Paint it')
+  fs.writeFileSync(
+    path.join(cwd, 'odd.txt'),
+    JSON.stringify({ type: 'user', uuid: 'u', message: { role: 'user', content: 'Sing' } }),
+  )
+  const refused = await baton(cwd, ['handoff', 'odd.txt'])
+  expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--agent') as string })
+  expect((await baton(cwd, ['handoff', 'odd.txt', '--agent', 'claude'])).out).toContain('Sing')
+})
+
+test('what a lookup shows is redacted like the document [H13]', async () => {
+  const cwd = temporaryFolder()
+  await baton(cwd, ['init'])
+  const secret = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`
+  const command = {
+    kind: 'tool_call',
+    payload: {
+      calls: [{ id: 'c', name: 'Bash', arguments: { command: `curl -H "Authorization: token ${secret}" x.test` } }],
+    },
+  }
+  await baton(
+    cwd,
+    ['tape', 'append', 'main'],
+    [...entries, command, { kind: 'tool_result', payload: { results: [{ call_id: 'c', name: 'Bash', output: 'ok' }] } }]
+      .map((entry) => JSON.stringify(entry))
+      .join('\n'),
+  )
+  for (const format of [[], ['--json']]) {
+    const shown = await baton(cwd, ['show', 'main#1..8', '--commands', ...format])
+    expect(shown.out).toContain('[redacted: ')
+    expect(shown.out).not.toContain(secret)
+  }
 })

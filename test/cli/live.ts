@@ -1,9 +1,11 @@
 // A command that keeps running, as its user sees it: line by line, until it is interrupted.
 
-import { spawn } from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import { PassThrough } from 'node:stream'
 import readline from 'node:readline'
 import { onTestFinished } from 'vitest'
-import { program } from './cli.ts'
+import { run } from '../../src/cli/program.ts'
+import { ioOf } from './cli.ts'
 
 export interface Live {
   /** The next line that fits; rejects if the command ends before. */
@@ -13,14 +15,15 @@ export interface Live {
 }
 
 export function startBaton(cwd: string, args: readonly string[]): Live {
-  const child = spawn(process.execPath, [program, ...args], {
-    cwd,
-    env: { ...process.env, HOME: cwd, NO_COLOR: '1' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const lines = readline.createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
+  const stdout = new PassThrough()
+  const signals = new EventEmitter()
+  const lines = readline.createInterface({ input: stdout })[Symbol.asyncIterator]()
+  const ended = run(args, { ...ioOf(cwd), stdout, stderr: process.stderr, signals }).finally(() => stdout.end())
+  const stop = async () => {
+    signals.emit('SIGINT')
+    return ended
+  }
+  onTestFinished(async () => void (await stop()))
   return {
     async line(fits) {
       for (;;) {
@@ -29,9 +32,6 @@ export function startBaton(cwd: string, args: readonly string[]): Live {
         if (fits(value)) return value
       }
     },
-    async stop() {
-      child.kill('SIGINT')
-      return ended
-    },
+    stop,
   }
 }

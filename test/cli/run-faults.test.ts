@@ -2,7 +2,7 @@
 // kept, or with a person told and nothing done to the session.
 
 import { describe, test } from 'vitest'
-import { finish, hasBegun, isHealth, isState, isStep, open, pidOf, prompts, told } from '../support/plight.ts'
+import { finish, hasBegun, isHealth, isState, isStep, open, pidOf, prompts, told } from '../support/supervised-job.ts'
 
 describe.concurrent('the supervisor is killed with -9', () => {
   for (const step of ['asked', 'documented', 'clearing', 'resuming', 'verifying']) {
@@ -72,10 +72,9 @@ describe.concurrent('things break', () => {
     door.killTmux()
     await first.ended
     const second = door.start('watch')
-    expect(await finish(door, second)).toEqual({ code: 0, twice: false })
-    expect(
-      second.events.some(({ type, ended }) => type === 'ended' && (ended as { why: string }).why === 'finished'),
-    ).toBe(true)
+    expect(await second.event(({ type }) => type === 'ended')).toMatchObject({ ended: { why: 'finished' } })
+    second.child.kill('SIGINT')
+    expect(await finish(door, second, 130)).toEqual({ code: 130, twice: false })
   }, 90_000)
 
   test('a person is typing when the cycle is due: it waits until the draft is gone, and leaves it alone [C5]', async ({

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'vitest'
 import type { Door } from '../support/door.ts'
-import { finish, hasBegun, isHealth, isState, open, pidOf, prompts, told } from '../support/plight.ts'
+import { finish, hasBegun, isHealth, isState, isStep, open, pidOf, prompts, told } from '../support/supervised-job.ts'
 import { isAlive } from '../support/processes.ts'
 
 /** Loaded into an agent: it lives on when its terminal is gone. */
@@ -67,24 +67,25 @@ describe.concurrent('the ground gives way', () => {
     await run.ended
   }, 120_000)
 
-  test('the terminal of the supervisor is closed: the agent goes on, and watch takes it up, once [C7, C15]', async ({
+  test('the terminal of the supervisor is closed: supervision goes on; when it is killed, one watcher takes it up [C7, C15]', async ({
     onTestFinished,
     expect,
   }) => {
     const door = open(onTestFinished, { pace: 500 })
     const first = door.start(...door.job('scripted'))
     await first.event(hasBegun)
-    const pid = pidOf(door)
     first.child.kill('SIGHUP')
+    await first.event(isStep('asked'))
+    first.child.kill('SIGKILL')
     await first.ended
-    expect(isAlive(pid)).toBe(true)
     const watches = [door.start('watch'), door.start('watch')]
-    const ended = await Promise.all(watches.map((each) => finish(door, each)))
-    expect(ended).toEqual([
-      { code: 0, twice: false },
-      { code: 0, twice: false },
-    ])
-    expect(watches.filter(({ events }) => events.some(({ type }) => type === 'ended'))).toHaveLength(1)
+    const [refused, other] = await Promise.race(
+      watches.map(async (each, i) => [await each.ended, watches[1 - i]!] as const),
+    )
+    expect(refused).toBe(3)
+    await other.event(({ type }) => type === 'ended')
+    other.child.kill('SIGINT')
+    expect(await finish(door, other, 130)).toEqual({ code: 130, twice: false })
   }, 120_000)
 
   test('a task that no command line takes is read from a file [C13]', async ({ onTestFinished, expect }) => {

@@ -2,9 +2,10 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Door, type Event, scriptedDoor } from '../support/door.ts'
 import { isAlive } from '../support/processes.ts'
+import { startMs } from '../support/pace.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { baton } from './cli.ts'
 
@@ -46,7 +47,7 @@ describe('baton run', { timeout: 120_000 }, () => {
     const row = rowOf(door)
     expect(row).toMatchObject({ name: 'job', agent: 'scripted', project: door.project, state: 'ended' })
     expect(row.cycles).toBeGreaterThanOrEqual(2)
-    const checks = door.say('health', '--history').filter(({ type }) => type === 'check')
+    const checks = door.say('health', '--history', '--all').filter(({ type }) => type === 'check')
     expect(checks).toContainEqual(
       expect.objectContaining({ session: 'job', project: door.project, check_type: 'handoff', status: 'ok' }),
     )
@@ -72,6 +73,11 @@ describe('baton run', { timeout: 120_000 }, () => {
     run.child.kill('SIGINT')
     expect(await run.ended).toBe(130)
     expect(isAlive(pid)).toBe(true)
+    // Lists tell the truth, from any folder.
+    const elsewhere = new Door({ folder: door.folder, project: door.folder, task: door.task, env: door.env })
+    expect(rowOf(elsewhere)).toMatchObject({ state: 'unsupervised' })
+    expect(elsewhere.say('ls')[0]).toMatchObject({ supervised: { name: 'job', state: 'unsupervised' } })
+    expect(await elsewhere.start('health').ended).toBe(1)
     expect(door.say('watch', '--dry-run')).toContainEqual(expect.objectContaining({ type: 'left', name: 'job' }))
     expect(door.say('stop', 'job')).toEqual([{ name: 'job', wish: 'stop' }])
     expect(isAlive(pid)).toBe(false)
@@ -87,7 +93,12 @@ describe('baton run', { timeout: 120_000 }, () => {
     await first.ended
     const pid = pidOf(door)
     const second = door.start('watch')
-    expect(await second.ended, second.err()).toBe(0)
+    await second.event(({ type }) => type === 'ended')
+    // It goes on watching; another one is refused.
+    const third = door.start('watch')
+    expect(await third.ended).toBe(3)
+    second.child.kill('SIGINT')
+    expect(await second.ended, second.err()).toBe(130)
     expect(rowOf(door)).toMatchObject({ state: 'ended', cycles: 2 })
     expect(second.events.some(isStep('done', 2))).toBe(true)
     expect(pid).toBe(pidOf(door))
@@ -115,7 +126,9 @@ describe('baton run', { timeout: 120_000 }, () => {
     const door = open(onTestFinished, { ...small, pace: 400 })
     const run = door.start(...door.job('scripted'))
     await run.event(isState('working'))
-    for (const args of [['resume', 'job'], door.job('scripted')]) {
+    // Another agent on the same files is started only with --beside.
+    const beside = ['run', 'scripted', '--task', door.task]
+    for (const args of [['resume', 'job'], door.job('scripted'), beside]) {
       const second = door.start(...args)
       expect(await second.ended).toBe(3)
       expect(second.err()).toContain(`process ${run.child.pid}`)
@@ -200,6 +213,48 @@ describe('baton run', { timeout: 120_000 }, () => {
   })
 })
 
+test.each(['tmux', 'headless'])(
+  'a start that fails is told within seconds, with its exit code and its words, and leaves nothing behind: %s [C15]',
+  async (driver) => {
+    const folder = fs.realpathSync(temporaryFolder())
+    const script = path.join(folder, 'agent.sh')
+    fs.writeFileSync(script, '#!/bin/sh\necho "Invalid API key" >&2\nexit 1\n', { mode: 0o755 })
+    const agents = { mine: { command: [script], transcript: 'claude', turn: ['{prompt}'] } }
+    fs.writeFileSync(path.join(folder, 'baton.config.json'), JSON.stringify({ supervisor: { agents } }))
+    fs.writeFileSync(path.join(folder, 'task.md'), 'Build it.')
+    fs.mkdirSync(path.join(folder, '.baton'))
+    const { TMUX: _tmux, TMUX_PANE: _pane, ...env } = process.env
+    const door = new Door({
+      folder,
+      project: folder,
+      task: path.join(folder, 'task.md'),
+      env: { ...env, HOME: folder },
+    })
+    onTestFinished(() => door.close())
+    const run = door.start('run', 'mine', '--name', 'job', '--task', door.task, '--driver', driver)
+    const begun = await run.event(({ type }) => type === 'row')
+    expect(await run.ended).toBe(1)
+    const over = run.events.at(-1)!
+    expect(over).toMatchObject({
+      ended: { why: 'crashed', details: expect.stringMatching(/did not start.*Invalid API key/) },
+    })
+    const took = Date.parse(over.date as string) - Date.parse(begun.date as string)
+    expect(took).toBeLessThan(Math.max(5_000, 100 * startMs()))
+    expect(
+      run.events.filter(({ type, row }) => type === 'row' && (row as { state: string }).state === 'restarting'),
+    ).toEqual([])
+    // The server ends with its last session, a moment after it.
+    const sessions = () => {
+      try {
+        return door.tmux('list-sessions')
+      } catch {
+        return 'none'
+      }
+    }
+    if (driver === 'tmux') await expect.poll(sessions).toBe('none')
+  },
+)
+
 test('mistakes are refused before anything is started, and say what to do [C8]', async () => {
   const folder = temporaryFolder()
   const tried = async (...args: string[]) => {
@@ -209,6 +264,9 @@ test('mistakes are refused before anything is started, and say what to do [C8]',
   expect(await tried('run', 'nobody')).toMatch(/^4 baton: There is no agent "nobody"\n {2}Agents are claude, codex/)
   expect(await tried('run', 'claude', '--task', 'none.md')).toMatch(/^4 baton: The task cannot be read/)
   expect(await tried('run', 'claude', '--cwd', 'nowhere')).toBe('4 baton: There is no folder HERE/nowhere')
+  expect(await tried('run', 'claude', '--driver', 'headless')).toMatch(
+    /^4 baton: There is no program "claude" on the PATH: Claude Code cannot be started\n {2}Install it, or say where it is/,
+  )
   expect(await tried('run', 'claude', '--max-usd', '0')).toMatch(/^2 .*must be a number above zero/s)
   expect(await tried('run', 'claude', '--driver', 'ssh')).toMatch(/^2 .*Allowed choices are tmux, headless/s)
   expect(await tried('pause', 'job')).toMatch(

@@ -251,8 +251,8 @@ test('bad input ends with its code, a sentence and what to do, and writes nothin
     [['--workspace', 'foreign', 'tape', 'ls'], 1, /not a Baton workspace/],
     // Where Node's own making of folders never ends.
     [['--workspace', '/proc/nope/w', 'tape', 'ls'], 1, /Cannot (?:make|use)/],
-    [['--store', 'redis://x', 'tape', 'ls'], 2, /no known kind/],
-    [['--store', 'postgres://x', 'tape', 'ls'], 1, /no postgres engine/],
+    [['--store', 'redis://x', 'tape', 'ls'], 2, /no engine for addresses/],
+    [['--store', 'nats://x', 'tape', 'ls'], 1, /no engine on NATS/],
     [['show', 'nonsense'], 2, /not a reference/],
   ]
   fs.writeFileSync(path.join(cwd, 'file.txt'), 'x')
@@ -294,4 +294,84 @@ test('people get aligned columns, programs get the same as JSON', async () => {
   ])
   expect((await baton(cwd, ['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/)
   expect((await baton(cwd, ['tape', '--help'])).out).toContain('plumbing')
+})
+
+test('a context passes from one agent to another, and the tape with it [T24]', async () => {
+  const cwd = await folder()
+  await baton(cwd, ['tape', 'append', 'main'], line('one'))
+  const given = await baton(cwd, [
+    'tape',
+    'give',
+    'main',
+    '--as',
+    'worker-1',
+    '--to',
+    'worker-2',
+    '--reason',
+    'my shift is over',
+  ])
+  expect(given).toMatchObject({ code: 0, out: "main is worker-2's now\n" })
+  expect((await baton(cwd, ['tape', 'owner', 'main'])).out).toBe("main is worker-2's\n")
+  for (const args of [[], ['--as', 'worker-1']]) {
+    const refused = await baton(cwd, ['tape', 'append', 'main', ...args], line('two'))
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain("main is worker-2's now")
+  }
+  expect((await baton(cwd, ['tape', 'append', 'main', '--as', 'worker-2'], line('two'))).code).toBe(0)
+  expect(records(await baton(cwd, ['tape', 'inbox', 'worker-2', '--json']))).toMatchObject([
+    { from: 'worker-1', content: { reason: 'my shift is over', ownership: 'transfer' } },
+  ])
+  expect((await baton(cwd, ['tape', 'inbox', 'worker-2', '--take'])).out).toContain('my shift is over')
+  expect((await baton(cwd, ['tape', 'inbox', 'worker-2', '--take'])).out).toBe('Nothing waits for worker-2.\n')
+  const again = await baton(cwd, ['tape', 'give', 'main', '--as', 'worker-1', '--to', 'worker-3'])
+  expect(again.err).toContain("main is worker-2's: worker-1 cannot hand it over")
+})
+
+test('a deleted tape leaves the list, its entries stay in the archive, and purge deletes those [T16, T18]', async () => {
+  const cwd = await folder()
+  await baton(cwd, ['tape', 'append', 'main'], line('one') + line('two'))
+  await baton(cwd, ['tape', 'append', 'other'], line('x'))
+  const gone = await baton(cwd, ['tape', 'delete', 'main'])
+  expect(gone.out).toMatch(
+    /^main is deleted; its entries are in tape\/archived\/main_.*\.jsonl until "baton tape purge main"\n$/,
+  )
+  expect(records(await baton(cwd, ['tape', 'ls', '--json'])).map(({ tape }) => tape)).toEqual(['other'])
+  expect((await baton(cwd, ['show', 'main#2'])).out).toContain('two')
+  // Whoever appends again does not use an id twice.
+  expect(records(await baton(cwd, ['tape', 'append', 'main', '--json'], line('three')))).toMatchObject([{ id: 3 }])
+  expect((await baton(cwd, ['tape', 'delete', 'main', '--purge'])).out).toBe(
+    'main is deleted for good, with 2 archives\n',
+  )
+  expect(await baton(cwd, ['show', 'main#2'])).toMatchObject({ code: 4 })
+  expect(await baton(cwd, ['tape', 'delete', 'main'])).toMatchObject({ code: 4 })
+  expect(await baton(cwd, ['tape', 'delete', 'lineage', '--force'])).not.toMatchObject({ code: 0 })
+})
+
+test('a tape that others came from, or that is somebody’s, is deleted only by force; a fork can be discarded [T12, T13, T24]', async () => {
+  const cwd = await folder()
+  await baton(cwd, ['tape', 'append', 'main'], line('one'))
+  await baton(cwd, ['tape', 'fork', 'main', 'side'])
+  expect((await baton(cwd, ['tape', 'delete', 'main'])).err).toContain('main is not deleted: side came from it')
+  expect((await baton(cwd, ['tape', 'discard', 'main'])).err).toContain('main is not a fork')
+  expect((await baton(cwd, ['tape', 'discard', 'side'])).out).toMatch(/^side is deleted; .*; main stays as it is\n$/)
+  await baton(cwd, ['tape', 'give', 'main', '--as', 'a', '--to', 'b'])
+  expect((await baton(cwd, ['tape', 'delete', 'main'])).err).toContain("it is b's")
+  expect((await baton(cwd, ['tape', 'delete', 'main', '--force'])).code).toBe(0)
+})
+
+test('prune deletes the tapes of answered questions, and says what it keeps', async () => {
+  const cwd = await folder()
+  for (const name of ['print', 'print-2', 'printer', 'main']) await baton(cwd, ['tape', 'append', name], line('x'))
+  expect((await baton(cwd, ['tape', 'prune'])).out).toBe('No print tape is older than 7 days and unused.\n')
+  await baton(cwd, ['tape', 'fork', 'print-2', 'kept'])
+  expect((await baton(cwd, ['tape', 'prune', '--days', '0', '--dry-run'])).out).toBe('print would be deleted\n')
+  const pruned = await baton(cwd, ['tape', 'prune', '--days', '0'])
+  expect(pruned.out).toMatch(/^print is deleted; /)
+  expect(pruned.err).toContain('print-2 is kept: kept came from it')
+  expect(records(await baton(cwd, ['tape', 'ls', '--json'])).map(({ tape }) => tape)).toEqual([
+    'kept',
+    'main',
+    'print-2',
+    'printer',
+  ])
 })

@@ -2,8 +2,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import * as z from 'zod'
 import { expect, test } from 'vitest'
-import { loadConfig } from '../../src/config/config.ts'
-import { findProject } from '../../src/config/project.ts'
+import { findProject, loadConfig } from '../../src/config/config.ts'
+import { checked } from '../../src/config/validate.ts'
 import { taskSection } from '../../src/task/settings.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
@@ -53,6 +53,46 @@ test('a mistake is named by file and path, and stops only its own section', () =
     expect(() => loadConfig(cwd).section('task', taskSection), message).toThrow(message)
   }
   expect(loadConfig(configured({ task: 7 })).section('relay', z.object({}))).toEqual({})
+})
+
+test('a section that nothing reads is refused, with the names of those that something reads', () => {
+  for (const name of ['handoff', 'server', 'store', 'models']) {
+    expect(() => loadConfig(configured({ [name]: {} })), name).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining(`baton.config.json: there is no section "${name}"`) as string,
+        hint: 'The sections are task, relay, agent, supervisor, transcripts, notify, telemetry.',
+      }),
+    )
+  }
+})
+
+test('a mistake is put in words that name the field, what is expected and what was given', () => {
+  const schema = z.strictObject({
+    name: z.string(),
+    size: z.number().min(1).max(9),
+    colour: z.enum(['red', 'blue']),
+    parts: z.array(z.object({ path: z.string().min(1) })),
+  })
+  const problem = (value: unknown) => {
+    try {
+      return checked(schema, value, 'The box')
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  const right = { name: 'a', size: 2, colour: 'red', parts: [] }
+  expect(problem(right)).toEqual(right)
+  expect(problem({ ...right, name: undefined })).toBe('The box: name is missing')
+  expect(problem({ ...right, name: null })).toBe('The box: name must be a string, not null')
+  expect(problem({ ...right, size: 0 })).toBe('The box: size must be at least 1, not 0')
+  expect(problem({ ...right, colour: 'green' })).toBe('The box: colour must be one of red, blue, not "green"')
+  expect(problem({ ...right, parts: [{ path: 'x' }, { path: '' }] })).toBe('The box: parts[1].path is empty')
+  expect(problem({ ...right, weight: 1 })).toBe('The box: it knows no field "weight"')
+  expect(() => checked(schema, { ...right, size: 10 }, 'The box')).toThrow(
+    expect.objectContaining({ code: 'limit', message: 'The box: size is larger than 9' }),
+  )
+  const many = { name: 1, size: 'x', colour: 1, parts: [{}, {}, {}] }
+  expect(problem(many)).toMatch(/^The box: (?:[^;]+; ){5}and 1 more$/)
 })
 
 test('the project is the top of the working tree, else where the configuration or the workspace is', () => {

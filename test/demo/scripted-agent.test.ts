@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ScriptedAgent } from '../../src/demo/agent.ts'
-import { makeSample } from '../../src/demo/sample.ts'
+import { makeSample } from '../../src/demo/setup.ts'
 import { listSessions } from '../../src/transcripts/index.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 

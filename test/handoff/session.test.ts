@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { expect, onTestFinished, test } from 'vitest'
 import { handoffSession, openSession, resumeHandoff } from '../../src/handoff/session.ts'
-import { writeHandoff } from '../../src/handoff/same-tape.ts'
+import { writeHandoff } from '../../src/handoff/writer.ts'
 import type { Store } from '../../src/store/index.ts'
 import { openTape, readEdges, Tape } from '../../src/tape/index.ts'
 import { closedGate, fail, type Reply, say, startModelServer } from '../support/model-server/index.ts'
@@ -88,6 +88,24 @@ test('a handoff starts a new session whose only history is the document, and clo
     { text: 'Write the parser', status: 'in_progress' },
     { text: 'Write tests', status: 'pending' },
   ])
+})
+
+test('a session that was handed over is not handed over again, and says where the work goes on [H6, H7]', async () => {
+  const tape = await session()
+  const { store } = tape
+  await handoffSession(tape)
+  const before = await collect(tape.entries())
+  const again = await handoffSession(tape)
+  expect(again).toMatchObject({
+    status: 'failed',
+    message: 'Handoff failed: main was handed over to main-2 already, and nobody has said anything on it since',
+    error: { code: 'conflict', hint: 'Hand off main-2 instead.' },
+  })
+  expect(await collect(tape.entries())).toEqual(before)
+  expect((await openSession('main', { store })).name).toBe('main-2')
+  // The agent that the tape was read from may have gone on after the handoff: that is work of its own.
+  await tape.record({ role: 'user', content: 'One more thing: log every row.' })
+  expect(await handoffSession(tape)).toMatchObject({ status: 'done', tape: 'main-3' })
 })
 
 test('a handoff on the same tape starts the context with its document [H8]', async () => {
@@ -229,7 +247,8 @@ test('a compacted session is handed off from its compacted context [H11]', async
   await handoffSession(tape, { model })
   const prompt = server.requests[0]!.messages.map((each) => each.text).join('')
   expect(prompt).toContain('half done')
-  expect(prompt).not.toContain('ancient history')
+  // What the user once asked for is a fact; the conversation is that of the compacted context.
+  expect(prompt.split('</conversation>')[0]).not.toContain('ancient history')
 })
 
 test('what the user typed meanwhile comes along, in order [H9]', async () => {

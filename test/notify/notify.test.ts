@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { checked } from '../../src/config/checked.ts'
+import { checked } from '../../src/config/validate.ts'
 import { type Notification, type NotifierOptions, notifySection, openNotifier } from '../../src/notify/index.ts'
 import { isAlive } from '../support/processes.ts'
 import { temporaryFolder } from '../support/workspace.ts'
@@ -90,6 +90,12 @@ test('what may pass is tried again: 5xx, 429 with Retry-After, a connection that
   const notifier = open([{ type: 'webhook', url: web.url }], {}, { retries: 4 })
   expect(await notifier.notify(told)).toMatchObject([{ status: 'sent', attempts: 5 }])
   expect(web.received).toHaveLength(5)
+})
+
+test('whoever has patience is tried for, beyond the number of retries [C16]', async () => {
+  const web = await listen(...Array.from({ length: 7 }, () => status(500)))
+  const notifier = open([{ type: 'webhook', url: web.url }], { patienceMs: 60_000, backoffMs: 1 }, { retries: 0 })
+  expect(await notifier.notify(told)).toMatchObject([{ status: 'sent', attempts: 8 }])
 })
 
 test('Retry-After is waited for, and one that is too long is a failure that says so [C16]', async () => {
@@ -241,17 +247,15 @@ test('a command that fails is tried again and then reported with its last words;
 
 test('a command that hangs is ended with all that it started [C16]', async () => {
   // Both children write their pid; one of them has left the group.
-  const { command, folder } = program(`
-    import { spawn } from 'node:child_process'
-    const idle = ['-e', 'setInterval(() => {}, 1000)']
-    const pids = [false, true].map((detached) => spawn(process.execPath, idle, { detached, stdio: 'ignore' }).pid)
-    fs.writeFileSync('pids', JSON.stringify([process.pid, ...pids]))
-    setInterval(() => {}, 1000)`)
-  const notifier = open([{ type: 'command', command }], {}, { timeoutMs: 3_000, retries: 0 })
+  const folder = temporaryFolder()
+  const pidFile = path.join(folder, 'pids')
+  const script = `sleep 1000 & one=$!; setsid sleep 1000 & echo "[$$,$one,$!]" > ${pidFile}; wait`
+  const command = ['sh', '-c', script]
+  const notifier = open([{ type: 'command', command }], {}, { timeoutMs: 1_000, retries: 0 })
   expect(await notifier.notify(told)).toMatchObject([
-    { status: 'failed', error: 'it ran longer than 3000 ms and was ended' },
+    { status: 'failed', error: 'it ran longer than 1000 ms and was ended' },
   ])
-  const pids = JSON.parse(fs.readFileSync(path.join(folder, 'pids'), 'utf8')) as number[]
+  const pids = JSON.parse(fs.readFileSync(pidFile, 'utf8')) as number[]
   expect(pids).toHaveLength(3)
   for (const pid of pids) await expect.poll(() => isAlive(pid), { timeout: 20_000 }).toBe(false)
 })

@@ -10,11 +10,11 @@ import { temporaryFolder } from '../support/workspace.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 
-async function bundle(): Promise<string> {
+async function bundle(example = 'relay-team'): Promise<string> {
   const folder = fs.realpathSync(temporaryFolder())
   fs.symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'))
   const outfile = path.join(folder, 'team.mjs')
-  const entryPoints = [fileURLToPath(new URL('../../examples/relay-team.ts', import.meta.url))]
+  const entryPoints = [fileURLToPath(new URL(`../../examples/${example}.ts`, import.meta.url))]
   await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'esm', packages: 'external' })
   return outfile
 }
@@ -60,4 +60,24 @@ test('the example: a team in three processes, and a person who answers when they
     child.kill('SIGTERM')
     expect(await once(child, 'close')).toEqual([0, null])
   }
+})
+
+test('the example of two agents: in one process, and with the worker in another, without a configuration [P2]', async () => {
+  const script = await bundle('two-agents')
+  const cwd = fs.realpathSync(temporaryFolder())
+  const env = { ...process.env, BATON_HOME: path.join(cwd, '.baton') }
+  const start = (...roles: string[]) => {
+    const child = spawn(process.execPath, [script, ...roles], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
+  const printed = async (child: ChildProcess): Promise<string> => {
+    let out = ''
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => (out += text))
+    expect(await once(child, 'close')).toEqual([0, null])
+    return out.trim()
+  }
+  expect(await printed(start())).toBe('134506')
+  start('researcher')
+  expect(await printed(start('writer'))).toBe('134506')
 })

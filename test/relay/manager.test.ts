@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import type { HandoffRequest } from '../../src/relay/index.ts'
-import type { RelayObserver } from '../../src/relay/observer.ts'
+import type { HandoffRequest, RelayObserver } from '../../src/relay/index.ts'
 import { boundless, open, rejectionOf, request, resolved } from './pipeline.ts'
 import { collect } from '../support/workspace.ts'
 
@@ -18,7 +17,7 @@ test('a local target answers, and the caller gets the whole response [P4, P9]', 
   const body = request()
   const outcome = await relay.request(body)
   expect(outcome).toMatchObject({
-    status: 'answered',
+    status: 'resolved',
     response: {
       schemaVersion: '1.0.0',
       traceId: body.traceId,
@@ -47,8 +46,8 @@ test('a handler that throws has failed, with its reason; so has one that answers
   const reasons: (string | undefined)[] = []
   while (answers.length > 0) {
     const outcome = await relay.request(request())
-    expect(outcome).toMatchObject({ status: 'answered', response: { status: 'failed', respondingAgent: 'researcher' } })
-    if (outcome.status === 'answered') reasons.push(outcome.response.failureReason)
+    expect(outcome).toMatchObject({ status: 'failed', response: { status: 'failed', respondingAgent: 'researcher' } })
+    if (outcome.status === 'failed') reasons.push(outcome.reason)
   }
   expect(reasons).toEqual([
     'The index is offline',
@@ -114,7 +113,7 @@ test('a rejected request under the same id is rejected the same way, and counts 
   const first = await relay.request(body, { requestId: 'no' })
   expect(await relay.request(body, { requestId: 'no' })).toEqual(first)
   expect(await relay.counters()).toMatchObject({ requests: 1, rejected: 1 })
-  expect(await relay.status('no')).toMatchObject({ state: 'rejected', rejection: 'forbidden_route' })
+  expect(await relay.status('no')).toMatchObject({ status: 'rejected', rejection: 'forbidden_route' })
 })
 
 test('a request is traced when it comes and when it is answered, as the protocol has it [P4]', async () => {
@@ -148,7 +147,7 @@ test('a request is traced when it comes and when it is answered, as the protocol
   await relay.request(request({ sourceAgent: 'validator' }))
   await relay.request(request({ handoffTo: 'human' }), { requestId: 'h' })
   await relay.request(request({ handoffTo: 'validator' }), { wait: false })
-  await relay.request({}).catch(() => {})
+  await relay.requestFromJson({}).catch(() => {})
   const [asked] = await relay.escalations.list()
   await relay.escalations.answer(asked!.id, { marketSize: 1 }, { by: 'Kim' })
   await relay.wait('h')
@@ -177,7 +176,7 @@ test('a request is traced when it comes and when it is answered, as the protocol
 test('several handoffs in one turn: the most urgent wins, then the first; the others are recorded as rejected [P14]', async () => {
   const { relay } = await open({ settings: { limits: boundless } })
   const traceId = randomUUID()
-  const outcomes = await relay.requestOne(
+  const outcomes = await relay.requestOneOf(
     [
       request({ traceId, handoffTo: 'validator', priority: 'low' }),
       request({ traceId, handoffTo: 'researcher', priority: 'high' }),
@@ -205,7 +204,7 @@ test('several handoffs in one turn: the most urgent wins, then the first; the ot
 test('when the most urgent of a turn is refused, the next one wins [P14]', async () => {
   const { relay } = await open()
   const traceId = randomUUID()
-  const outcomes = await relay.requestOne(
+  const outcomes = await relay.requestOneOf(
     [
       request({ traceId, sourceAgent: 'validator', handoffTo: 'researcher', priority: 'critical' }),
       request({ traceId, sourceAgent: 'validator', handoffTo: 'generator', priority: 'low' }),
@@ -213,8 +212,8 @@ test('when the most urgent of a turn is refused, the next one wins [P14]', async
     { wait: false },
   )
   expect(outcomes.map((outcome) => rejectionOf(outcome) ?? outcome.status)).toEqual(['forbidden_route', 'pending'])
-  await expect(relay.requestOne([request(), request()])).rejects.toThrow('one trace')
-  expect(await relay.requestOne([])).toEqual([])
+  await expect(relay.requestOneOf([request(), request()])).rejects.toThrow('one trace')
+  expect(await relay.requestOneOf([])).toEqual([])
 })
 
 test('a turn under the same id is the same turn [P4, P14]', async () => {
@@ -225,9 +224,9 @@ test('a turn under the same id is the same turn [P4, P14]', async () => {
     request({ traceId, handoffTo: 'researcher', priority: 'high' }),
   ]
   const options = { wait: false, turnId: 'turn-1' }
-  const first = await relay.requestOne(turn, options)
-  expect(await (await again()).requestOne(turn, options)).toEqual(first)
-  await expect(relay.requestOne(turn.toReversed(), options)).rejects.toMatchObject({ code: 'conflict' })
+  const first = await relay.requestOneOf(turn, options)
+  expect(await (await again()).requestOneOf(turn, options)).toEqual(first)
+  await expect(relay.requestOneOf(turn.toReversed(), options)).rejects.toMatchObject({ code: 'conflict' })
   expect(await relay.counters()).toMatchObject({ requests: 2, rejected: 1 })
 })
 
@@ -284,8 +283,8 @@ test('a caller that cancels ends the work of a local target, which has failed th
   const asking = relay.request(request(), { signal: cancel.signal, requestId: 'x' })
   await expect.poll(() => relay.status().then(({ claimed }) => claimed)).toBe(1)
   cancel.abort()
-  await expect(asking).rejects.toMatchObject({ name: 'AbortError' })
+  await expect(asking).rejects.toMatchObject({ code: 'cancelled' })
   expect(await relay.status('x')).toMatchObject({
-    response: { status: 'failed', failureReason: 'The caller has cancelled it' },
+    response: { status: 'failed', failureReason: 'generator has cancelled it' },
   })
 })

@@ -6,7 +6,7 @@ import type * as z from 'zod'
 import {
   type HandoffRequest,
   openRelay,
-  type Outcome,
+  type RequestOutcome,
   type Relay,
   type RelayOptions,
   relaySection,
@@ -74,7 +74,7 @@ export function request({ item = 'market-analysis', ...more }: RequestInput = {}
   return { ...usual, sourceContext: { ...usual.sourceContext, documentType: item }, ...more }
 }
 
-export function rejectionOf(outcome: Outcome): string | undefined {
+export function rejectionOf(outcome: RequestOutcome): string | undefined {
   return outcome.status === 'rejected' ? outcome.rejection : undefined
 }
 

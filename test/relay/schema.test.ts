@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { BatonError } from '../../src/errors.ts'
 import { relaySchema } from '../../src/relay/index.ts'
 import { decisionSchema, envelopeSchema, requestSchema, responseSchema } from '../../src/relay/schema.ts'
+import { runs } from '../support/full.ts'
 import { open, request, resolved, settings } from './pipeline.ts'
 
 const whole = request({
@@ -82,7 +83,7 @@ test.each([
   ],
 ])('a wrong %s is an error that names it, and nothing is recorded [P1, P15]', async (_, mistake, named) => {
   const { relay, store } = await open()
-  const error = await relay.request({ ...whole, ...mistake }).catch((error: unknown) => error)
+  const error = await relay.requestFromJson({ ...whole, ...mistake }).catch((error: unknown) => error)
   expect(BatonError.is(error) && error.code).toBe('invalid')
   expect(`${String((error as { path?: string }).path)} ${(error as Error).message}`).toContain(named)
   expect(await store.info('relay/handoffs')).toBeUndefined()
@@ -113,14 +114,14 @@ test('whatever is given as a request is accepted as one or refused as invalid, n
   let accepted = 0
   await fc.assert(
     fc.asyncProperty(fc.oneof(broken, junk), async (given) => {
-      const end = await relay.request(given, { wait: false }).catch((error: unknown) => error)
+      const end = await relay.requestFromJson(given, { wait: false }).catch((error: unknown) => error)
       if (end instanceof Error) expect(BatonError.is(end) && ['invalid', 'limit'].includes(end.code)).toBe(true)
       else {
         expect(requestSchema.safeParse(given).success).toBe(true)
         accepted++
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
   expect(await relay.counters()).toMatchObject({ requests: accepted })
 })

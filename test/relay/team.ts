@@ -14,6 +14,7 @@ export const boundless = {
   maxHandoffsPerPipeline: 1_000_000,
   handoffCooldownMs: 0,
   handoffTimeoutMs: 3_600_000,
+  maxDeliveries: 1_000_000,
 }
 
 export const resolved = { status: 'resolved', providedInputs: { marketSize: 42 } } as const

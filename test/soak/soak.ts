@@ -6,7 +6,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { realDoor } from '../agents/real-door.ts'
+import { realDoor } from '../real/real-door.ts'
 import { scriptedDoor } from '../support/door.ts'
 import { call, fail, type Reply } from '../support/model-server/index.ts'
 import { Course } from './course.ts'
@@ -23,8 +23,9 @@ const place = (name: string) => {
 }
 
 // So many crashes in minutes would be given up on, and waited longer for each time.
-const settings = { restarts: 50, restartSeconds: 0 }
-const first = scriptedDoor(place('scripted'), { modules: 34, perTurn: 1, growth: 17_000, pace: 500, settings })
+const settings = { restarts: 50 }
+const timings = { restartSeconds: 0 }
+const first = scriptedDoor(place('scripted'), { modules: 34, perTurn: 1, growth: 17_000, pace: 500, settings, timings })
 
 // What Claude Code's model says once, in place of the job.
 let instead: Reply | undefined
@@ -34,6 +35,7 @@ const second = await realDoor('claude', place('claude'), {
   pace: 500,
   tokens: [20_000, 52_000, 188_000],
   settings,
+  timings,
   before: (request) => {
     if (request.tools.length === 0 || request.messages.at(-1)?.role !== 'tool') return undefined
     const reply = instead

@@ -1,9 +1,11 @@
 // The columns of the promise table. A further engine is one more entry here.
 
+import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { openFileStore, type Store } from '../../src/store/index.ts'
+import { openFileStore, openStore, type Store } from '../../src/store/index.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 
 interface Place {
   /** Opens the place; each call is a handle of its own, as another process would have. */
@@ -15,7 +17,11 @@ export interface Engine {
   readonly name: string
   /** A new, empty place for tapes. */
   fresh(): Promise<Place>
+  /** Ends the server that `fresh` has started. */
+  stop(): Promise<void>
 }
+
+let postgres: Promise<PostgresServer> | undefined
 
 export const engines: readonly Engine[] = [
   {
@@ -26,6 +32,19 @@ export const engines: readonly Engine[] = [
         open: () => openFileStore(path.join(folder, '.baton')),
         discard: async () => fs.rmSync(folder, { recursive: true }),
       }
+    },
+    stop: async () => {},
+  },
+  {
+    name: 'postgres',
+    async fresh() {
+      const server = await (postgres ??= startPostgres())
+      const address = server.address(`t${randomBytes(6).toString('hex')}`)
+      return { open: () => openStore(address), discard: async () => {} }
+    },
+    async stop() {
+      await (await postgres)?.stop()
+      postgres = undefined
     },
   },
 ]

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { BatonError } from '../../src/errors.ts'
 import type { AnchorQuery, AppendOptions, Draft, Range, Store } from '../../src/store/index.ts'
 import { engines } from './engines.ts'
 import { Model, type Outcome, type Plain } from './model.ts'
 import { all } from './promises/row.ts'
+import { runs } from '../support/full.ts'
 
 const tapes = fc.constantFrom('main', 'a/b')
 const keys = fc.constantFrom('k', 'l', 'constructor')
@@ -130,6 +131,10 @@ function defined<T extends object>(value: T): T {
 const plain = (entries: readonly (Plain | undefined)[]) =>
   entries.map((entry) => entry && { ...entry, date: undefined })
 
+afterAll(async () => {
+  for (const engine of engines) await engine.stop()
+})
+
 test.each(engines)(
   'any sequence of operations on $name equals the same in memory [T1] [T3] [T16] [T26]',
   async (engine) => {
@@ -207,7 +212,7 @@ test.each(engines)(
           await place.discard()
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(engine.name === 'file' ? 60 : 8) },
     )
   },
 )

@@ -5,7 +5,8 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import fs from 'node:fs'
 import path from 'node:path'
 import readline from 'node:readline'
-import { makeStage, type StageOptions } from '../../src/demo/stage.ts'
+import { type DemoSetupOptions, setUpDemo } from '../../src/demo/setup.ts'
+import type { Timings } from '../../src/supervisor/index.ts'
 import { program } from '../cli/cli.ts'
 
 export type Event = Record<string, unknown> & { type: string }
@@ -90,11 +91,14 @@ export class Door {
 
   /** What a command prints, as records. */
   say(...args: string[]): Record<string, unknown>[] {
-    const { stdout, stderr } = spawnSync(process.execPath, [program, '--json', ...args], {
+    const { stdout, stderr, error } = spawnSync(process.execPath, [program, '--json', ...args], {
       cwd: this.project,
       env: this.env,
       encoding: 'utf8',
+      // A command that does not end would hold up the whole run: no test can time out meanwhile.
+      timeout: 60_000,
     })
+    if (error !== undefined) throw new Error(`baton ${args.join(' ')} did not end`, { cause: error })
     // `baton health` fails when something is critical, and prints it all the same.
     if (stdout === '' && stderr !== '') throw new Error(`baton ${args.join(' ')}: ${stderr}`)
     return stdout
@@ -123,12 +127,20 @@ export class Door {
 }
 
 /** With the scripted agent. */
-export function scriptedDoor(folder: string, options: Partial<StageOptions> = {}): Door {
+export function scriptedDoor(
+  folder: string,
+  { timings, ...options }: Partial<DemoSetupOptions> & { timings?: Partial<Timings> } = {},
+): Door {
   const real = fs.realpathSync(folder)
-  const { sample } = makeStage({ folder: real, baton: [process.execPath, program], pace: 10, ...options })
+  const { sample } = setUpDemo({ folder: real, baton: [process.execPath, program], pace: 10, ...options })
   fs.mkdirSync(path.join(sample.folder, '.baton'))
   const task = path.join(real, 'task.md')
   fs.writeFileSync(task, sample.task)
   const { TMUX: _tmux, TMUX_PANE: _pane, NODE_TEST_CONTEXT: _test, ...env } = process.env
-  return new Door({ folder: real, project: sample.folder, task, env: { ...env, HOME: real } })
+  return new Door({ folder: real, project: sample.folder, task, env: { ...env, HOME: real, ...hurried(timings) } })
+}
+
+/** Several cycles in a minute: nothing is to calm down in between. */
+export function hurried(timings: Partial<Timings> = {}): NodeJS.ProcessEnv {
+  return { BATON_TIMINGS: JSON.stringify({ staggerSeconds: 0, raise: 0, ...timings }) }
 }

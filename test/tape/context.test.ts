@@ -4,6 +4,7 @@ import type { Draft } from '../../src/store/index.ts'
 import { Tape, tokenCounter } from '../../src/tape/index.ts'
 import { temporaryStore } from '../support/workspace.ts'
 import { checkAiSdk, checkAnthropic, checkOpenAi, requestsOf } from './provider-rules.ts'
+import { runs } from '../support/full.ts'
 
 const message = (role: string, content: unknown): Draft => ({ kind: 'message', payload: { role, content } })
 const call = (id: string, name = 'fs.read'): Draft => ({
@@ -259,6 +260,39 @@ test('when not even the last turn fits, its steps go one by one, then its texts 
   await expect(tape.context({ maxTokens: 5 })).rejects.toMatchObject({ code: 'limit' })
 })
 
+test('a bound on tokens never leaves out the handoff document or the prompt that is being answered [T5]', async () => {
+  const tape = await tapeOf(message('user', 'long ago'))
+  const document = `<handoff-context>\nNever touch the API. ${'fact '.repeat(300)}\n</handoff-context>`
+  await tape.append([
+    { kind: 'anchor', payload: { name: 'handoff', state: { document: 'main#1' } } },
+    { kind: 'message', payload: { role: 'user', content: document, customType: 'handoff' } },
+  ])
+  for (let i = 0; i < 60; i++)
+    await tape.append([message('user', `question ${i}`), message('assistant', `answer ${i}`)])
+  await tape.append([message('user', 'the prompt')])
+  // A turn that is longer than what is read of a long tape.
+  for (let i = 0; i < 80; i++) await tape.append([call(`c${i}`), result(`c${i}`, `${i} `.repeat(400))])
+  await tape.append([message('assistant', 'almost there')])
+  const count = await tokenCounter()
+  for (const maxTokens of [700, 1_000, 3_000, 10_000]) {
+    const { openai } = await checked(tape, { maxTokens })
+    const all = openai.map((each) => String(each.content)).join('\n')
+    expect(count(JSON.stringify(openai.map((each) => each.content ?? '')))).toBeLessThanOrEqual(maxTokens)
+    expect(all).toContain('Never touch the API')
+    expect(all).toContain('the prompt')
+    expect(openai.at(-1)).toMatchObject({ content: 'almost there' })
+    const { omitted } = await tape.context({ maxTokens })
+    expect(all).toContain(`baton show main#${omitted!.from}..`)
+    expect(all).toContain(`..${omitted!.to}]`)
+    expect(omitted!.from).toBe(4)
+  }
+  // A prompt that alone is too large is cut in the middle, and says so.
+  await tape.append([message('user', `Begin ${'word '.repeat(5_000)} end`)])
+  const short = JSON.stringify((await checked(tape, { maxTokens: 1_000 })).openai)
+  for (const part of ['Never touch the API', 'Begin word', 'word  end', 'characters left out'])
+    expect(short).toContain(part)
+})
+
 test('a bound on tokens reads no more of a long tape than could fit [T5]', async () => {
   const tape = await tapeOf()
   for (let i = 0; i < 60; i++)
@@ -343,6 +377,6 @@ test('any slice of any tape renders to messages that every provider accepts [T7]
         expect(() => checkAnthropic(sent.anthropic)).not.toThrow()
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
 })

@@ -3,8 +3,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, type ModelMessage, modelMessageSchema } from 'ai'
-import type { AnthropicMessage } from '../../src/tape/render/anthropic.ts'
-import type { OpenAiMessage } from '../../src/tape/render/openai.ts'
+import type { AnthropicMessage, OpenAiMessage } from '../../src/tape/render.ts'
 
 const idPattern = /^[a-zA-Z0-9_-]{1,40}$/
 const namePattern = /^[a-zA-Z0-9_-]{1,64}$/

@@ -53,9 +53,16 @@ test('state is any JSON value, kept as it was when handed over [T4]', async () =
   state.deep[0]!.list.push('later')
   await pending
   for (const value of [null, 'text', 3.5, [1, 2], false]) await tape.handoff('b', { state: value })
-  expect((await tape.anchors()).map((anchor) => anchor.state)).toEqual(
-    [{ deep: [{ list: [1, null, 'ü', { x: true }] }] }, null, 'text', 3.5, [1, 2], false].map((value) => value ?? {}),
-  )
+  expect((await tape.anchors()).map((anchor) => anchor.state)).toEqual([
+    { deep: [{ list: [1, null, 'ü', { x: true }] }] },
+    null,
+    'text',
+    3.5,
+    [1, 2],
+    false,
+  ])
+  await tape.handoff('c', { state: null })
+  expect((await tape.context({ format: 'text' })).messages).toContain('>\nnull\n</handoff>')
 })
 
 test('a state that JSON cannot hold is refused with its path, and nothing is written [T4]', async () => {
@@ -262,4 +269,30 @@ test('openTape finds or makes the workspace of the folder', async () => {
   const again = await openTape('main', { address: `file:${folder}` })
   expect((await again.context()).messages).toEqual([{ role: 'user', content: 'hello' }])
   await again.close()
+})
+
+test('search finds text in large content, and in archives on request [T9, T25]', async () => {
+  const tape = new Tape(await temporaryStore(), 'main')
+  const log = `${'line of a log\n'.repeat(4_000)}ERROR: Überlauf in parseRow\n${'line of a log\n'.repeat(4_000)}`
+  await tape.append([
+    { kind: 'tool_result', payload: { results: [{ call_id: 'c1', output: log }] } },
+    { kind: 'message', payload: { role: 'user', content: [{ type: 'text', text: `${'x '.repeat(20_000)}needle` }] } },
+    {
+      kind: 'message',
+      payload: { role: 'user', content: [{ type: 'image', mediaType: 'image/png', data: 'QUJD'.repeat(20_000) }] },
+    },
+  ])
+  const [hit] = await tape.find('überlauf IN parserow')
+  expect(hit).toMatchObject({
+    entry: { id: 1 },
+    blob: { excerpt: expect.stringContaining('ERROR: Überlauf') as string },
+  })
+  const { sha256, offset } = hit!.blob!
+  expect((await tape.readBlob(sha256, { start: offset, end: offset + 300 })).toString()).toContain('Überlauf')
+  expect((await tape.search('needle')).map(({ id }) => id)).toEqual([2])
+  expect(await tape.search('ABCABC')).toEqual([])
+  await tape.reset()
+  await tape.append([user('a needle in the present')])
+  expect((await tape.search('needle')).map(({ id }) => id)).toEqual([5])
+  expect((await tape.search('needle', { archived: true })).map(({ id }) => id)).toEqual([5, 2])
 })

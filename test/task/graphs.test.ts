@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkAcyclic } from '../../src/task/dependencies.ts'
-import { checkTransition, defaultGraph } from '../../src/task/phases.ts'
+import { checkTransition, defaultGraph } from '../../src/task/settings.ts'
 import { phases } from '../../src/task/schema.ts'
 import { handoff, login, project } from './project.ts'
 

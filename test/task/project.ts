@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import { openFileStore } from '../../src/store/index.ts'
-import { type TaskHandoff, Tasks } from '../../src/task/index.ts'
+import { type People, type TaskHandoff, Tasks } from '../../src/task/index.ts'
 import { taskSection } from '../../src/task/settings.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
@@ -17,12 +17,14 @@ export interface Project {
   readonly again: () => Promise<Tasks>
 }
 
-export async function project(settings: object = {}, folder = temporaryFolder()): Promise<Project> {
+export async function project(settings: object = {}, folder = temporaryFolder(), people?: People): Promise<Project> {
   const open = async () => {
     const store = await openFileStore(path.join(folder, '.baton'))
     const stateFolder = path.join(folder, '.baton', 'state')
     const parsed = taskSection.parse(settings)
-    const tasks = new Tasks({ store, project: folder, stateFolder, settings: parsed, close: () => store.close() })
+    const close = () => store.close()
+    const asking = people === undefined ? {} : { people }
+    const tasks = new Tasks({ store, project: folder, stateFolder, settings: parsed, close, ...asking })
     onTestFinished(() => tasks.close())
     return tasks
   }
@@ -39,3 +41,6 @@ export const login = { task_id: 'TASK-001', task_title: 'Implement user login' }
 export function handoff(more: Partial<TaskHandoff> = {}): TaskHandoff {
   return { task_id: 'TASK-001', source_agent: 'engineer', target_agent: 'qa', phase: 'planning', ...more }
 }
+
+/** A person at a terminal. */
+export const anna = { by: 'anna', person: { via: 'terminal', where: 'pts/7' } } as const

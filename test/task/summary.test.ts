@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { artifactTypes, phases, severities, type TaskState } from '../../src/task/schema.ts'
 import { compressContext, limitContext, summarise } from '../../src/task/summary.ts'
 import { tokenCounter } from '../../src/tape/index.ts'
+import { runs } from '../support/full.ts'
 
 const count = await tokenCounter()
 const now = '2026-01-09T10:00:00.000Z'
@@ -112,7 +113,7 @@ test('the summary of any state has at most 500 tokens and eight lines, always th
       expect(summary.endsWith(`State file: ${file}`)).toBe(true)
       expect(await summarise(any, file)).toBe(summary)
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })
 
@@ -155,7 +156,7 @@ test('the context summary of any state is bounded in characters and tokens, alwa
       expect(await compressContext(any)).toBe(await compressContext(any))
       expect((await compressContext(any)).match(/^- /gm)?.length ?? 0).toBe(Math.min(5, any.decisions_made.length))
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
 })
 

@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import { context, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
-import type { RelayObserver } from '../../src/relay/observer.ts'
+import type { RelayObserver } from '../../src/relay/index.ts'
 import type { HandoffRequest, HandoffResponse } from '../../src/relay/schema.ts'
+import { genAi, requiredAttributes, schemaUrl } from '../../src/telemetry/conventions.ts'
 import { handoffTelemetry } from '../../src/telemetry/index.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { setUpSdk } from './sdk.ts'
@@ -53,7 +54,7 @@ test('a request and the work of its target are one trace, across processes, with
   const work = open().working({ ...facts, worker: 'researcher', traceparent: span.traceparent })
   work.answered(response)
   span.answered(response)
-  const [child, parent] = sdk.spans()
+  const [agent, child, parent] = sdk.spans()
   expect([child!.name, parent!.name]).toEqual(['handoff.response', 'handoff.request'])
   expect(child!.spanContext().traceId).toBe(parent!.spanContext().traceId)
   expect(child!.parentSpanContext?.spanId).toBe(parent!.spanContext().spanId)
@@ -71,14 +72,74 @@ test('a request and the work of its target are one trace, across processes, with
     'handoff.status': 'resolved',
     'handoff.responding_agent': 'researcher',
     'handoff.execution_time_ms': 250,
-    'gen_ai.agent.name': 'generator',
     'gen_ai.conversation.id': traceId,
   })
-  expect(child!.attributes).toMatchObject({
+  expect(child!.attributes).toMatchObject({ 'handoff.worker': 'researcher', 'handoff.status': 'resolved' })
+  expect(agent).toMatchObject({ name: 'invoke_agent researcher', kind: SpanKind.INTERNAL })
+  expect(agent!.parentSpanContext?.spanId).toBe(child!.spanContext().spanId)
+})
+
+test('the work of an agent is a span and a duration of the conventions, with its model and its tokens [P11]', async () => {
+  const sdk = setUpSdk()
+  const about = { description: 'finds sources', version: '2', provider: 'anthropic', model: 'claude-sonnet' }
+  const observer = open()
+  const work = observer.working({ ...facts, worker: 'w1', agent: about })
+  const inside = work.run(() => trace.getActiveSpan()?.spanContext().spanId)
+  work.answered({ ...response, tokensUsed: 1_300, tokenUsage: { input: 1_000, output: 300 } })
+  observer.working({ ...facts, worker: 'w1' }).answered(failure)
+  observer.working({ ...facts, worker: 'w1' }).failed(new TypeError('no'))
+  const [span, plain, broken] = sdk.spans('invoke_agent researcher')
+  expect(span!.attributes).toMatchObject({
     'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.provider.name': 'anthropic',
     'gen_ai.agent.name': 'researcher',
-    'handoff.status': 'resolved',
+    'gen_ai.agent.description': 'finds sources',
+    'gen_ai.agent.version': '2',
+    'gen_ai.conversation.id': traceId,
+    'gen_ai.request.model': 'claude-sonnet',
+    'gen_ai.usage.input_tokens': 1_000,
+    'gen_ai.usage.output_tokens': 300,
+    'handoff.tokens_used': 1_300,
   })
+  expect(span!.spanContext().spanId).toBe(inside)
+  expect(work.traceparent).toContain(inside)
+  for (const name of requiredAttributes.invoke_agent) expect(plain!.attributes[name]).toBeDefined()
+  expect([plain, broken].map((each) => each!.attributes['error.type'])).toEqual(['failed', 'TypeError'])
+  expect(span!.instrumentationScope.schemaUrl).toBe(schemaUrl)
+  const found = await sdk.metrics()
+  const { unit, points } = found.get('gen_ai.invoke_agent.duration')!
+  expect(unit).toBe('s')
+  const agent = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'researcher' }
+  const claude = { ...agent, 'gen_ai.provider.name': 'anthropic', 'gen_ai.request.model': 'claude-sonnet' }
+  const other = { ...agent, 'gen_ai.provider.name': 'baton' }
+  expect(points.map(({ attributes }) => attributes)).toEqual([
+    claude,
+    { ...other, 'error.type': 'failed' },
+    { ...other, 'error.type': 'TypeError' },
+  ])
+  expect(found.get('gen_ai.client.token.usage')).toMatchObject({
+    unit: '{token}',
+    points: [
+      { attributes: { ...claude, 'gen_ai.token.type': 'input' }, value: { sum: 1_000 } },
+      { attributes: { ...claude, 'gen_ai.token.type': 'output' }, value: { sum: 300 } },
+    ],
+  })
+})
+
+test('whatever of the conventions is on a span or a metric is in the list of their names [P11]', async () => {
+  const sdk = setUpSdk()
+  const observer = open({ seedNames: true })
+  const span = observer.requested(facts)
+  observer.working({ ...facts, worker: 'w1', agent: { model: 'm' } }).answered(response)
+  span.answered(response)
+  observer.answered({ ...facts, response, durationMs: 5 })
+  observer.escalated({ ...facts, escalation: 'e1' })
+  observer.resumed({ ...facts, response, durationMs: 5, escalation: 'e1' })
+  const points = [...(await sdk.metrics()).values()].flatMap((each) => each.points)
+  const used = [...sdk.spans(), ...points].flatMap(({ attributes }) => Object.keys(attributes))
+  const known: readonly string[] = Object.values(genAi)
+  const foreign = used.filter((name) => !name.startsWith('handoff.') && !known.includes(name))
+  expect(foreign).toEqual([])
 })
 
 test('a request belongs to the span that is active, or to the one that the caller names [P11]', () => {
@@ -139,6 +200,7 @@ test('what is refused or breaks is an error of a named type [P11]', () => {
   expect(sdk.spans().map((span) => [span.attributes['error.type'], span.status.code])).toEqual([
     ['circular', SpanStatusCode.ERROR],
     ['TypeError', SpanStatusCode.ERROR],
+    ['Error', SpanStatusCode.ERROR],
     ['Error', SpanStatusCode.ERROR],
     ['invalid', SpanStatusCode.ERROR],
   ])
@@ -232,7 +294,8 @@ test('without an SDK the API of OpenTelemetry is not even loaded [P11]', async (
   const outfile = path.join(folder, 'alone.mjs')
   const contents = `
     import { createRequire } from 'node:module'
-    import { handoffTelemetry } from '../../src/telemetry/index.ts'
+    import { genAi, requiredAttributes, schemaUrl } from '../../src/telemetry/conventions.ts'
+import { handoffTelemetry } from '../../src/telemetry/index.ts'
     const observer = handoffTelemetry()
     const facts = ${JSON.stringify({ ...facts, response, durationMs: 1 })}
     observer.requested(facts).answered(facts.response)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { trace } from '@opentelemetry/api'
 import { expect, test } from 'vitest'
-import { type HandoffHandler, openRelay, relaySection } from '../../src/relay/index.ts'
+import { type HandoffHandler, type HandoffRequest, openRelay, relaySection } from '../../src/relay/index.ts'
 import { handoffTelemetry } from '../../src/telemetry/index.ts'
 import { temporaryStore } from '../support/workspace.ts'
 import { setUpSdk } from './sdk.ts'
@@ -14,7 +14,7 @@ const settings = relaySection.parse({
   ],
 })
 
-const request = (handoffTo: string, traceId = randomUUID() as string) => ({
+const request = (handoffTo: string, traceId = randomUUID() as string): HandoffRequest => ({
   schemaVersion: '1.0.0',
   traceId,
   timestamp: new Date().toISOString(),
@@ -53,7 +53,7 @@ test('asked in one process and answered in another: one trace, from the envelope
     { signal: stop.signal },
   )
   const outcome = await asking.request(request('researcher'))
-  expect(outcome.status).toBe('answered')
+  expect(outcome.status).toBe('resolved')
   stop.abort()
   await served
   const [asked] = sdk.spans('handoff.request')
@@ -65,11 +65,13 @@ test('asked in one process and answered in another: one trace, from the envelope
   expect(answered!.attributes).toMatchObject({
     'handoff.status': 'resolved',
     'handoff.inputs_provided': 1,
-    'gen_ai.operation.name': 'invoke_agent',
-    'gen_ai.agent.name': 'researcher',
   })
+
+  const [work] = sdk.spans('invoke_agent researcher')
+  expect(work!.parentSpanContext?.spanId).toBe(answered!.spanContext().spanId)
+  expect(work!.attributes).toMatchObject({ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'researcher' })
   const [own] = sdk.spans('of the agent itself')
-  expect(own!.parentSpanContext?.spanId).toBe(answered!.spanContext().spanId)
+  expect(own!.parentSpanContext?.spanId).toBe(work!.spanContext().spanId)
   await asking.close()
   await serving.close()
 })
@@ -116,7 +118,7 @@ test('the span of a caller that waits for a person ends when the person is asked
   const open2 = await serving.escalations.list()
   expect(open2).toHaveLength(2)
   for (const { id } of open2) await serving.escalations.answer(id, { market: 3 }, { by: 'anna' })
-  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(['answered', 'answered'])
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(['resolved', 'resolved'])
   expect(sdk.spans('handoff.request')).toHaveLength(2)
   stop.abort()
   await served
@@ -133,7 +135,7 @@ test('what was resolved, refused, malformed, late and in time is counted as such
   const traceId = randomUUID()
   await relay.request(request('researcher', traceId))
   await relay.request(request('researcher', traceId))
-  await expect(relay.request({ nonsense: true })).rejects.toThrow('The request: ')
+  await expect(relay.requestFromJson({ nonsense: true })).rejects.toThrow('The request: ')
   await relay.request({ ...request('orchestrator'), timeoutMs: 1 })
   const found = await sdk.metrics()
   const sum = (name: string) =>
@@ -149,6 +151,8 @@ test('what was resolved, refused, malformed, late and in time is counted as such
       ['timeout', 1],
     ]),
   )
+  // The span of a request gives the same reason as the metric.
+  expect(sdk.spans('handoff.request').at(-1)?.attributes['error.type']).toBe('timeout')
   expect(sum('handoff.circular_blocked')).toEqual([['', 1]])
   expect(sum('handoff.ignored')).toEqual([['late', 1]])
   await relay.close()

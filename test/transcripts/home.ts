@@ -4,8 +4,8 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import zlib from 'node:zlib'
-import { agentNamed } from '../../src/transcripts/agents.ts'
-import type { AgentName, SessionFile } from '../../src/transcripts/index.ts'
+import { agentNamed } from '../../src/agents/registry.ts'
+import type { AgentName, SessionFile } from '../../src/agents/index.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
 export const fixtures = path.join(import.meta.dirname, '../fixtures')

@@ -4,7 +4,8 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Store } from '../../src/store/index.ts'
 import { readEdges, Tape } from '../../src/tape/index.ts'
-import { importSession, type AgentName } from '../../src/transcripts/index.ts'
+import type { AgentName } from '../../src/agents/index.ts'
+import { importSession } from '../../src/transcripts/index.ts'
 import { importFile } from '../../src/transcripts/import.ts'
 import { fileAt } from '../../src/transcripts/resolve.ts'
 import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
@@ -100,7 +101,7 @@ test('tools keep the names and arguments that their agent gave them [C2]', async
     gemini: ['write_file', 'run_shell_command'],
     opencode: ['write', 'bash', 'task'],
   }
-  for (const [agent, expected] of Object.entries(names) as [AgentName, string[]][]) {
+  for (const [agent, expected] of Object.entries(names)) {
     const home = homeWith(agent)
     const store = await temporaryStore()
     const [file] = sessionsIn(home, agent)
@@ -294,7 +295,7 @@ test('two imports at once make one tape [C2]', async () => {
 })
 
 test('no parser throws, whatever a line holds [C2]', async () => {
-  const { agents } = await import('../../src/transcripts/agents.ts')
+  const { agents } = await import('../../src/agents/registry.ts')
   const real = fs
     .readdirSync(fixtures, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.jsonl'))

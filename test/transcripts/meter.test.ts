@@ -1,38 +1,38 @@
 import fs from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { AgentName } from '../../src/transcripts/agent.ts'
-import { agentNamed } from '../../src/transcripts/agents.ts'
-import type { Fact } from '../../src/transcripts/fact.ts'
-import { limitIn } from '../../src/transcripts/claude/limit.ts'
+import type { AgentName } from '../../src/agents/names.ts'
+import { agentNamed } from '../../src/agents/registry.ts'
+import type { Fact } from '../../src/agents/fact.ts'
+import { limitIn } from '../../src/agents/claude/limit.ts'
 import { type Meter, meterOf } from '../../src/transcripts/meter.ts'
 import type { Models } from '../../src/config/models.ts'
-import { Reading } from '../../src/transcripts/reading.ts'
+import { TranscriptReader } from '../../src/transcripts/transcript-reader.ts'
 import { stateOf } from '../../src/transcripts/state.ts'
-import { count, emptyTally, type Tally } from '../../src/transcripts/tally.ts'
+import { addFact, emptyStats, type SessionStats } from '../../src/transcripts/session-stats.ts'
 import { homeWith, said, sessionsIn } from './home.ts'
 
 /** The meter at the end of each turn of a recorded session, as a follower would see it. */
 function turnsOf(agent: AgentName, number = 0, models: Models = {}): Meter[] {
   const file = sessionsIn(homeWith(agent), agent)[number]!
-  const reading = new Reading(agentNamed(agent), file)
-  const tally = emptyTally()
+  const reader = new TranscriptReader(agentNamed(agent), file)
+  const stats = emptyStats()
   const turns: Meter[] = []
-  for (const { facts } of reading.steps()) {
+  for (const { facts } of reader.steps()) {
     for (const fact of facts) {
-      const before = tally.turn?.to
-      count(tally, fact)
-      if (fact.type === 'turn' && fact.to === 'idle' && before !== 'idle') turns.push(meterOf(agent, tally, models))
+      const before = stats.turn?.to
+      addFact(stats, fact)
+      if (fact.type === 'turn' && fact.to === 'idle' && before !== 'idle') turns.push(meterOf(agent, stats, models))
     }
   }
-  reading.close()
+  reader.close()
   return turns
 }
 
-function tallyOf(agent: AgentName, lines: readonly object[]): Tally {
+function statsOf(agent: AgentName, lines: readonly object[]): SessionStats {
   const parser = agentNamed(agent).parser()
-  const tally = emptyTally()
-  for (const line of lines) for (const fact of parser.facts({ ...line })) count(tally, fact)
-  return tally
+  const stats = emptyStats()
+  for (const line of lines) for (const fact of parser.facts({ ...line })) addFact(stats, fact)
+  return stats
 }
 
 describe('agrees with the agent in every turn of the recorded runs [C2]', () => {
@@ -139,18 +139,18 @@ describe('traps of Claude Code', () => {
 
   test('tokens written to and read from the cache are part of the context [C2]', () => {
     const usage = { input_tokens: 3, cache_creation_input_tokens: 20, cache_read_input_tokens: 100, output_tokens: 7 }
-    expect(meterOf('claude', tallyOf('claude', [reply('a', usage)]), {}).tokens).toBe(123)
+    expect(meterOf('claude', statsOf('claude', [reply('a', usage)]), {}).tokens).toBe(123)
   })
 
   test('a reply in several lines is paid for once, and its last line counts [C2]', () => {
     const early = { input_tokens: 1_000_000, output_tokens: 1 }
     const late = { input_tokens: 1_000_000, output_tokens: 1_000_000 }
-    const tally = tallyOf('claude', [reply('a', early), reply('a', early), reply('a', late)])
-    expect(meterOf('claude', tally, {}).cost).toMatchObject({ usd: 3 + 15, source: 'prices' })
+    const stats = statsOf('claude', [reply('a', early), reply('a', early), reply('a', late)])
+    expect(meterOf('claude', stats, {}).cost).toMatchObject({ usd: 3 + 15, source: 'prices' })
   })
 
   test('subagents and made-up replies say nothing about the context, but subagents cost [C2]', () => {
-    const tally = tallyOf('claude', [
+    const stats = statsOf('claude', [
       line({ type: 'user', uuid: 'p', message: { role: 'user', content: 'hi' } }),
       reply('a', { input_tokens: 500, output_tokens: 1 }),
       reply('b', { input_tokens: 9_999, output_tokens: 1 }, { isSidechain: true, agentId: 'x' }),
@@ -165,7 +165,7 @@ describe('traps of Claude Code', () => {
         },
       }),
     ])
-    expect(meterOf('claude', tally, {})).toMatchObject({ tokens: 500, cost: { usd: (10_499 * 3 + 2 * 15) * 1e-6 } })
+    expect(meterOf('claude', stats, {})).toMatchObject({ tokens: 500, cost: { usd: (10_499 * 3 + 2 * 15) * 1e-6 } })
   })
 
   test('what was known before a compaction no longer holds; what it says about itself does [C2]', () => {
@@ -174,22 +174,22 @@ describe('traps of Claude Code', () => {
       line({ type: 'system', subtype: 'compact_boundary', uuid: 'b', parentUuid: null, compactMetadata: metadata }),
       line({ type: 'user', isCompactSummary: true, uuid: 'c', message: { role: 'user', content: 'summary' } }),
     ]
-    expect(meterOf('claude', tallyOf('claude', boundary({ trigger: 'auto' })), {}).tokens).toBeUndefined()
-    expect(meterOf('claude', tallyOf('claude', boundary({ trigger: 'auto', postTokens: 700 })), {})).toMatchObject({
+    expect(meterOf('claude', statsOf('claude', boundary({ trigger: 'auto' })), {}).tokens).toBeUndefined()
+    expect(meterOf('claude', statsOf('claude', boundary({ trigger: 'auto', postTokens: 700 })), {})).toMatchObject({
       tokens: 700,
       source: 'compaction',
     })
   })
 
   test('more than the window of the model means the wide one, also without [1m] in its name [C2]', () => {
-    const small = tallyOf('claude', [reply('a', { input_tokens: 150_000, output_tokens: 1 })])
-    const large = tallyOf('claude', [reply('a', { input_tokens: 350_000, output_tokens: 1 })])
+    const small = statsOf('claude', [reply('a', { input_tokens: 150_000, output_tokens: 1 })])
+    const large = statsOf('claude', [reply('a', { input_tokens: 350_000, output_tokens: 1 })])
     expect(meterOf('claude', small, {})).toMatchObject({ window: 200_000, percent: 75 })
     expect(meterOf('claude', large, {})).toMatchObject({ window: 1_000_000, percent: 35 })
   })
 
   test('after /clear nothing is known until the next reply [C2]', () => {
-    const tally = tallyOf('claude', [
+    const stats = statsOf('claude', [
       line({
         type: 'user',
         uuid: 'p',
@@ -197,14 +197,14 @@ describe('traps of Claude Code', () => {
         message: { role: 'user', content: '<command-name>/clear</command-name>' },
       }),
     ])
-    expect(meterOf('claude', tally, {})).not.toHaveProperty('tokens')
-    expect(meterOf('claude', tally, {})).not.toHaveProperty('percent')
+    expect(meterOf('claude', stats, {})).not.toHaveProperty('tokens')
+    expect(meterOf('claude', stats, {})).not.toHaveProperty('percent')
   })
 
   test('a plan limit holds the session until it resets [C17]', () => {
     const now = Date.parse('2026-11-15T19:00:00Z')
     const words = "You've hit your limit · resets 8:54pm (UTC)"
-    const tally = tallyOf('claude', [
+    const stats = statsOf('claude', [
       line({
         type: 'user',
         uuid: 'p',
@@ -220,8 +220,8 @@ describe('traps of Claude Code', () => {
         timestamp: '2026-11-15T18:59:01.000Z',
       }),
     ])
-    expect(stateOf(tally, now, now)).toEqual({ state: 'limited', until: '2026-11-15T20:54:00.000Z' })
-    expect(stateOf(tally, now, Date.parse('2026-11-15T21:00:00Z')).state).toBe('waiting')
+    expect(stateOf(stats, now, now)).toEqual({ state: 'limited', until: '2026-11-15T20:54:00.000Z' })
+    expect(stateOf(stats, now, Date.parse('2026-11-15T21:00:00Z')).state).toBe('waiting')
   })
 
   test.each([
@@ -241,11 +241,11 @@ describe('traps of Codex', () => {
   })
 
   test('the lifetime total is not the context, and what is cached is inside of the input [C2]', () => {
-    const tally = tallyOf('codex', [
+    const stats = statsOf('codex', [
       { timestamp: '2026-11-15T10:00:00.000Z', type: 'turn_context', payload: { model: 'gpt-5-codex' } },
       event({ type: 'token_count', info: usage(900_000, 50_010, 40_000) }),
     ])
-    const meter = meterOf('codex', tally, {})
+    const meter = meterOf('codex', stats, {})
     expect(meter).toMatchObject({ tokens: 50_010, percent: 25.005 })
     expect(meter.cost?.usd).toBeCloseTo((10_000 * 1.25 + 40_000 * 0.125 + 10 * 10) * 1e-6, 10)
   })
@@ -254,19 +254,31 @@ describe('traps of Codex', () => {
     const limits = { primary: { used_percent: 41.5, window_minutes: 300, resets_at: 1_794_790_000 }, secondary: null }
     const once = event({ type: 'token_count', info: usage(1_010, 1_010), rate_limits: limits })
     const alone = event({ type: 'token_count', info: null, rate_limits: limits })
-    const tally = tallyOf('codex', [once, once, alone])
-    expect(meterOf('codex', tally, {})).toMatchObject({
+    const stats = statsOf('codex', [once, once, alone])
+    expect(meterOf('codex', stats, {})).toMatchObject({
       tokens: 1_010,
       quotas: [{ name: 'primary', usedPercent: 41.5, windowMinutes: 300, resetsAt: '2026-11-16T00:46:40.000Z' }],
     })
-    expect(tally.spent.unknown).toMatchObject({ input: 1_000, output: 10 })
+    expect(stats.spent.unknown).toMatchObject({ input: 1_000, output: 10 })
+  })
+
+  test('growth is known, though Codex announces a turn before its prompt [C2, C12]', () => {
+    const prompt = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'go on' }] }
+    const turn = (total: number) => [
+      event({ type: 'task_started' }),
+      { timestamp: '2026-11-15T10:00:00.000Z', type: 'response_item', payload: prompt },
+      event({ type: 'token_count', info: usage(total * 2, total) }),
+      event({ type: 'task_complete' }),
+    ]
+    const stats = statsOf('codex', [...turn(10_000), ...turn(25_000), ...turn(36_000)])
+    expect(meterOf('codex', stats, {})).toMatchObject({ growth: 13_000 })
   })
 
   test('a used-up quota holds the session until it resets [C17]', () => {
     const now = Date.parse('2026-11-15T10:00:00Z')
     const limits = { primary: { used_percent: 100, window_minutes: 300, resets_at: now / 1000 + 600 } }
-    const tally = tallyOf('codex', [event({ type: 'token_count', info: null, rate_limits: limits })])
-    expect(stateOf(tally, now, now)).toEqual({ state: 'limited', until: '2026-11-15T10:10:00.000Z' })
+    const stats = statsOf('codex', [event({ type: 'token_count', info: null, rate_limits: limits })])
+    expect(stateOf(stats, now, now)).toEqual({ state: 'limited', until: '2026-11-15T10:10:00.000Z' })
   })
 })
 
@@ -279,12 +291,12 @@ describe('traps of pi', () => {
   const usage = (totalTokens: number) => ({ input: totalTokens, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens })
 
   test('aborted and failed replies say nothing, and what was said since is estimated [C2]', () => {
-    const tally = tallyOf('pi', [
+    const stats = statsOf('pi', [
       message({ role: 'assistant', content: [], usage: usage(1_000), stopReason: 'stop' }),
       message({ role: 'user', content: 'x'.repeat(401) }),
       message({ role: 'assistant', content: [], usage: usage(0), stopReason: 'aborted' }),
     ])
-    expect(meterOf('pi', tally, {})).toMatchObject({ tokens: 1_101, source: 'estimate' })
+    expect(meterOf('pi', stats, {})).toMatchObject({ tokens: 1_101, source: 'estimate' })
   })
 
   test('after a compaction the context is unknown until the next reply [C2]', () => {
@@ -293,7 +305,7 @@ describe('traps of pi', () => {
       ...before,
       { type: 'compaction', id: 'c', summary: 's', firstKeptEntryId: 'x', tokensBefore: 9_000 },
     ]
-    expect(meterOf('pi', tallyOf('pi', compacted), {})).not.toHaveProperty('tokens')
+    expect(meterOf('pi', statsOf('pi', compacted), {})).not.toHaveProperty('tokens')
   })
 })
 
@@ -303,31 +315,31 @@ describe('what follows from the numbers', () => {
     { type: 'used', tokens, input: tokens, output: 0, cacheRead: 0, cacheWrite: 0, model: 'm' },
     { type: 'turn', to: 'idle' },
   ]
-  const tally = (...facts: Fact[]) => {
-    const made = emptyTally()
+  const stats = (...facts: Fact[]) => {
+    const made = emptyStats()
     made.model = 'm'
-    for (const fact of facts) count(made, fact)
+    for (const fact of facts) addFact(made, fact)
     return made
   }
 
   test('growth per turn foretells how many turns are left [C1, C2]', () => {
-    const grown = tally(...used(10_000), ...used(20_000), ...used(32_000))
+    const grown = stats(...used(10_000), ...used(20_000), ...used(32_000))
     expect(meterOf('claude', grown, { m: { window: 100_000 } })).toMatchObject({ growth: 11_000, turnsLeft: 6 })
   })
 
   test('a compaction starts the count of growth anew [C2]', () => {
-    const after = tally(...used(90_000), { type: 'compacted', summary: 's' }, ...used(10_000))
+    const after = stats(...used(90_000), { type: 'compacted', summary: 's' }, ...used(10_000))
     expect(meterOf('claude', after, { m: { window: 100_000 } })).not.toHaveProperty('growth')
   })
 
   test('an unknown window gives no percent, an unknown price no cost [C2]', () => {
-    const meter = meterOf('claude', tally(...used(10)), {})
+    const meter = meterOf('claude', stats(...used(10)), {})
     expect(meter).toEqual({ tokens: 10, source: 'reply', quotas: [] })
   })
 
   test('what the user says about a model outranks the table [C2]', () => {
     const models = { m: { window: 1_000, price: { input: 2, output: 4 } } }
-    const meter = meterOf('claude', tally(...used(500)), models)
+    const meter = meterOf('claude', stats(...used(500)), models)
     expect(meter).toMatchObject({ percent: 50, windowSource: 'user', cost: { usd: 0.001, source: 'prices' } })
   })
 })

@@ -4,11 +4,11 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ledger } from '../../src/handoff/ledger/ledger.ts'
-import { agentNamed } from '../../src/transcripts/agents.ts'
-import { sessionEntries } from '../../src/transcripts/entries.ts'
-import { type AgentName, type Fact } from '../../src/transcripts/index.ts'
+import { agentNamed } from '../../src/agents/registry.ts'
+import { EntryBuilder, sessionEntries } from '../../src/transcripts/facts-to-entries.ts'
+import type { AgentName, Fact } from '../../src/agents/index.ts'
 import { fileAt } from '../../src/transcripts/resolve.ts'
-import { tallyOf } from '../../src/transcripts/sessions.ts'
+import { addFact, emptyStats } from '../../src/transcripts/session-stats.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
 function factsOf(agent: AgentName, lines: readonly Record<string, unknown>[]): Fact[] {
@@ -60,7 +60,9 @@ describe('a Claude Code file whose first prompt is missing', () => {
   test('loses nothing once nobody writes to it any more [C2]', () => {
     const found = fileAt(file(600_000), 'claude')
     expect(ledger(sessionEntries(found)).lastWords?.text).toBe('Let me read the key files.')
-    expect(tallyOf(found).context).toMatchObject({ tokens: 37_614 })
+    const stats = emptyStats()
+    expect([...sessionEntries(found, { onFact: (fact) => addFact(stats, fact) })]).not.toEqual([])
+    expect(stats.context).toMatchObject({ tokens: 37_614 })
   })
 
   test('waits for it while it may still come [C2]', () => {
@@ -104,4 +106,103 @@ test('what Baton asks of Codex begins a turn as the words of a person do [C3, C6
   ]
   const turns = factsOf('codex', prompts.map(codexSays)).filter(({ type }) => type === 'turn')
   expect(turns).toMatchObject([{ to: 'asked' }, { to: 'asked' }])
+})
+
+describe('the end of a turn', () => {
+  const at = '2026-01-01T00:00:00Z'
+  const claudeSays = (uuid: string, text: string, stop_reason: string | null) => ({
+    type: 'assistant',
+    uuid,
+    parentUuid: null,
+    sessionId: 's',
+    timestamp: at,
+    message: { id: uuid, role: 'assistant', model: 'm', stop_reason, content: [{ type: 'text', text }] },
+  })
+  const claudeHears = (uuid: string, content: string) => ({
+    type: 'user',
+    uuid,
+    parentUuid: null,
+    sessionId: 's',
+    timestamp: at,
+    message: { role: 'user', content },
+  })
+  const ends = (agent: AgentName, lines: readonly Record<string, unknown>[]) => {
+    const builder = new EntryBuilder(1)
+    return factsOf(agent, lines)
+      .flatMap((fact) => builder.drafts(fact))
+      .flatMap(({ payload }) => {
+        const { name, data } = payload as { name?: string; data?: { status?: string } }
+        return name === 'turn_ended' ? [data?.status] : []
+      })
+  }
+
+  test.each<[string, AgentName, Record<string, unknown>[], string[]]>([
+    ['a reply that ends it', 'claude', [claudeSays('a', 'Done.', 'end_turn')], ['done']],
+    ['a reply that may go on', 'claude', [claudeSays('a', 'I look.', null)], []],
+    [
+      'an interruption by the person',
+      'claude',
+      [claudeSays('a', 'I look.', null), claudeHears('b', '[Request interrupted by user]')],
+      ['aborted'],
+    ],
+    [
+      'an error of the provider',
+      'claude',
+      [{ ...claudeSays('a', 'API Error: 529', null), isApiErrorMessage: true }],
+      ['failed'],
+    ],
+    [
+      'two turns of Codex, the second one aborted',
+      'codex',
+      [
+        { type: 'event_msg', timestamp: at, payload: { type: 'task_started' } },
+        { type: 'event_msg', timestamp: at, payload: { type: 'task_complete' } },
+        { type: 'event_msg', timestamp: at, payload: { type: 'task_started' } },
+        { type: 'event_msg', timestamp: at, payload: { type: 'turn_aborted', reason: 'interrupted' } },
+      ],
+      ['done', 'aborted'],
+    ],
+    [
+      'a turn of pi that the person aborted',
+      'pi',
+      [{ type: 'message', message: { role: 'assistant', content: [], stopReason: 'aborted' } }],
+      ['aborted'],
+    ],
+  ])('%s is on the tape once [H13]', (_, agent, lines, expected) => {
+    expect(ends(agent, lines)).toEqual(expected)
+  })
+
+  test('what the person typed while the agent worked is on the tape as their words [H9]', () => {
+    const line = {
+      type: 'attachment',
+      uuid: 'q',
+      sessionId: 's',
+      timestamp: at,
+      attachment: { type: 'queued_command', prompt: 'and keep the old flag' },
+    }
+    const builder = new EntryBuilder(1)
+    const drafts = factsOf('claude', [line]).flatMap((fact) => builder.drafts(fact))
+    expect(drafts.map(({ payload }) => payload)).toContainEqual({ role: 'user', content: 'and keep the old flag' })
+  })
+
+  test('so is what left the queue of an older version within the turn, once, and nothing else of the queue [H9]', () => {
+    const queue = (operation: string, content?: string) => ({
+      type: 'queue-operation',
+      operation,
+      sessionId: 's',
+      timestamp: at,
+      ...(content !== undefined && { content }),
+    })
+    const attachment = { type: 'queued_command', prompt: 'und bitte mit Tests' }
+    const facts = factsOf('claude', [
+      queue('enqueue', 'mit Tsets'),
+      queue('popAll', 'mit Tsets'),
+      queue('enqueue', 'und bitte mit Tests'),
+      queue('remove'),
+      { type: 'attachment', uuid: 'q', sessionId: 's', timestamp: at, attachment },
+      queue('enqueue', 'a prompt of its own'),
+      queue('dequeue'),
+    ])
+    expect(facts.flatMap((fact) => (fact.type === 'queued' ? [fact.text] : []))).toEqual(['und bitte mit Tests'])
+  })
 })

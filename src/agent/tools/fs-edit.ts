@@ -4,11 +4,9 @@
 import type { Stats } from 'node:fs'
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
-import { defineTool } from './define.ts'
-import { nearestLines, placesOf } from './nearest-lines.ts'
-import { fileError, notAFile, openReal } from './open-file.ts'
-import { accessTo, placeOf } from './place.ts'
-import { inTurn, writeReal } from './write-file.ts'
+import { defineTool } from './tool.ts'
+import { accessTo, fileError, notAFile, openReal, targetOf } from './open-file.ts'
+import { inTurn, writeReal } from './fs-write.ts'
 
 const maxBytes = 16 * 1024 * 1024
 
@@ -24,7 +22,7 @@ export const fsEdit = defineTool({
   }),
   access: accessTo('write'),
   async run(input, context) {
-    const { real, shown } = placeOf(input, context)
+    const { real, shown } = targetOf(input, context)
     try {
       return await inTurn(real, async () => {
         const { text, stats } = await readText(real, shown)
@@ -93,7 +91,7 @@ function replaced(text: string, edit: Edit, shown: string): { changed: string; c
       hint: 'Give more of the text around it, or set replace_all.',
     })
   }
-  // Piece by piece: a replacement text may hold `$&`, which means itself here.
+  // Joined from slices, because `replace` would expand a `$&` in the new text.
   return { changed: text.split(old).join(fresh), count: places.length, line: line(first) }
 }
 
@@ -101,4 +99,53 @@ function notFound(text: string, old: string, shown: string): InvalidError {
   const near = nearestLines(text, old)
   const hint = near.length === 0 ? 'Read the file again.' : `The nearest lines are:\n${near.join('\n')}`
   return new InvalidError(`old_string is not in ${shown}`, { hint })
+}
+
+/** Longer files and lines are not compared letter by letter. */
+const comparedLines = 20_000
+const comparedChars = 200
+
+/** The positions of all occurrences of a text that do not overlap. */
+function placesOf(text: string, wanted: string): number[] {
+  const places: number[] = []
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) places.push(at)
+  return places
+}
+
+/** Up to three lines like the first one of a text, with their numbers; those that differ only in white space come first. */
+function nearestLines(text: string, wanted: string): string[] {
+  const lines = text.split('\n').slice(0, comparedLines)
+  const first = wanted.split('\n').find((line) => line.trim() !== '')
+  if (first === undefined) return []
+  const pairs = pairsOf(first)
+  return lines
+    .map((line, i) => ({ line: line.trimEnd(), number: i + 1, score: likeness(pairs, line) }))
+    .filter(({ score }) => score > 0.4)
+    .sort((a, b) => b.score - a.score || a.number - b.number)
+    .slice(0, 3)
+    .sort((a, b) => a.number - b.number)
+    .map(({ line, number }) => `${number}: ${line.slice(0, comparedChars)}`)
+}
+
+/** The share of letter pairs that two lines have in common (Dice's coefficient), without blanks. */
+function likeness(pairs: ReadonlyMap<string, number>, line: string): number {
+  const others = pairsOf(line)
+  let common = 0
+  let all = 0
+  for (const [pair, count] of pairs) {
+    common += Math.min(count, others.get(pair) ?? 0)
+    all += count
+  }
+  for (const count of others.values()) all += count
+  return all === 0 ? 0 : (2 * common) / all
+}
+
+function pairsOf(line: string): Map<string, number> {
+  const letters = line.slice(0, comparedChars).replaceAll(/\s+/g, '')
+  const pairs = new Map<string, number>()
+  for (let at = 0; at < letters.length; at += 1) {
+    const pair = letters.slice(at, at + 2)
+    pairs.set(pair, (pairs.get(pair) ?? 0) + 1)
+  }
+  return pairs
 }

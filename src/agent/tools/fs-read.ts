@@ -3,16 +3,14 @@
 import type { FileHandle } from 'node:fs/promises'
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
-import type { ToolOutcome } from '../tool.ts'
-import { defineTool } from './define.ts'
-import { isText, mediaType } from './media.ts'
-import { fileError, notAFile, openReal } from './open-file.ts'
-import { accessTo, placeOf } from './place.ts'
+import type { ToolOutcome } from './tool.ts'
+import { defineTool } from './tool.ts'
+import { accessTo, fileError, isText, mediaType, notAFile, openReal, targetOf } from './open-file.ts'
 
-/** Below what makes the tape keep a result elsewhere: a page is there to be read. */
+/** A page is smaller than a result that the tape would move to a blob, so that the model can read it. */
 const pageBytes = 24 * 1024
 const lineBytes = 4 * 1024
-/** Of a larger file, lines behind the page are not counted. */
+/** In a larger file, the lines behind the page are not counted. */
 const countedBytes = 32 * 1024 * 1024
 
 export const fsRead = defineTool({
@@ -26,7 +24,7 @@ export const fsRead = defineTool({
   }),
   access: accessTo('read'),
   async run(input, context): Promise<ToolOutcome> {
-    const place = placeOf(input, context)
+    const place = targetOf(input, context)
     try {
       const file = await openReal(place.real)
       try {
@@ -82,7 +80,7 @@ async function readPage(file: FileHandle, { offset, limit }: Wanted, size: numbe
   let begunBytes = 0
   const isWanted = () => seen + 1 >= offset && !isFull
   const keep = (part: Buffer) => {
-    // Of a long line no more than is shown.
+    // Only the part of a long line that will be shown is kept.
     if (isWanted() && begunBytes <= lineBytes) begun.push(Buffer.from(part.subarray(0, lineBytes + 1)))
     begunBytes += part.length
   }

@@ -2,13 +2,12 @@ import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
-import { parseGlob } from '../permission-glob.ts'
-import type { ToolContext } from '../tool.ts'
-import { defineTool } from './define.ts'
-import { filesBelow } from './files.ts'
+import { parseGlob } from '../permissions/glob.ts'
+import type { ToolContext } from './tool.ts'
+import { defineTool } from './tool.ts'
+import { filesBelow } from './fs-list.ts'
 import { fsRead } from './fs-read.ts'
-import { fileError } from './open-file.ts'
-import { accessTo, placeOf } from './place.ts'
+import { accessTo, fileError, targetOf } from './open-file.ts'
 import { type SearchEnd, searchFiles } from './search-worker.ts'
 
 const maxFiles = 200_000
@@ -30,7 +29,7 @@ export const fsSearch = defineTool({
   }),
   access: accessTo('read'),
   async run(input, context) {
-    const { real, shown } = placeOf(input, context)
+    const { real, shown } = targetOf(input, context)
     const expression = expressionOf(input)
     const { signal } = context
     try {

@@ -1,13 +1,14 @@
-import type { AgentTool } from '../tool.ts'
+import type { AgentTool } from './tool.ts'
 import { bash } from './bash.ts'
-import { blobRead } from './blob.ts'
+import { agentSpawn, blobRead, tapeAnchors, tapeFork, tapeHandoff, tapeInfo, tapeSearch } from './tape.ts'
+import { tapeGive, tapeInbox } from './tape-give.ts'
+import { tapeRead } from './tape-read.ts'
 import { fsEdit } from './fs-edit.ts'
 import { fsList } from './fs-list.ts'
 import { fsRead } from './fs-read.ts'
 import { fsSearch } from './fs-search.ts'
 import { fsWrite } from './fs-write.ts'
-import { agentSpawn } from './spawn.ts'
-import { tapeAnchors, tapeFork, tapeHandoff, tapeInfo, tapeSearch } from './tape.ts'
+import { todoTool } from './todo.ts'
 
 export {
   agentSpawn,
@@ -20,8 +21,11 @@ export {
   fsWrite,
   tapeAnchors,
   tapeFork,
+  tapeGive,
   tapeHandoff,
+  tapeInbox,
   tapeInfo,
+  tapeRead,
   tapeSearch,
 }
 
@@ -34,12 +38,16 @@ export function codingTools(): AgentTool[] {
     fsList,
     fsSearch,
     bash,
+    todoTool,
     blobRead,
     tapeHandoff,
     tapeAnchors,
     tapeSearch,
+    tapeRead,
     tapeInfo,
     tapeFork,
+    tapeGive,
+    tapeInbox,
     agentSpawn,
   ]
 }

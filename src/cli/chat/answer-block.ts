@@ -2,11 +2,13 @@
 
 import { type Component, Markdown } from '@earendil-works/pi-tui'
 import { fitted } from './blocks.ts'
-import { neutral } from './neutral.ts'
+import { sanitise } from './sanitise.ts'
 import type { Theme } from './theme.ts'
 
 /** Past this many characters, whole paragraphs are set aside. */
 const longEnough = 4_000
+/** Past this many, whatever there is. */
+const tooLong = 12_000
 
 export class AnswerBlock implements Component {
   readonly #theme: Theme
@@ -21,14 +23,30 @@ export class AnswerBlock implements Component {
 
   append(delta: string): void {
     this.#text += delta
-    const at = this.#text.length < longEnough ? 0 : lastParagraph(this.#text)
-    if (at > 0) {
-      this.#end.set(this.#text.slice(0, at))
-      this.#done.push(this.#end)
-      this.#end = new Part(this.#theme)
-      this.#text = this.#text.slice(at)
-    }
+    if (this.#text.length >= longEnough) this.#setAside()
     this.#end.set(this.#text)
+  }
+
+  #setAside(): void {
+    const { at, fence } = lastParagraph(this.#text)
+    if (at > 0) return this.#cut(this.#text.slice(0, at), this.#text.slice(at), true)
+    if (this.#text.length < tooLong) return
+    // One paragraph, list or block of code without an end: it is cut at a line, or at a blank, and its code goes on as code.
+    const last = this.#text.slice(0, -200)
+    const end = Math.max(last.lastIndexOf('\n') + 1, fence === undefined ? last.lastIndexOf(' ') + 1 : 0) || last.length
+    const close = fence === undefined ? '' : `\n${fence}`
+    const open = fence === undefined ? '' : `${fence}\n`
+    const isCode = fence !== undefined
+    if (isCode) this.#end.goesOn = true
+    this.#cut(this.#text.slice(0, end).trimEnd() + close, open + this.#text.slice(end), false)
+    this.#end.isRest = isCode
+  }
+
+  #cut(done: string, rest: string, isParagraph: boolean): void {
+    this.#end.set(done)
+    this.#done.push(this.#end)
+    this.#end = new Part(this.#theme, isParagraph)
+    this.#text = rest
   }
 
   render(width: number): string[] {
@@ -40,13 +58,18 @@ export class AnswerBlock implements Component {
   }
 }
 
-/** Paragraphs with a blank line in front. */
+/** Paragraphs with a blank line in front, unless it goes on with what the part before it began. */
 class Part {
   readonly #markdown: Markdown
+  readonly #isParagraph: boolean
+  /** Its block of code was opened in the part before, or is closed in the one behind: then the fence there is ours and not shown. */
+  isRest = false
+  goesOn = false
   #text: string | undefined
   #drawn: { from: string[]; lines: string[] } | undefined
 
-  constructor(theme: Theme) {
+  constructor(theme: Theme, isParagraph = true) {
+    this.#isParagraph = isParagraph
     this.#markdown = new Markdown('', 0, 0, theme.markdown)
   }
 
@@ -55,13 +78,14 @@ class Part {
   }
 
   render(width: number): string[] {
-    if (this.#text !== undefined) this.#markdown.setText(neutral(this.#text).trim())
+    if (this.#text !== undefined) this.#markdown.setText(sanitise(this.#text).trim())
     this.#text = undefined
     const from = this.#markdown.render(width)
     if (this.#drawn?.from !== from) {
       // Filled up with spaces, which nobody wants to copy.
-      const lines = fitted(from, width).map((line) => line.replace(/ +$/, ''))
-      this.#drawn = { from, lines: lines.length === 0 ? [] : ['', ...lines] }
+      const all = fitted(from, width).map((line) => line.replace(/ +$/, ''))
+      const lines = all.slice(this.isRest ? 1 : 0, this.goesOn ? -1 : undefined)
+      this.#drawn = { from, lines: lines.length === 0 ? [] : this.#isParagraph ? ['', ...lines] : lines }
     }
     return this.#drawn.lines
   }
@@ -71,8 +95,8 @@ class Part {
   }
 }
 
-/** Where the last paragraph begins that nothing before it can change: outside of code, lists, quotes and tables. */
-function lastParagraph(text: string): number {
+/** Where the last paragraph begins that nothing before it can change: outside of code, lists, quotes and tables; and the fence that is open at the end. */
+function lastParagraph(text: string): { at: number; fence: string | undefined } {
   let [at, found] = [0, 0]
   let fence: string | undefined
   let isBlank = false
@@ -84,5 +108,5 @@ function lastParagraph(text: string): number {
     isBlank = line.trim() === ''
     at += line.length + 1
   }
-  return found
+  return { at: found, fence }
 }

@@ -1,7 +1,7 @@
-// What the transcript is made of: each is something that was said or done, drawn to the width at hand.
+// The blocks of the transcript: each shows something that was said or done, drawn to the width of the screen.
 
 import { type Component, Markdown, truncateToWidth, visibleWidth, wrapTextWithAnsi } from '@earendil-works/pi-tui'
-import { neutral } from './neutral.ts'
+import { sanitise } from './sanitise.ts'
 import type { Theme } from './theme.ts'
 
 /** What folds and unfolds with one key. */
@@ -48,7 +48,7 @@ export class UserBlock extends Block {
     this.#theme = theme
   }
 
-  /** Whether it is kept until the model can hear it. */
+  /** Whether the message still waits to be delivered to the model. */
   wait(waiting: boolean): void {
     this.#waiting = waiting
     this.invalidate()
@@ -56,7 +56,7 @@ export class UserBlock extends Block {
 
   protected draw(width: number, folded: boolean): string[] {
     const { accent, bold, dim } = this.#theme
-    const all = hanging(neutral(this.text), accent('› '), width, bold)
+    const all = hanging(sanitise(this.text), accent('› '), width, bold)
     const more = folded ? all.length - pasteLines : 0
     const note = (text: string) => dim(truncateToWidth(`  ${text}`, width, '…'))
     const lines = more > 1 ? [...all.slice(0, pasteLines), note(`… ${more} more lines (ctrl+o unfolds)`)] : all
@@ -81,7 +81,7 @@ export class ReasoningBlock extends Block {
 
   protected draw(width: number, folded: boolean): string[] {
     const { dim } = this.#theme
-    const text = neutral(this.#text).trim()
+    const text = sanitise(this.#text).trim()
     if (!folded) return ['', ...hanging(text, dim('┆ '), width, dim, dim('┆ '))]
     return ['', dim(truncateToWidth(`┆ ${text.replaceAll(/\s+/g, ' ')}`, width, '…'))]
   }
@@ -97,7 +97,7 @@ export class NoticeBlock extends Block {
 
   constructor(text: string, tone: Tone, theme: Theme) {
     super()
-    this.#text = neutral(text)
+    this.#text = sanitise(text)
     this.#tone = tone
     this.#theme = theme
   }
@@ -116,7 +116,7 @@ export class OutputBlock extends Block {
 
   constructor(text: string, paint: (text: string) => string) {
     super()
-    this.#text = neutral(text).trimEnd()
+    this.#text = sanitise(text).trimEnd()
     this.#paint = paint
   }
 
@@ -133,7 +133,7 @@ export class DocumentBlock extends Block {
 
   constructor(text: string, folding: Folding, theme: Theme) {
     super(folding)
-    const clean = neutral(text).trim()
+    const clean = sanitise(text).trim()
     this.#markdown = new Markdown(clean, 2, 0, theme.markdown)
     this.#lines = clean.split('\n').length
     this.#theme = theme

@@ -2,9 +2,11 @@
 
 import { UnsupportedError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
-import { report } from '../failure.ts'
+import { report } from '../base/failure.ts'
+import type { Io } from '../base/io.ts'
+import { mayColor } from '../base/output.ts'
 import { Conversation } from './conversation.ts'
-import type { ChatOptions } from './options.ts'
+import type { ChatOptions } from './create-agent.ts'
 import { Screen } from './screen.ts'
 import type { ChatSession } from './session.ts'
 import { themeOf } from './theme.ts'
@@ -16,9 +18,8 @@ const frameMs = 30
 const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
 export async function chat(options: ChatOptions): Promise<void> {
-  demandTerminal()
-  const plain = options.color === false || (process.env.NO_COLOR ?? '') !== ''
-  const screen = new Screen(themeOf(!plain))
+  demandTerminal(options.io)
+  const screen = new Screen(themeOf(mayColor(options)))
   const open: { store?: Store; session?: ChatSession } = {}
 
   let leaving = false
@@ -42,24 +43,24 @@ export async function chat(options: ChatOptions): Promise<void> {
   for (const [signal, code] of Object.entries(signals)) process.on(signal, () => void leave(code))
 
   const conversation = new Conversation(screen, () => void leave(0))
-  screen.footer.set({ model: options.model ?? process.env.BATON_MODEL, yes: options.yes === true })
+  screen.footer.set({ model: options.model ?? options.io.env.BATON_MODEL, yes: options.yes === true })
   screen.transcript.notice('Baton chat: Enter sends, /help lists commands and keys')
   screen.start()
   await screen.painted
-  const { openChat } = await import('./open.ts')
+  const { startChat } = await import('./start.ts')
   try {
-    await openChat(options, conversation, screen, open)
+    await startChat(options, conversation, screen, open)
   } catch (error) {
     screen.stop()
     await leave(report(error, options))
   }
-  // Until `leave`; while the chat is suspended nothing else keeps the process.
+  // Waits until `leave` ends the process; the timer keeps it running while the chat is suspended.
   await new Promise(() => setInterval(() => {}, 60_000))
 }
 
-function demandTerminal(): void {
-  const isDumb = process.env.TERM === 'dumb'
-  if (process.stdin.isTTY && process.stdout.isTTY && !isDumb) return
+function demandTerminal({ env, stdin, stdout }: Io): void {
+  const isDumb = env.TERM === 'dumb'
+  if (stdin.isTTY === true && stdout.isTTY === true && !isDumb) return
   throw new UnsupportedError(`baton chat needs a terminal${isDumb ? ', and TERM says that this one is dumb' : ''}`, {
     hint: 'In a pipe or a script, ask with: baton chat -p "…"',
   })

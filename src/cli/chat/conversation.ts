@@ -1,23 +1,26 @@
 // A person and an agent at one terminal: keys and lines go to the agent, what it does comes onto the screen.
 
 import { isKeyRelease, Key, matchesKey } from '@earendil-works/pi-tui'
-import type { AgentEvent } from '../../agent/event.ts'
-import { route } from '../../agent/router.ts'
-import type { Answer, Question } from '../../agent/tool.ts'
+import type { AgentEvent } from '../../agent/index.ts'
+import { route } from '../../agent/index.ts'
+import type { Answer, Question } from '../../agent/index.ts'
 import { BatonError } from '../../errors.ts'
 import type { Progress } from '../../handoff/index.ts'
-import { help, noModel, recoveryText } from './advice.ts'
+import { help, noModel, recoveryText, slashCommand, type SlashName } from './help.ts'
 import { Questions } from './questions.ts'
-import { recall, typedOn } from './recall.ts'
+import { isCompletion, replay, textOf, typedOn } from './replay.ts'
+import type { Tape } from '../../tape/index.ts'
 import type { Screen } from './screen.ts'
 import type { ChatSession } from './session.ts'
-import { slashCommand, type SlashName } from './slash.ts'
 import { gist } from './tool-block.ts'
 
-/** Two Ctrl-C within this quit. */
+/** Two Ctrl-C within this time quit. */
 const twiceMs = 1_500
-/** Whoever is in the middle of a word when a question comes up goes on writing the word. */
+/** A person who is typing when a question comes up keeps typing: keys are not taken as an answer for this long. */
 const typingMs = 600
+
+/** Takes the place of the status line while a question is open. */
+const silent = { show: (_text: string) => {} }
 
 const tones = { done: 'good', cancelled: 'warn', empty: 'warn', failed: 'bad' } as const
 
@@ -32,8 +35,11 @@ export class Conversation {
   #lastTyped = 0
   #lastInterrupt = 0
   #lastRun = ''
-  /** What runs now, in its own words: a handoff goes on beside no turn. */
+  /** What each call that runs is doing. */
+  readonly #running = new Map<string, string>()
+  /** True while a handoff that the person asked for is running. */
   #handingOff = false
+  #listening = new AbortController()
 
   constructor(screen: Screen, quit: () => void) {
     this.#screen = screen
@@ -94,7 +100,7 @@ export class Conversation {
     this.#fail(new Error(result.error))
   }
 
-  /** What could not be sent is there to be sent again: in the editor, or behind Up if that is in use. */
+  /** Keeps text that could not be sent: in the editor or, if that is in use, in its history. */
   #giveBack(line: string): void {
     if (this.#screen.editor.getText() === '') this.#screen.editor.setText(line)
     else this.#screen.editor.addToHistory(line)
@@ -110,7 +116,9 @@ export class Conversation {
   }
 
   take(event: AgentEvent): void {
-    const { transcript, status } = this.#screen
+    const { transcript } = this.#screen
+    // What is open is the question: nothing else is waited for that the person could see.
+    const status = this.#questions.isOpen ? silent : this.#screen.status
     transcript.take(event)
     switch (event.type) {
       case 'turn-start':
@@ -118,8 +126,11 @@ export class Conversation {
         status.show('Waiting for the model')
         break
       case 'tool-end':
+        this.#running.delete(event.id)
+        status.show([...this.#running.values()].at(-1) ?? 'Waiting for the model')
+        break
       case 'retry':
-        status.show('Waiting for the model')
+        status.show(`Waiting ${Math.ceil(event.seconds)} s before the next try`)
         break
       case 'text':
         status.show('Writing')
@@ -128,7 +139,8 @@ export class Conversation {
         status.show('Thinking')
         break
       case 'tool-start':
-        if (!this.#questions.isOpen) status.show(runningText(event))
+        this.#running.set(event.id, runningText(event))
+        status.show(runningText(event))
         break
       case 'usage': {
         const { contextTokens: tokens, window } = event
@@ -143,7 +155,8 @@ export class Conversation {
       case 'turn-end':
         if (event.status === 'aborted') transcript.notice('Cancelled', 'warn')
         if (event.status === 'failed') transcript.notice(`The turn failed: ${event.error ?? 'no reason given'}`, 'bad')
-        status.hide()
+        this.#running.clear()
+        this.#screen.status.hide()
         this.#rest()
         break
       case 'recovered':
@@ -162,7 +175,7 @@ export class Conversation {
     const { transcript, status } = this.#screen
     if (event.phase === 'start') return status.show('Handing off')
     if (event.phase === 'progress') return status.show(progressText(event.progress))
-    // What the person asked for is answered where it was asked.
+    // A handoff that the person asked for is reported by its command.
     if (!this.#handingOff) {
       if (event.phase === 'done') transcript.notice(`${event.message} (⚓ ${event.anchor})`, 'good')
       else transcript.notice(event.message, 'bad')
@@ -170,7 +183,7 @@ export class Conversation {
     this.#rest()
   }
 
-  /** Nothing runs, or only what still says so itself. */
+  /** Hides the status line unless the agent is still busy. */
   #rest(): void {
     const { agent } = this.#session ?? {}
     if (agent?.busy !== true) this.#screen.status.hide()
@@ -180,13 +193,29 @@ export class Conversation {
   async #refresh(): Promise<void> {
     const session = this.#session
     if (session === undefined) return
-    const { context, ...standing } = await session.standing()
+    const { context, ...status } = await session.status()
     const { footer } = this.#screen
-    // What the provider counted holds until the context starts anew, or somebody else reads it.
-    const { tape, anchor, model } = footer.standing
-    const isNew = tape !== standing.tape || anchor !== standing.anchor || model !== standing.model
-    footer.set(isNew ? { ...standing, context } : standing)
+    // The provider's token count is kept until a new phase, tape or model begins.
+    const { tape, anchor, model } = footer.status
+    if (tape !== status.tape) this.#listen(session.agent.tape)
+    const isNew = tape !== status.tape || anchor !== status.anchor || model !== status.model
+    footer.set(isNew ? { ...status, context } : status)
     this.#screen.draw()
+  }
+
+  /** Shows what others put on the tape while the chat is open: that a fork of it is complete. */
+  #listen(tape: Tape): void {
+    this.#listening.abort()
+    const stop = (this.#listening = new AbortController())
+    const listen = async () => {
+      const { lastId } = await tape.info()
+      for await (const entry of tape.watch(lastId, stop.signal)) {
+        if (!isCompletion(entry)) continue
+        this.#screen.transcript.notice(textOf(entry))
+        this.#screen.draw()
+      }
+    }
+    listen().catch((error: unknown) => stop.signal.aborted || this.#fail(error))
   }
 
   /** Whether a key was for the chat and not for the editor. */
@@ -301,7 +330,7 @@ export class Conversation {
     const session = this.#session!
     const { tape } = session.agent
     const { transcript, editor } = this.#screen
-    const shown = await recall(tape, transcript)
+    const shown = await replay(tape, transcript)
     if (shown > 0) transcript.notice(`${tape.name} goes on`)
     const { recovered } = session.agent
     if (recovered !== undefined) transcript.notice(recoveryText(recovered), 'warn')

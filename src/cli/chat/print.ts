@@ -2,28 +2,28 @@
 // anything: what would be asked about is denied, unless `--yes`.
 
 import { text as readAll } from 'node:stream/consumers'
-import type { AgentEvent } from '../../agent/event.ts'
-import type { TurnResult } from '../../agent/agent.ts'
-import { findCommand, help } from '../../agent/commands.ts'
-import { route } from '../../agent/router.ts'
-import { chosenName } from '../../config/model.ts'
+import type { AgentEvent } from '../../agent/index.ts'
+import type { TurnResult } from '../../agent/index.ts'
+import { findCommand, help } from '../../agent/index.ts'
+import { route } from '../../agent/index.ts'
+import { chosenName } from '../../config/index.ts'
 import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
-import { withStore } from '../workspace.ts'
-import { noModel, recoveryText } from './advice.ts'
-import { namedTape } from './choice.ts'
-import { findModel, makingOf } from './making.ts'
-import { neutral } from './neutral.ts'
-import type { ChatOptions } from './options.ts'
-import { lastTape, newTape } from './place.ts'
+import type { Io } from '../base/io.ts'
+import { withStore } from '../base/workspace.ts'
+import { noModel, recoveryText } from './help.ts'
+import { lastTape, namedTape, newTape } from './chat-register.ts'
+import { agentMaker, type ChatOptions, findModel, modelChoice } from './create-agent.ts'
+import { sanitise } from './sanitise.ts'
 import { gist } from './tool-block.ts'
 
-/** Each cancels the turn, so that no command of it goes on alone. */
+/** Each of these signals cancels the turn, so that no command of it keeps running alone. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export async function print(options: ChatOptions): Promise<void> {
   const given = typeof options.print === 'string' ? options.print : ''
-  const piped = process.stdin.isTTY ? '' : (await readInput(given !== '')).trimEnd()
+  const { io } = options
+  const piped = io.stdin.isTTY === true ? '' : (await readInput(given !== '', io)).trimEnd()
   const prompt = given !== '' && piped !== '' ? `${given}\n\n${piped}` : given + piped
   if (prompt.trim() === '') {
     throw new InvalidError('There is nothing to ask', { hint: 'baton chat -p "…", or text on stdin' })
@@ -36,27 +36,27 @@ export async function print(options: ChatOptions): Promise<void> {
   const isCommand = to.to === 'command'
   if (isCommand) demandCommand(to.name)
   if (isCommand && to.name === 'help') return give({ kind: 'command', ok: true, ...help(to.args) }, '', options)
-  if (!isCommand && chosenName(options) === undefined) throw new InvalidError(noModel)
+  if (!isCommand && chosenName(modelChoice(options)) === undefined) throw new InvalidError(noModel)
   await withStore(options, async (store) => {
-    // What can fail comes first: a run that never began leaves no tape behind.
-    const making = makingOf(options, store, process.cwd(), { onEvent: reporter(options) })
-    const found = isCommand ? undefined : await findModel(options)
-    const agent = await making(await tapeFor(store, isCommand, options))
+    // Everything that can fail comes first, so that a run that never began leaves no tape behind.
+    const agentOn = agentMaker(options, store, io.cwd(), { onEvent: reporter(options) })
+    const found = isCommand ? undefined : await findModel(modelChoice(options), io.cwd())
+    const agent = await agentOn(await tapeFor(store, isCommand, options))
     if (found !== undefined) agent.setModel(found.model, found.window)
     const cancel = () => agent.abort()
-    for (const signal of signals) process.on(signal, cancel)
-    // A reader that leaves cancels it too; to end at once would leave commands behind.
-    process.stdout.removeAllListeners('error').on('error', cancel)
+    for (const signal of signals) io.signals.on(signal, cancel)
+    // If the reader of stdout leaves, the turn is cancelled too; exiting at once would leave commands running.
+    io.stdout.removeAllListeners('error').on('error', cancel)
     try {
       give(await (isCommand ? agent.submit(given) : agent.say(prompt)), agent.tape.name, options)
     } finally {
-      for (const signal of signals) process.off(signal, cancel)
+      for (const signal of signals) io.signals.off(signal, cancel)
       await agent.close()
     }
   })
 }
 
-/** A command that is not known is bad input, and told before anything is opened. */
+/** An unknown command is bad input, and is reported before anything is opened. */
 function demandCommand(name: string): void {
   try {
     findCommand(name)
@@ -66,26 +66,26 @@ function demandCommand(name: string): void {
   }
 }
 
-/** What comes through the pipe. Whoever left one open by mistake is told what is waited for. */
-async function readInput(hasPrompt: boolean): Promise<string> {
+/** Reads standard input. A person who left a pipe open by mistake is told what Baton waits for. */
+async function readInput(hasPrompt: boolean, { stdin, stderr }: Io): Promise<string> {
   const patience = setTimeout(() => {
-    if (hasPrompt) process.stderr.write('baton: waiting for the end of stdin; where there is none, add < /dev/null\n')
+    if (hasPrompt) stderr.write('baton: waiting for the end of stdin; where there is none, add < /dev/null\n')
   }, 3_000)
   try {
-    return await readAll(process.stdin)
+    return await readAll(stdin)
   } finally {
     clearTimeout(patience)
   }
 }
 
 /**
- * Apart from the chat's own session: scripts run at once, and do not mean to talk about each other. A command is about what is
- * there already.
+ * A question gets a tape of its own, because scripts run at the same time and have nothing to do with each other. A command is about
+ * a tape that exists already.
  */
-async function tapeFor(store: Store, isCommand: boolean, { tape }: ChatOptions): Promise<string> {
+async function tapeFor(store: Store, isCommand: boolean, { tape, io }: ChatOptions): Promise<string> {
   if (tape !== undefined) return namedTape(store, tape)
   if (!isCommand) return newTape(store, 'print')
-  const last = await lastTape(store, process.cwd())
+  const last = await lastTape(store, io.cwd())
   if (last !== undefined) return last
   throw new NotFoundError('There is no chat in this folder yet', {
     hint: 'Name a tape with --tape; baton tape ls lists them.',
@@ -93,7 +93,8 @@ async function tapeFor(store: Store, isCommand: boolean, { tape }: ChatOptions):
 }
 
 function give(result: TurnResult, tape: string, options: ChatOptions): void {
-  if (options.json === true) process.stdout.write(`${JSON.stringify({ type: 'result', tape, ...result })}\n`)
+  const { stdout } = options.io
+  if (options.json === true) stdout.write(`${JSON.stringify({ type: 'result', tape, ...result })}\n`)
   if (result.kind === 'turn' && result.status === 'failed') {
     const [message = '', ...hint] = (result.error ?? 'The turn failed').split('\n')
     throw new StorageError(message, hint.length === 0 ? {} : { hint: hint.join('\n  ') })
@@ -101,18 +102,19 @@ function give(result: TurnResult, tape: string, options: ChatOptions): void {
   if (result.kind === 'turn' && result.status === 'aborted') throw new CancelledError('Cancelled')
   if (result.kind === 'command' && !result.ok) throw new InvalidError(result.text)
   if (options.json === true || (result.kind !== 'turn' && result.kind !== 'command')) return
-  // A file or a program gets what the model wrote; a terminal only what cannot steer it.
-  const text = process.stdout.isTTY ? neutral(result.text) : result.text
-  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+  // A file or a program gets exactly what the model wrote; a terminal gets it without control sequences.
+  const text = stdout.isTTY === true ? sanitise(result.text) : result.text
+  stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 }
 
 function reporter(options: ChatOptions): (event: AgentEvent) => void {
-  if (options.json === true) return (event) => void process.stdout.write(`${JSON.stringify(event)}\n`)
-  const tell = (text: string) => void process.stderr.write(`${neutral(text)}\n`)
-  const watched = process.stderr.isTTY && options.quiet !== true
+  const { stdout, stderr } = options.io
+  if (options.json === true) return (event) => void stdout.write(`${JSON.stringify(event)}\n`)
+  const tell = (text: string) => void stderr.write(`${sanitise(text)}\n`)
+  const watched = stderr.isTTY === true && options.quiet !== true
   return (event) => {
     if (event.type === 'permission' && event.answer === 'deny') {
-      // Nobody asked means: the policy would have. Its own refusals are sentences that say what to do.
+      // This denial came because there is nobody to ask; denials by a rule already say what to do.
       const reason = event.reason ?? ''
       tell(
         `baton: denied ${event.name} ${gist(event.input)}: ${/[.]$/.test(reason) ? reason : `${reason}; --yes allows it`}`,

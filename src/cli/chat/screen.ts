@@ -4,8 +4,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { type Component, Container, Editor, ProcessTerminal, TUI } from '@earendil-works/pi-tui'
 import { fitted } from './blocks.ts'
-import { Footer } from './footer.ts'
-import { Status } from './status.ts'
+import { Footer, Status } from './status-lines.ts'
 import type { Theme } from './theme.ts'
 import { Transcript } from './transcript.ts'
 
@@ -20,7 +19,7 @@ export class Screen {
   readonly painted: Promise<void>
   readonly #question = new Container()
   readonly #restore = () => this.stop()
-  /** Whoever stopped the process without asking has changed the terminal since. */
+  /** Called after the process was stopped and continued from outside, when the terminal may have changed. */
   readonly #again = () => {
     this.stop()
     this.start()
@@ -55,7 +54,7 @@ export class Screen {
     this.tui.stop()
   }
 
-  /** Ctrl-Z, or the signal for it: to the shell and back. Where there is no shell to go to, it stays and says so. */
+  /** Suspends the chat on Ctrl-Z or its signal. If there is no shell to return to, the chat stays and says so. */
   readonly suspend = (): void => {
     if (process.platform === 'win32') return
     this.stop()
@@ -73,7 +72,7 @@ export class Screen {
     }, 20)
   }
 
-  /** In place of the status, until it is answered. */
+  /** Shows a question in place of the status line until it is answered. */
   ask(component: Component | undefined): void {
     this.#question.clear()
     if (component !== undefined) this.#question.addChild(component)
@@ -100,10 +99,10 @@ class Body extends Container {
   }
 }
 
-/** On fewer rows the editor goes without its lines, for something of the conversation to be seen. */
+/** On fewer rows the editor is drawn without its frame, so that some of the conversation stays visible. */
 const lowRows = 8
 
-/** Of a component that is not ours: a line too wide for the screen would end the program. */
+/** Cuts the lines of a library component: a line wider than the screen would end the program. */
 class FittedEditor extends Editor {
   override render(width: number): string[] {
     const lines = fitted(super.render(width), width)

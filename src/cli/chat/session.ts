@@ -1,23 +1,22 @@
 // The session that a chat is in: its tape and the agent on it, and the ways to another tape.
 
-import type { Agent } from '../../agent/agent.ts'
-import { freeFork } from '../../agent/commands.ts'
-import { chosenName, type ModelChoice } from '../../config/model.ts'
+import type { Agent } from '../../agent/index.ts'
+import { freeFork } from '../../agent/index.ts'
+import { chosenName, type ModelChoice } from '../../config/index.ts'
 import { InvalidError } from '../../errors.ts'
 import type { Progress, SessionHandoff } from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
-import { isReserved } from '../../tape/tape.ts'
-import { age, count } from '../output.ts'
-import { demand } from '../workspace.ts'
-import { namedTape } from './choice.ts'
-import type { Standing } from './footer.ts'
-import { findModel, type Making } from './making.ts'
-import { leaveTape, rememberModel, rememberTape, takeTape } from './place.ts'
+import { isReserved } from '../../tape/index.ts'
+import { age, count } from '../base/output.ts'
+import { demand } from '../base/workspace.ts'
+import { leaveTape, namedTape, rememberModel, rememberTape, takeTape } from './chat-register.ts'
+import type { SessionStatus } from './status-lines.ts'
+import { findModel, type AgentMaker } from './create-agent.ts'
 
 export interface SessionOptions {
   readonly store: Store
   readonly folder: string
-  readonly making: Making
+  readonly agentOn: AgentMaker
   readonly choice: ModelChoice
 }
 
@@ -37,9 +36,9 @@ export class ChatSession {
     this.#taken = agent.tape.name
   }
 
-  /** On a tape that was taken for it. */
+  /** The tape must have been taken for this process already. */
   static async open(options: SessionOptions, tape: string): Promise<ChatSession> {
-    const session = new ChatSession(options, await options.making(tape))
+    const session = new ChatSession(options, await options.agentOn(tape))
     await rememberTape(options.store, options.folder, session.agent.tape.name)
     return session
   }
@@ -74,12 +73,12 @@ export class ChatSession {
     return this.#agent.handoff(goal === '' ? undefined : goal, { onProgress })
   }
 
-  /** To a copy of this session. */
+  /** Moves to a copy of this session, as far as its context reaches. */
   async fork(name: string | undefined): Promise<void> {
     this.#demandRest()
     const { tape } = this.#agent
     const child = name ?? (await freeFork(tape))
-    await tape.fork(child)
+    await tape.fork(child, { phase: true })
     await this.#reopen(child)
   }
 
@@ -105,7 +104,7 @@ export class ChatSession {
       .join('\n')
   }
 
-  async standing(): Promise<Standing> {
+  async status(): Promise<SessionStatus> {
     const { agent } = this
     const info = await agent.tape.info()
     const { modelName, window } = agent
@@ -113,7 +112,7 @@ export class ChatSession {
       model: modelName,
       tape: agent.tape.name,
       anchor: info.lastAnchor,
-      context: { tokens: info.contextTokens, window, estimated: true },
+      context: { tokens: await agent.contextTokens(), window, estimated: true },
     }
   }
 
@@ -136,14 +135,14 @@ export class ChatSession {
 
   async #load(choice: ModelChoice): Promise<void> {
     const agent = this.#agent
-    const { model, window } = await findModel(choice)
+    const { model, window } = await findModel(choice, this.#options.folder)
     agent.setModel(model, window)
   }
 
   async #reopen(tape: string): Promise<void> {
-    const { store, making } = this.#options
+    const { store, agentOn } = this.#options
     await takeTape(store, tape)
-    const next = await making(tape)
+    const next = await agentOn(tape)
     await this.#agent.close()
     this.#agent = next
     this.#loading = undefined

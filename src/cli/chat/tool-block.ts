@@ -1,13 +1,17 @@
-// A tool call: one line that says what and how it went; its output unfolds below it.
+// A tool call in the transcript: one line that says what it does and how it went; its output unfolds below.
 
 import { truncateToWidth, visibleWidth } from '@earendil-works/pi-tui'
-import { outputText } from '../../tape/pieces.ts'
+import { outputText } from '../../tape/index.ts'
 import { Block, type Folding, hanging } from './blocks.ts'
-import { neutral } from './neutral.ts'
+import { sanitise } from './sanitise.ts'
 import type { Theme } from './theme.ts'
 
 const shownLines = 400
-/** Of the output that streams in; the whole of it comes with the result. */
+/** Of a command that runs, its latest lines are in sight. */
+const liveLines = 5
+/** Lines of a change that stay in sight while it is folded. */
+const foldedChange = 16
+/** How much of the streaming output is kept; all of it comes with the result. */
 const keptCharacters = 200_000
 
 export class ToolBlock extends Block {
@@ -37,31 +41,83 @@ export class ToolBlock extends Block {
 
   protected draw(width: number, folded: boolean): string[] {
     const { dim, bold, good, bad, warn } = this.#theme
-    const output = neutral(this.#output).trimEnd()
+    const output = sanitise(this.#output).trimEnd()
     const lines = output === '' ? [] : output.split('\n')
     const mark = { running: warn('◌'), ok: good('●'), failed: bad('●') }[this.#state]
-    const count = lines.length === 0 ? '' : ` · ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}`
+    const total = linesOf(lines)
+    const count = total === undefined ? '' : ` · ${total} ${total === '1' ? 'line' : 'lines'}`
     const what = gist(this.#input)
-    // Why it failed is worth more than how much it said about it.
+    // The reason of a failure is worth more than the length of its output.
     const how = this.#state === 'failed' ? ` · ${failureIn(lines)}` : count
     const room = Math.max(8, width - 3 - this.#name.length - Math.min(visibleWidth(how), Math.floor(width / 2)))
-    const about = `${mark} ${bold(neutral(this.#name))} ${truncateToWidth(what, room, '…')}`
+    const about = `${mark} ${bold(sanitise(this.#name))} ${truncateToWidth(what, room, '…')}`
     const head = truncateToWidth(`${about}${dim(how)}`, width, '…')
-    if (folded) return [head]
+    const change = this.#state === 'ok' ? this.#change(width, folded) : []
+    if (folded && this.#state === 'running')
+      return [head, ...lines.slice(-liveLines).flatMap((line) => hanging(line, '  ', width, dim).slice(-2))]
+    if (folded) return [head, ...change]
     const shown = lines.slice(0, shownLines).flatMap((line) => hanging(line, '  ', width, dim))
     const left = lines.length - shownLines
-    return left > 0 ? [head, ...shown, dim(truncateToWidth(`  … ${left} more lines`, width, '…'))] : [head, ...shown]
+    const more = left > 0 ? [dim(truncateToWidth(`  … ${left} more lines`, width, '…'))] : []
+    return [head, ...change, ...shown, ...more]
   }
+
+  /** What an edit has changed, as lines taken out and put in. */
+  #change(width: number, folded: boolean): string[] {
+    const { good, bad, dim } = this.#theme
+    const changed = changeIn(this.#name, this.#input)
+    const lines = [
+      ...changed.before.map((line) => ({ line, mark: bad('  - '), paint: bad })),
+      ...changed.after.map((line) => ({ line, mark: good('  + '), paint: good })),
+    ]
+    const shown = folded ? lines.slice(0, foldedChange) : lines.slice(0, shownLines)
+    const left = lines.length - shown.length
+    return [
+      ...shown.flatMap(({ line, mark, paint }) => hanging(sanitise(line), mark, width, paint)),
+      ...(left > 0
+        ? [dim(truncateToWidth(`  … ${left} more lines${folded ? ' (ctrl+o shows them)' : ''}`, width, '…'))]
+        : []),
+    ]
+  }
+}
+
+/** The lines that an edit took out and put in, without those at both ends that stayed; of a file that was written, its text. */
+function changeIn(name: string, input: unknown): { before: string[]; after: string[] } {
+  const fields = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
+  const { old_string: old, new_string: fresh, content } = fields
+  if (name === 'fs.write' && typeof content === 'string')
+    return { before: [], after: content.replace(/\n$/, '').split('\n') }
+  if (name !== 'fs.edit' || typeof old !== 'string' || typeof fresh !== 'string') return { before: [], after: [] }
+  const before = old.split('\n')
+  const after = fresh.split('\n')
+  while (before.length > 0 && after.length > 0 && before[0] === after[0]) {
+    before.shift()
+    after.shift()
+  }
+  while (before.length > 0 && after.length > 0 && before.at(-1) === after.at(-1)) {
+    before.pop()
+    after.pop()
+  }
+  return { before, after }
+}
+
+/** How many lines the output has; unknown where its middle was left out. */
+function linesOf(lines: readonly string[]): string | undefined {
+  if (lines.length === 0) return undefined
+  const isCommand = lines[0]!.startsWith('Exit code: ')
+  if (lines.some((line) => /^\[… \d+ of \d+ bytes left out; /.test(line))) return `more than ${lines.length}`
+  return String(isCommand ? Math.max(0, lines.length - (lines[3] === '(no output)' ? 4 : 3)) : lines.length)
 }
 
 /** How `bash` begins the result of a command that failed. To the model it is a result like any other. */
 const failedCommand = /^Exit code: (?!0\n)(?:(\d+)|none \((\w+)\))\nWall time: .*\nOutput:(?:\n|$)/
 
-/** In a few words: a tool says first why it gave up, a command last. */
+/** The error in a few words: tools begin with the reason, commands end with it. */
 function failureIn(lines: readonly string[]): string {
   const [, code, signal] = failedCommand.exec(lines.slice(0, 4).join('\n')) ?? []
   if (code === undefined && signal === undefined) return lines.length === 0 ? 'failed' : `failed: ${lines[0]!.trim()}`
-  const last = lines.slice(3).findLast((line) => line.trim() !== '')
+  const said = lines.slice(3).filter((line) => line.trim() !== '' && !/^npm (?:notice|warn)/i.test(line))
+  const last = said.findLast((line) => /error|fail|cannot|not found|denied/i.test(line)) ?? said.at(-1)
   return `${code === undefined ? `ended by ${signal}` : `exit ${code}`}${last === undefined ? '' : `: ${last.trim()}`}`
 }
 
@@ -72,5 +128,5 @@ export function gist(input: unknown): string {
   const fields = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
   const found = telling.map((field) => fields[field]).find((value) => typeof value === 'string' && value !== '')
   const text = typeof found === 'string' ? found : Object.keys(fields).length === 0 ? '' : JSON.stringify(input)
-  return neutral(text).replaceAll(/\s+/g, ' ').trim()
+  return sanitise(text).replaceAll(/\s+/g, ' ').trim()
 }

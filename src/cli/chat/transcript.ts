@@ -1,7 +1,7 @@
 // The conversation on the screen, as the events of the agent and the entries of the tape build it up.
 
 import { Container, Spacer } from '@earendil-works/pi-tui'
-import type { AgentEvent } from '../../agent/event.ts'
+import type { AgentEvent } from '../../agent/index.ts'
 import { AnswerBlock } from './answer-block.ts'
 import {
   DocumentBlock,
@@ -21,7 +21,7 @@ export class Transcript extends Container {
   readonly #tools = new Map<string, ToolBlock>()
   #typed: UserBlock | undefined
   #waiting: UserBlock[] = []
-  /** What the call to the model that runs now has said, to be taken back if it is made again. */
+  /** The blocks of the current call to the model, removed if the call is made again. */
   #answer: AnswerBlock | undefined
   #reasoning: ReasoningBlock | undefined
 
@@ -112,7 +112,7 @@ export class Transcript extends Container {
     }
   }
 
-  /** It is on the tape now, which is more than that it was typed. */
+  /** The message is on the tape now, not merely typed. */
   #queued(text: string): void {
     if (this.#typed?.text !== text) this.user(text)
     this.#typed!.wait(true)
@@ -120,7 +120,7 @@ export class Transcript extends Container {
     this.#typed = undefined
   }
 
-  /** What waited is with the model, or about to be. */
+  /** Waiting messages have been delivered to the model, or are about to be. */
   #delivered(): void {
     for (const block of this.#waiting) block.wait(false)
     this.#waiting = []

@@ -1,10 +1,12 @@
-// The handoff document as data: one shape for both profiles. Markdown and JSON are two ways of writing it down, and
-// reading either gives the same value back. Every item says where it is from, and whether code or a model says so.
+// The handoff document as data: one shape for both profiles. write/ makes it from a ledger, markdown/ writes it down and reads
+// it back to the same value, check/ validates and compares. Every item names the entries behind it, and whether code or a
+// model says so.
 
 export type Profile = 'session' | 'cycle'
 
 /** Ideas rather than headings: what `doing` is called, and where it stands, is the profile's. */
 export type SectionKey =
+  | 'status'
   | 'goal'
   | 'constraints'
   | 'done'
@@ -45,8 +47,6 @@ export interface Section {
   readonly items: readonly Item[]
   /** What the budget left out. */
   readonly omitted?: Omitted
-  /** The author left it empty or unusable, and the ledger filled it. */
-  readonly filled?: true
 }
 
 export interface Omitted {
@@ -74,7 +74,16 @@ export interface Item {
   readonly checked?: boolean
   /** The item is a file; `text` is its path. */
   readonly file?: FileNote
+  /** What kind of fact it is, for whoever decides what has room; it is not written down. */
+  readonly tag?: Tag
 }
+
+/**
+ * `closing`: the reply that ended the work. `deed`: a commit, push or release. `reply`: what the assistant said at the end of an earlier turn.
+ * `words`: what it said last. `place`: folder, branch and commit. `command`: a command that succeeded. `stale`: a failure
+ * that the work has left behind.
+ */
+type Tag = 'closing' | 'deed' | 'reply' | 'words' | 'place' | 'command' | 'stale'
 
 export interface FileNote {
   readonly action: 'created' | 'edited' | 'renamed' | 'deleted' | 'read'

@@ -15,6 +15,7 @@ export interface SectionRule {
 const progress = 'Progress'
 
 const session: readonly SectionRule[] = [
+  { key: 'status', title: 'Status', required: false, mayBeNone: false },
   { key: 'goal', title: 'Goal', required: true, mayBeNone: false },
   { key: 'constraints', title: 'Constraints & Preferences', required: true, mayBeNone: true },
   { key: 'done', title: 'Done', under: progress, required: true, mayBeNone: true },
@@ -30,6 +31,7 @@ const session: readonly SectionRule[] = [
 ]
 
 const cycle: readonly SectionRule[] = [
+  { key: 'status', title: 'Status', required: false, mayBeNone: false },
   { key: 'goal', title: 'Goal', required: false, mayBeNone: false },
   { key: 'doing', title: 'Current Work', required: true, mayBeNone: false },
   { key: 'done', title: 'Completed Since Last Handoff', required: true, mayBeNone: true },
@@ -61,6 +63,7 @@ export function headingsOf(profile: Profile): string[] {
 
 /** Names of a section, after `plainTitle`. */
 const names = {
+  status: 'status, how the work stands, current status, standing',
   goal: 'primary request and intent, primary request, overall goal, goal, goals, objective, objectives, purpose, aim, mission, overview, goal and scope, user goal',
   constraints: `constraints and preferences, constraints, preferences, user preferences, requirements, rules, instructions,
     user constraints, user instructions, ground rules, active constraints`,
@@ -83,7 +86,7 @@ const names = {
 } satisfies Record<SectionKey, string>
 
 /** Headings that only hold others. */
-const umbrellas: ReadonlySet<string> = new Set(['progress', 'work state', 'status', 'progress so far'])
+const umbrellas: ReadonlySet<string> = new Set(['progress', 'work state', 'progress so far'])
 
 const byTitle: ReadonlyMap<string, SectionKey> = new Map(
   (Object.keys(names) as SectionKey[]).flatMap((key) =>

@@ -7,6 +7,8 @@ export interface Ledger {
   /** Dates of the first and the last entry, as they stand on the tape. */
   readonly span: { readonly from: string; readonly to: string } | undefined
   readonly counts: Counts
+  /** How the work stands at the last entry. */
+  readonly ending: Ending
   /** What the user asked for first, and last: the same fact when there was only one. */
   readonly goal: Quote | undefined
   readonly lastRequest: Quote | undefined
@@ -38,7 +40,24 @@ export interface Ledger {
   readonly unknownTools: readonly UnknownTool[]
   /** What was handed over before: the anchor that opened the phase, or the summary a compaction left. */
   readonly inherited: Inherited | undefined
+  /** The last plain anchor since then: a name, and a state that somebody noted there. */
+  readonly noted: Inherited | undefined
   readonly git: GitFact | undefined
+}
+
+/**
+ * `answered`: the turn ended with the assistant's reply. `asks`: it waits for the user's answer. `interrupted`: it stopped in the
+ * middle, by the user's hand where `by` says so. `error`: an error stopped it. `requested`: the user spoke last and nothing was done
+ * yet. `silent`: the last command succeeded, and the turn has no closing words. `empty`: nothing was said at all.
+ */
+export interface Ending {
+  readonly state: 'answered' | 'asks' | 'interrupted' | 'error' | 'requested' | 'silent' | 'empty'
+  readonly by?: 'user'
+  /** The call it stopped at, whose result is unknown, or the last one that was answered. */
+  readonly during?: string
+  /** The error. */
+  readonly message?: string
+  readonly id?: number
 }
 
 interface Counts {
@@ -61,11 +80,13 @@ export interface Quote {
 }
 
 export interface Instruction extends Quote {
-  /** `constraint`: binds what follows (never, only, must). `correction`: takes something back. Otherwise `instruct`. */
-  readonly kind: 'instruct' | 'constraint' | 'correction'
-  /** Entry of the later message that takes this one back. It is kept and marked, never dropped. */
+  /** Sentences of it that bind what follows, letter for letter: they were neither carried out nor answered nor replaced. */
+  readonly standing: readonly string[]
+  /** The command, file or plan that the user refused with these words. */
+  readonly refused?: string
+  /** Entry of the later message that says anew what this one said. It is kept and marked, never dropped. */
   readonly supersededBy?: number
-  /** Sentences of it that a later message takes back, while the rest still binds. */
+  /** Sentences of it that a later message says anew, while the rest still holds. */
   readonly amended?: readonly { readonly text: string; readonly by: number }[]
   /** Entry of the assistant's question that this message answers. */
   readonly answers?: number
@@ -106,6 +127,8 @@ export interface FileFact {
 
 /** Commits, tags, pushes, pull requests, releases, deployments: whoever goes on must not do them again. */
 export interface Deed {
+  /** `commit` and `history` stay in the repository; `outward` reached others. */
+  readonly kind: 'commit' | 'history' | 'outward'
   readonly text: string
   readonly id: number
 }
@@ -163,8 +186,29 @@ export interface Failure {
   readonly firstId: number
   /** Entry of the last failing result. */
   readonly lastId: number
-  /** Entry of the later success that covers it; undefined: unresolved. */
+  /** What the command was for; see `FailureRole`. */
+  readonly role: FailureRole
+  /** Entry of the later success that covers it. */
   readonly resolvedBy?: number
+  /** Why it is of no concern any more; undefined: it is open. */
+  readonly closed?: Closed
+}
+
+/**
+ * `check`: tests, builds or lints the project, or runs a program of it. `ci`: asks a server whether it does. `publish`: brings
+ * the work to others. `task`: the user named the command. `report`: the user pasted the failure. `step`: anything else, such as
+ * a probe or a wrong guess, which is only open while the work stands still at it.
+ */
+export type FailureRole = 'check' | 'ci' | 'publish' | 'task' | 'report' | 'step'
+
+/**
+ * `passed`: the same check, or one that includes it, succeeded. `replaced`: the same program succeeded with other arguments while
+ * nothing was changed. `published`: the work was committed or sent out since. `changed`: what the user reported was worked on
+ * since. `left`: a step on the way that nobody came back to.
+ */
+export interface Closed {
+  readonly reason: 'passed' | 'replaced' | 'published' | 'changed' | 'left'
+  readonly id?: number
 }
 
 export interface Todo {
@@ -182,6 +226,8 @@ export interface Decision {
   /** `said`: in the assistant's text; the others were confirmed by a person or recorded as state. */
   readonly source: 'said' | 'answer' | 'plan' | 'anchor'
   readonly id: number
+  /** Of what was `said`: 0 tells the most that nothing else tells, 1 the most of what is left, and so on. */
+  readonly rank?: number
 }
 
 export interface Question {
@@ -190,6 +236,8 @@ export interface Question {
   /** `tool`: asked with a tool made for it; `text`: the assistant's last words end in a question. */
   readonly source: 'tool' | 'text'
   readonly id: number
+  /** The user has spoken since, of other things: nobody waits for the answer. */
+  readonly passedOver?: true
 }
 
 export interface BackgroundTask {
@@ -231,8 +279,12 @@ export interface Inherited {
   readonly id: number
   /** Name of the anchor, or `compaction`. */
   readonly name: string
-  /** The anchor's state, or the text of the summary. */
+  /** The anchor's state, or the text of the document or the summary. */
   readonly state: unknown
+  /** The file that holds the document, where the session was only told to read it. */
+  readonly path?: string
+  /** What the agent summed up since, when its context was full; the document still holds. */
+  readonly summary?: { readonly id: number; readonly state: unknown }
 }
 
 export interface GitFact {

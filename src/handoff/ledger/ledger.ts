@@ -1,24 +1,29 @@
 // The ledger: facts of a phase, taken from its entries by code. It reads each entry once, keeps facts and not entries, and
-// gives the same answer for the same entries. A call is booked when its result arrives; until then it is in flight.
+// gives the same answer for the same entries. A call is booked when its result arrives; until then it is in flight. shell/ reads
+// commands, files/ keeps what happened to files, words/ reads what people and the assistant say, tools/ the other calls.
 
 import type { Entry } from '../../store/index.ts'
-import { withCutOff } from './cut-off.ts'
-import { answered, decisionsOfState, decisionsSaid, planTitle, readAnswers } from './decisions.ts'
-import type { Decision, Inherited, Ledger, Quote } from './facts.ts'
-import { FailureBook } from './failure-book.ts'
-import { countFiles, FileTable } from './file-table.ts'
-import { InstructionBook } from './instructions.ts'
-import { readOutput, type Output } from './output.ts'
-import { Place } from './place.ts'
-import { QuestionBook } from './question-book.ts'
-import { isRejected } from './rejection.ts'
-import { type Script, ShellBook } from './shell-book.ts'
-import { isAnswer, questionIn, ReplyBook, textOf } from './speech.ts'
-import { started, SubagentBook } from './subagent-book.ts'
-import { TodoList } from './todo-list.ts'
-import { ToolBook } from './tool-book.ts'
-import { isFields, line, readCall, readTodos, type Call } from './vocabulary.ts'
-import { hear, type Notice } from './words.ts'
+import { EndingBook } from './ending-book.ts'
+import { documentPathIn } from '../agent-prompts.ts'
+import { contentText } from '../../tape/index.ts'
+import { documentIn } from './words/document-text.ts'
+import { withUnansweredEdits } from './files/unanswered-edits.ts'
+import { Conversation } from './words/conversation.ts'
+import { answered, decisionsOfState, planTitle, readAnswers } from './words/decisions.ts'
+import type { Decision, Failure, Inherited, Ledger, Quote } from './facts.ts'
+import { FailureBook } from './tools/failure-book.ts'
+import { judgeFailures } from './tools/open-failures.ts'
+import { countFiles, FileTable } from './files/file-table.ts'
+import { isCancelled, isRefused, isRejected, type Output, readOutput } from './tools/output.ts'
+import { WorkingFolder } from './files/working-folder.ts'
+import { type Script, ShellBook } from './shell/shell-book.ts'
+import { ReplyBook, messageText } from './words/message-text.ts'
+import { started, SubagentBook } from './tools/subagent-book.ts'
+import { TodoList } from './tools/todo-list.ts'
+import { ToolBook } from './tools/tool-book.ts'
+import { isFields, line, readCall, readTodos, type Asked, type Call } from './tools/tool-calls.ts'
+import { reportedFailure } from './tools/reported-failure.ts'
+import { readUserWords, type Notice } from './words/user-words.ts'
 
 export interface LedgerOptions {
   /** The session's folder, where the tape does not name it. */
@@ -48,353 +53,465 @@ interface Pending {
   readonly callId: string
   readonly name: string
   readonly call: Call
+  /** A subagent made it. */
+  readonly aside: boolean
   readonly script?: Script
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
 export class LedgerBuilder {
-  private first: Entry | undefined
-  private last: Entry | undefined
-  private readonly counts = { entries: 0, userMessages: 0, assistantMessages: 0, toolCalls: 0, toolErrors: 0 }
-  private readonly pending = new Map<string, Pending[]>()
-  private readonly place: Place
-  private readonly files = new FileTable()
-  private readonly failures = new FailureBook()
-  private readonly shell: ShellBook
-  private readonly instructions = new InstructionBook()
-  private readonly todos = new TodoList()
-  private readonly decisions: Decision[] = []
-  private readonly tools = new ToolBook(this.files, this.failures)
-  private readonly subagents = new SubagentBook()
-  private readonly questions = new QuestionBook()
-  private lastWords: Quote | undefined
-  private readonly replies = new ReplyBook()
-  private lastSpokenId = 0
-  /** The user's last words, and those before. */
-  private answeredId = 0
-  private settledId = 0
-  private inherited: Inherited | undefined
+  #first: Entry | undefined
+  #last: Entry | undefined
+  readonly #counts = { entries: 0, userMessages: 0, assistantMessages: 0, toolCalls: 0, toolErrors: 0 }
+  readonly #pending = new Map<string, Pending[]>()
+  readonly #workingFolder: WorkingFolder
+  readonly #files = new FileTable()
+  readonly #failures = new FailureBook()
+  readonly #shell: ShellBook
+  readonly #conversation = new Conversation()
+  readonly #todos = new TodoList()
+  readonly #decisions: Decision[] = []
+  readonly #tools = new ToolBook(this.#files, this.#failures)
+  readonly #subagents = new SubagentBook()
+  #lastWords: Quote | undefined
+  readonly #replies = new ReplyBook()
+  readonly #ending = new EndingBook()
+  #lastCommand: { command: string; ok: boolean | undefined } | undefined
+  /** The last failure that the user pasted. */
+  #reported: Failure | undefined
+  #lastSpokenId = 0
+  /** Entries of the user's last message, and of the one before it. */
+  #answeredId = 0
+  #settledId = 0
+  #inherited: Inherited | undefined
+  #noted: Inherited | undefined
 
   constructor({ cwd }: LedgerOptions = {}) {
-    this.place = new Place(cwd)
-    this.shell = new ShellBook(this.place, this.files, this.failures)
+    this.#workingFolder = new WorkingFolder(cwd)
+    this.#shell = new ShellBook(this.#workingFolder, this.#files, this.#failures)
   }
 
   add(entry: Entry): void {
-    this.first ??= entry
-    this.last = entry
-    this.counts.entries += 1
+    this.#first ??= entry
+    this.#last = entry
+    this.#counts.entries += 1
     const payload: Fields = isFields(entry.payload) ? entry.payload : {}
-    if (isFields(entry.meta)) this.place.read(entry.meta, entry.id)
+    if (isFields(entry.meta)) this.#workingFolder.read(entry.meta, entry.id)
     switch (entry.kind) {
       case 'message':
-        this.message(payload, entry)
+        this.#message(payload, entry)
         return
       case 'tool_call':
-        if (Array.isArray(payload['calls'])) for (const call of payload['calls'] as unknown[]) this.call(call, entry)
+        if (Array.isArray(payload['calls'])) for (const call of payload['calls'] as unknown[]) this.#call(call, entry)
         return
       case 'tool_result':
         if (Array.isArray(payload['results']))
-          for (const result of payload['results'] as unknown[]) this.result(result, entry)
+          for (const result of payload['results'] as unknown[]) this.#result(result, entry)
         return
       case 'anchor':
-        this.anchor(payload, entry)
+        this.#anchor(payload, entry)
         return
       case 'event':
-        this.event(payload, entry)
+        this.#event(payload, entry)
         return
       case 'error':
-        this.error(payload, entry)
+        this.#error(payload, entry)
+        return
+      default:
     }
   }
 
   /** The facts so far; adding may go on afterwards. */
   finish(): Ledger {
-    const { interrupted, ...shell } = this.shell.facts()
-    const failures = this.failures.facts()
-    const all = [...this.pending.values()].flat()
+    const { interrupted, ...shell } = this.#shell.facts()
+    const all = [...this.#pending.values()].flat().filter(({ aside }) => !aside)
     // What was cut off before the user's last words but one is of no concern any more: work has moved on since.
-    const open = all.filter(({ id }) => id > this.settledId)
-    const files = withCutOff(
-      this.files.facts((path) => this.place.isScratch(path)),
+    const open = all.filter(({ id }) => id > this.#settledId)
+    const files = withUnansweredEdits(
+      this.#files.facts((path) => this.#workingFolder.isScratch(path)),
       open,
-      this.lastSpokenId,
+      this.#lastSpokenId,
     )
-    const todos = this.latestTodos(open)
-    const goal = this.instructions.first
-    const lastRequest = this.instructions.last
-    const unresolved = failures.filter(({ resolvedBy }) => resolvedBy === undefined).length
+    const todos = this.#latestTodos(open)
+    const { goal, lastRequest, instructions, questions, decisions } = this.#conversation.facts({
+      calls: open,
+      lastWords: this.#lastWords,
+      answeredId: this.#answeredId,
+      todos,
+      decisions: this.#decisions,
+    })
+    const ending = this.#ending.fact({
+      open: open
+        .filter(({ id }) => id > this.#answeredId)
+        .map(({ id, call, name }) => ({
+          id,
+          what: line(call.what || name),
+          isQuestion: call.kind === 'questions',
+        })),
+      questions: questions.filter(({ passedOver }) => passedOver !== true),
+      lastWords: this.#lastWords,
+      lastCommand: this.#lastCommand,
+    })
+    const failures = judgeFailures([...this.#failures.facts(), ...(this.#reported ? [this.#reported] : [])], {
+      deeds: shell.deeds,
+      instructions,
+      lastChange: this.#failures.lastChange,
+      ending,
+    })
+    const unresolved = failures.filter(({ closed }) => closed === undefined).length
     return {
-      range: this.first && this.last && { from: this.first.id, to: this.last.id },
-      span: this.first && this.last && { from: this.first.date, to: this.last.date },
+      range: this.#first && this.#last && { from: this.#first.id, to: this.#last.id },
+      span: this.#first && this.#last && { from: this.#first.date, to: this.#last.date },
       counts: {
-        ...this.counts,
+        ...this.#counts,
         ...countFiles(files),
         failuresUnresolved: unresolved,
         failuresResolved: failures.length - unresolved,
       },
+      ending,
       goal: goal && quoteOf(goal),
       lastRequest: lastRequest && quoteOf(lastRequest),
-      instructions: this.instructions.facts(),
-      lastWords: this.lastWords,
-      replies: this.replies.facts(),
+      instructions,
+      lastWords: this.#lastWords,
+      replies: this.#replies.facts(),
       files,
       ...shell,
       failures,
       todos,
-      decisions: [...this.decisions],
-      questions: this.questions.facts(open, this.lastWords, this.answeredId),
+      decisions,
+      questions,
       subagents: [
-        ...this.subagents.facts(),
+        ...this.#subagents.facts(),
         ...open.flatMap(({ call, id }) => (call.kind === 'subagent' ? [started(call, id)] : [])),
       ],
       inFlight: [
-        ...interrupted.filter(({ id }) => id > this.settledId),
+        ...interrupted.filter(({ id }) => id > this.#settledId),
         ...open.map(({ callId, name, call, id }) => ({
           callId,
           tool: name,
           what: line(call.what),
           id,
-          interrupted: id < this.lastSpokenId,
+          interrupted: id < this.#lastSpokenId,
         })),
       ].sort((a, b) => a.id - b.id),
-      unknownTools: this.tools.facts(),
-      inherited: this.inherited,
-      git: this.place.fact(),
+      unknownTools: this.#tools.facts(),
+      inherited: this.#inherited,
+      noted: this.#noted,
+      git: this.#workingFolder.fact(),
     }
   }
 
-  private message(payload: Fields, { id, meta }: Entry): void {
+  #message(payload: Fields, { id, meta }: Entry): void {
     const role = payload['role']
-    const { text, blob } = textOf(payload['content'])
+    if (meta?.['isSidechain'] === true) return
+    const { text, blob } = messageText(payload['content'])
     if (role === 'assistant') {
-      this.counts.assistantMessages += 1
-      this.lastSpokenId = id
-      this.failures.succeed([], ['turn'], id)
+      this.#counts.assistantMessages += 1
+      this.#lastSpokenId = id
+      this.#failures.succeed([], ['turn'], id)
+      this.#ending.see(text.trim() === '' ? 'thought' : 'words', id)
       if (text.trim() === '') return
-      this.lastWords = { text: text.length > 8_000 ? `…${text.slice(-7_999)}` : text, id }
-      this.decide(decisionsSaid(text), id)
+      this.#lastWords = { text: text.length > 8_000 ? `…${text.slice(-7_999)}` : text, id }
+      this.#conversation.assistantSaid({ text, id })
       return
     }
     if (role !== 'user') return
     if (payload['customType'] === 'handoff' || meta?.['isCompactSummary'] === true) {
-      this.inherited = { id, name: payload['customType'] === 'handoff' ? 'handoff' : 'compaction', state: text }
+      this.#handedOver(payload['customType'] === 'handoff' ? 'handoff' : 'compaction', text, id)
       return
     }
-    if (payload['customType'] !== undefined || meta?.['isMeta'] === true || meta?.['isSidechain'] === true) return
-    const heard = hear(text)
-    // What a compaction kept stands on the tape once more.
-    if (meta?.['kept'] === true && heard.kind === 'words' && this.instructions.has(heard.text)) return
-    for (const notice of heard.notices) this.notice(notice, id)
+    if (payload['customType'] !== undefined || meta?.['isMeta'] === true) return
+    const path = documentPathIn(text.trimStart())
+    if (path !== undefined) this.#inherited = { id, name: 'handoff', state: '', path }
+    const heard = readUserWords(text)
+    // A compaction that keeps messages puts them on the tape a second time.
+    if (meta?.['kept'] === true && heard.kind === 'words' && this.#conversation.has(heard.text)) return
+    for (const notice of heard.notices) this.#notice(notice, id)
     if (heard.kind === 'inherited') {
-      const name = heard.text.startsWith('<handoff-context>') ? 'handoff' : 'compaction'
-      this.inherited = { id, name, state: heard.text }
+      this.#handedOver(heard.name, heard.text, id)
     } else if (heard.kind === 'words') {
-      this.counts.userMessages += 1
-      this.userSaid({ text: heard.text, id, ...(blob !== undefined && { blob }) })
+      this.#counts.userMessages += 1
+      this.#userSaid({ text: heard.text, id, blob })
     }
-    if (heard.kind !== 'nothing' || heard.interrupted) this.lastSpokenId = id
+    if (heard.kind === 'nothing' && heard.interrupted) {
+      this.#ending.see('stopped', id)
+      this.#conversation.turnEnded('cut')
+    }
+    if (heard.kind !== 'nothing' || heard.interrupted) this.#lastSpokenId = id
   }
 
-  private userSaid(quote: Quote): void {
-    if (this.lastWords && this.lastWords.id > this.answeredId) this.replies.add(this.lastWords)
-    const question = this.lastWords && this.lastWords.id > this.answeredId ? questionIn(this.lastWords.text) : undefined
-    this.instructions.add(quote, question === undefined ? undefined : this.lastWords?.id)
-    if (question !== undefined && isAnswer(quote.text))
-      this.decide([answered({ text: question }, quote.text)], quote.id)
-    this.questions.settle()
-    this.lastSpokenId = quote.id
-    this.settledId = this.answeredId
-    this.answeredId = quote.id
+  /** A document holds until the next one; what the agent sums up in between goes beside it. */
+  #handedOver(name: 'handoff' | 'compaction', state: unknown, id: number): void {
+    const document = this.#inherited?.name === 'handoff' ? this.#inherited : undefined
+    this.#inherited =
+      name === 'compaction' && document !== undefined ? { ...document, summary: { id, state } } : { id, name, state }
+    if (name === 'handoff') this.#noted = undefined
   }
 
-  private call(value: unknown, { id, meta }: Entry): void {
+  /** The document that the session was told to read, as the result of whatever call it read it with. */
+  #readDocument({ call }: Pending, output: unknown, id: number): void {
+    const { path, state } = this.#inherited ?? {}
+    if (path === undefined || state !== '' || this.#inherited === undefined) return
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    if (!call.what.includes(name)) return
+    const text = documentIn(contentText(output).text)
+    if (text !== undefined) this.#inherited = { ...this.#inherited, id, state: text }
+  }
+
+  #userSaid(quote: Quote, refused?: string): void {
+    const before = this.#lastWords && this.#lastWords.id > this.#answeredId ? this.#lastWords : undefined
+    if (before) this.#replies.add(before)
+    const decision = this.#conversation.userSaid(quote, before, this.#todos.facts(), refused)
+    if (decision) this.#decide([decision], quote.id)
+    this.#ending.see('request', quote.id)
+    this.#reported = reportedFailure(quote) ?? this.#reported
+    this.#lastSpokenId = quote.id
+    this.#settledId = this.#answeredId
+    this.#answeredId = quote.id
+  }
+
+  #call(value: unknown, { id, meta }: Entry): void {
     if (!isFields(value)) return
     const name = typeof value['name'] === 'string' ? value['name'] : 'unknown'
     const callId = typeof value['id'] === 'string' ? value['id'] : ''
-    this.counts.toolCalls += 1
-    this.failures.succeed([], ['turn'], id)
+    this.#counts.toolCalls += 1
+    this.#failures.succeed([], ['turn'], id)
+    if (meta?.['isSidechain'] !== true) this.#ending.see('call', id)
+    // What a call that only wraps others did is told by those.
+    if (meta?.['wraps'] === true) return
     const call = readCall(name, value['arguments'] ?? value['input'] ?? value['args'])
-    const here = typeof meta?.['cwd'] === 'string' ? this.place.name(meta['cwd']) : undefined
+    const here = typeof meta?.['cwd'] === 'string' ? this.#workingFolder.name(meta['cwd']) : this.#workingFolder.here
+    const aside = meta?.['isSidechain'] === true
+    // Of a subagent, what it did to files counts, and what it committed: its plans and questions are its own.
+    if (aside && call.kind !== 'files' && call.kind !== 'shell') return
     const pending: Pending = {
       id,
       callId,
       name,
-      call: call.kind === 'files' ? { ...call, effects: call.effects.map((effect) => this.place.named(effect)) } : call,
-      ...(call.kind === 'shell' && { script: this.shell.read(call, here) }),
+      aside,
+      call:
+        call.kind === 'files'
+          ? { ...call, effects: call.effects.map((effect) => this.#workingFolder.named(effect)) }
+          : call,
+      ...(call.kind === 'shell' && { script: this.#shell.read(call, here) }),
     }
-    if (call.kind === 'unknown') this.tools.called(name, id)
-    const queue = this.pending.get(callId)
+    if (call.kind === 'unknown') this.#tools.called(name, id)
+    if (!aside) this.#conversation.called(call, value['arguments'] ?? value['input'] ?? value['args'])
+    const queue = this.#pending.get(callId)
     if (queue) queue.push(pending)
-    else this.pending.set(callId, [pending])
+    else this.#pending.set(callId, [pending])
   }
 
-  private result(value: unknown, { id }: Entry): void {
+  #result(value: unknown, { id, meta }: Entry): void {
     if (!isFields(value)) return
     const output = readOutput(value['output'], value['is_error'] === true)
-    if (output.isError) this.counts.toolErrors += 1
+    if (output.isError) this.#counts.toolErrors += 1
     const callId = typeof value['call_id'] === 'string' ? value['call_id'] : ''
-    const queue = this.pending.get(callId)
+    const queue = this.#pending.get(callId)
     const pending = queue?.shift()
-    if (queue?.length === 0) this.pending.delete(callId)
+    if (queue?.length === 0) this.#pending.delete(callId)
+    if (meta?.['isSidechain'] !== true) this.#answered(pending, output, id)
     if (!pending) return
-    if (isRejected(pending.call, output)) this.rejected(pending, output, id)
-    else this.settle(pending, output, id)
+    if (value['unknown'] === true) {
+      if (pending.script) this.#shell.ran(pending.script, pending.id)
+      return
+    }
+    if (isCancelled(output) || isRefused(pending.call, output)) return
+    this.#readDocument(pending, value['output'], id)
+    if (isRejected(pending.call, output)) this.#rejected(pending, output, id)
+    else this.#settle(pending, output, id)
+  }
+
+  #answered(pending: Pending | undefined, output: Output, id: number): void {
+    const call = pending?.call
+    if (call?.kind === 'result' && !output.isError) {
+      this.#lastWords = { text: call.text, id }
+      this.#ending.see('answer', id)
+    } else this.#ending.see('result', id)
   }
 
   /** A person said no: nothing was run. What they said about it comes with Claude Code's own words around it. */
-  private rejected({ call, name }: Pending, output: Output, id: number): void {
+  #rejected({ call, name }: Pending, output: Output, id: number): void {
     if (call.kind === 'questions') {
-      this.questions.ask(call.questions, id)
+      this.#answeredDialog(call.questions, output, id, id)
       return
     }
-    this.decide(
-      [
-        {
-          text: `Rejected: ${call.kind === 'shell' ? line(call.command) : call.kind === 'plan' ? `plan ${planTitle(call.text)}`.trim() : line(call.what || name)}`,
-          by: 'user',
-          source: 'answer',
-        },
-      ],
-      id,
-    )
+    const refused =
+      call.kind === 'shell'
+        ? line(call.command)
+        : call.kind === 'plan'
+          ? `plan ${planTitle(call.text)}`.trim()
+          : line(call.what || name)
     const said = /(?:the user said|user feedback|with the following feedback|reason):\s*\n?([\s\S]+)$/i
-      .exec(output.isError ? output.head : '')?.[1]
-      ?.trim()
-    if (said && output.head.startsWith("The user doesn't want to proceed")) {
-      this.counts.userMessages += 1
-      this.userSaid({ text: said.replace(/\n\nNote: The user's next message may contain[\s\S]*$/, '').trim(), id })
-    }
+      .exec(output.head.startsWith("The user doesn't want to proceed") ? output.head : '')?.[1]
+      ?.replace(/\n\nNote: The user's next message may contain[\s\S]*$/, '')
+      .trim()
+    const isComment = said !== undefined && said !== '' && output.isError
+    this.#decide([{ text: `Rejected: ${refused}`, ...(isComment && { why: said }), by: 'user', source: 'answer' }], id)
+    if (!isComment) return
+    this.#counts.userMessages += 1
+    this.#userSaid({ text: said, id }, call.kind === 'plan' ? undefined : refused)
   }
 
-  private settle(pending: Pending, output: Output, id: number): void {
+  #settle(pending: Pending, output: Output, id: number): void {
     const { call } = pending
     switch (call.kind) {
       case 'files':
-        this.tools.changed(call, { id: pending.id, output, resultId: id })
+        if (pending.aside && output.isError) return
+        this.#tools.changed(call, { id: pending.id, output, resultId: id })
         return
       case 'shell':
-        if (pending.script) this.shell.settle({ ...pending, call, script: pending.script }, output, id)
+        if (pending.script && pending.aside)
+          this.#shell.settleAside({ ...pending, call, script: pending.script }, output, id)
+        else if (pending.script) {
+          const ok = this.#shell.settle({ ...pending, call, script: pending.script }, output, id)
+          this.#lastCommand = { command: line(call.command), ok }
+        }
         return
       case 'poll':
-        this.polled(call.handle, output, id)
+        this.#polled(call.handle, output, id)
         return
       case 'stop':
         if (!output.isError) {
-          this.shell.ended(call.handle, undefined, id)
-          this.subagents.end(call.handle, 'failed', id)
+          this.#shell.ended(call.handle, undefined, id)
+          this.#subagents.end(call.handle, 'failed', id)
         }
         return
       case 'todos':
-        if (!output.isError) this.todos.replace(call.todos, pending.id)
+        if (!output.isError) this.#todos.replace(call.todos, pending.id)
+        else if (isDisabled(output)) this.#todos.replace([], pending.id)
         return
       case 'todo-add':
-        if (!output.isError) this.todos.add(call.text, output.head.slice(0, 200), pending.id)
+        if (isDisabled(output)) this.#todos.replace([], pending.id)
+        else if (!output.isError) this.#todos.add(call.text, output.head.slice(0, 200), pending.id)
+        return
+      case 'todo-list':
+        if (!output.isError) this.#todos.readList(output.head === output.tail ? output.head : '', id)
         return
       case 'todo-set':
-        // A toggle says which way it went.
-        if (!output.isError)
-          this.todos.set(
+        if (isGone(output)) this.#todos.set({ ...call, status: 'deleted' }, pending.id)
+        // The result of a toggle says whether the item is done now.
+        else if (!output.isError)
+          this.#todos.set(
             /\bun(?:completed|done|checked)\b/i.test(output.head.slice(0, 200)) ? { ...call, status: 'pending' } : call,
             pending.id,
           )
         return
-      case 'questions': {
-        const answers = readAnswers(call.questions, output)
-        this.decide(
-          call.questions.flatMap((asked, index) =>
-            answers[index] === undefined ? [] : [answered(asked, answers[index])],
-          ),
-          id,
-        )
-        this.questions.ask(
-          call.questions.filter((_, index) => answers[index] === undefined),
-          pending.id,
-        )
+      case 'questions':
+        this.#answeredDialog(call.questions, output, pending.id, id)
         return
-      }
       case 'plan': {
         const plan = call.text || (/## Approved Plan[^\n]*\n([\s\S]+)/.exec(output.head)?.[1] ?? '')
         const title = planTitle(plan)
         if (!output.isError)
-          this.decide(
+          this.#decide(
             [{ text: title === '' ? 'Approved the plan' : `Approved plan: ${title}`, by: 'user', source: 'plan' }],
             id,
           )
         return
       }
       case 'subagent':
-        this.subagents.settle(call, pending.id, output, id)
+        this.#subagents.settle(call, pending.id, output, id)
         return
       case 'look':
+      case 'result':
         return
       case 'unknown':
-        this.tools.settle(pending.name, call, output, id)
+        this.#tools.settle(pending.name, call, output, id)
     }
   }
 
-  private polled(handle: string, output: Output, id: number): void {
-    const ended = this.shell.polled(handle, output, id)
-    if (ended) this.subagents.end(handle, ended, id)
-    this.subagents.heard(output, id)
+  #answeredDialog(asked: readonly Asked[], output: Output, askedId: number, id: number): void {
+    const answers = readAnswers(asked, output)
+    this.#decide(
+      asked.flatMap((each, index) => (answers[index] === undefined ? [] : [answered(each, answers[index])])),
+      id,
+    )
+    this.#conversation.dialogLeft(
+      asked.filter((_, index) => answers[index] === undefined),
+      askedId,
+    )
   }
 
-  private notice({ handle, status }: Notice, id: number): void {
+  #polled(handle: string, output: Output, id: number): void {
+    const ended = this.#shell.polled(handle, output, id)
+    if (ended) this.#subagents.end(handle, ended, id)
+    this.#subagents.heard(output, id)
+  }
+
+  #notice({ handle, status }: Notice, id: number): void {
     const ok = status === 'completed' ? true : status === 'failed' ? false : undefined
-    this.shell.ended(handle, ok, id)
-    this.subagents.end(handle, ok === true ? 'done' : 'failed', id)
+    this.#shell.ended(handle, ok, id)
+    this.#subagents.end(handle, ok === true ? 'done' : 'failed', id)
   }
 
-  private anchor(payload: Fields, { id }: Entry): void {
+  #anchor(payload: Fields, { id }: Entry): void {
     const name = typeof payload['name'] === 'string' ? payload['name'] : ''
     const state = payload['state']
     if (isFields(state)) {
-      this.place.read(state, id)
+      this.#workingFolder.read(state, id)
       const todos = readTodos(state['todos'])
-      if (todos && todos.length > 0 && this.todos.empty) this.todos.replace(todos, id)
+      if (todos && todos.length > 0 && this.#todos.empty) this.#todos.replace(todos, id)
     }
     if (name === 'session/start') return
-    this.decide(decisionsOfState(state), id)
-    this.inherited = { id, name, state: state ?? null }
+    this.#decide(decisionsOfState(state), id)
+    if (name === 'compaction') this.#handedOver(name, state ?? null, id)
+    else this.#noted = { id, name, state: state ?? null }
   }
 
-  private event(payload: Fields, { id }: Entry): void {
+  #event(payload: Fields, { id }: Entry): void {
     const data = payload['data']
     if (!isFields(data)) return
-    this.place.read(data, id)
-    if (isFields(data['payload'])) this.place.read(data['payload'], id)
+    const status = data['status']
+    if (/^turn_(?:ended|closed)$/.test(String(payload['name']))) {
+      this.#ending.ended(status === 'done' ? 'done' : status === 'failed' ? 'failed' : 'aborted')
+      this.#conversation.turnEnded(status === 'done' ? 'done' : 'cut')
+    }
+    this.#workingFolder.read(data, id)
+    if (payload['name'] === 'session' && typeof data['cwd'] === 'string') this.#workingFolder.moved(data['cwd'])
+    if (isFields(data['payload'])) this.#workingFolder.read(data['payload'], id)
     if (/^todos?$/.test(String(payload['name']))) {
       const todos = readTodos(data['todos'] ?? data['items'])
-      if (todos) this.todos.replace(todos, id)
+      if (todos) this.#todos.replace(todos, id)
     }
   }
 
-  private error(payload: Fields, { id }: Entry): void {
+  #error(payload: Fields, { id }: Entry): void {
     const kind = typeof payload['kind'] === 'string' ? payload['kind'] : 'error'
     const message = typeof payload['message'] === 'string' ? payload['message'] : kind
     if (/cancel|abort|interrupt/i.test(kind)) return
-    this.failures.fail(`error ${kind}`, { what: kind, kind: 'error', message: line(message), lastId: id }, [
-      { subjects: ['turn'] },
-    ])
+    this.#ending.failed(line(message), id)
+    const failure = { what: kind, kind: 'error', role: 'step', message: line(message), lastId: id } as const
+    this.#failures.fail(`error ${kind}`, failure, [{ subjects: ['turn'] }])
   }
 
-  private decide(found: readonly Omit<Decision, 'id'>[], id: number): void {
+  #decide(found: readonly Omit<Decision, 'id'>[], id: number): void {
     for (const decision of found) {
-      if (!this.decisions.some(({ text }) => text === decision.text)) this.decisions.push({ ...decision, id })
+      if (!this.#decisions.some(({ text }) => text === decision.text)) this.#decisions.push({ ...decision, id })
     }
   }
 
   /** A list that was written but not yet answered is still what the agent plans. */
-  private latestTodos(open: readonly Pending[]): Ledger['todos'] {
+  #latestTodos(open: readonly Pending[]): Ledger['todos'] {
     const latest = open.findLast(({ call }) => call.kind === 'todos')
-    if (latest?.call.kind !== 'todos') return this.todos.facts()
+    if (latest?.call.kind !== 'todos') return this.#todos.facts()
     return latest.call.todos.map((todo) => ({ ...todo, id: latest.id }))
   }
 }
 
+/** The agent has no list at all, as Claude Code says of some models: what stood in an earlier one is not its plan. */
+function isDisabled({ head }: Output): boolean {
+  return /^(?:<tool_use_error>)?(?:Error: )?\S+ (?:is|are) (?:disabled|not (?:available|enabled))\b/i.test(head)
+}
+
+/** The agent knows no such item any more: its list began anew. */
+function isGone({ head }: Output): boolean {
+  return /^(?:<tool_use_error>)?(?:Error: )?(?:task|todo|item)\b.{0,40}\b(?:not found|does not exist)/i.test(head)
+}
+
 function quoteOf({ text, id, blob }: Quote): Quote {
-  return { text, id, ...(blob !== undefined && { blob }) }
+  return { text, id, blob }
 }
 
 export type { Ledger } from './facts.ts'

@@ -3,6 +3,7 @@
 // goes rather than the secret.
 
 import { clean } from './clean.ts'
+import { isBlankToken, isPlaceholder, isPlainWord, isWordy } from './secret-values.ts'
 import { findSecrets, type Found } from './secrets.ts'
 
 export interface Redacted {
@@ -62,7 +63,7 @@ function mapStrings(value: unknown, change: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapStrings(one, change)]))
 }
 
-/** Cannot be in a cleaned text, and no secret reaches across it. */
+/** Separates texts: a cleaned text cannot hold it, and no secret reaches across it. */
 const separator = '\n\u0000\n'
 
 async function inWindows(text: string, rules: FindRules): Promise<Found[]> {
@@ -97,7 +98,7 @@ function merge(found: Found[], text: string): Found[] {
       if (one.end > last.end) merged[merged.length - 1] = { ...last, end: one.end }
     } else if (one.end > one.start) merged.push(one)
   }
-  // A text is never eaten together with the next one.
+  // A finding never reaches across the separator into the next text.
   return merged.flatMap((one) => splitAtSeparator(one, text))
 }
 
@@ -115,7 +116,8 @@ function splitAtSeparator(one: Found, text: string): Found[] {
 function withRepeats(text: string, found: readonly Found[]): Found[] {
   const kinds = new Map<string, string>()
   for (const { start, end, kind } of found)
-    if (end - start >= 8 && end - start <= 400) kinds.set(text.slice(start, end), kind)
+    if (end - start >= 8 && end - start <= 400 && !isWord(text.slice(start, end)))
+      kinds.set(text.slice(start, end), kind)
   // More than these are the rows of a dump rather than something quoted again.
   const values = [...kinds.keys()].slice(0, 100)
   if (values.length === 0) return [...found]
@@ -126,6 +128,11 @@ function withRepeats(text: string, found: readonly Found[]): Found[] {
     }
   }
   return merge(all, text)
+}
+
+/** `postgres` is a password in one place and a word in all others. */
+function isWord(value: string): boolean {
+  return /^[a-z]+$|^[A-Z][a-z]+$/.test(value) || (isWordy(value) && !/\d/.test(value))
 }
 
 let loaded: Promise<FindRules> | undefined
@@ -176,7 +183,11 @@ async function load(): Promise<FindRules> {
           sharedOptions: {},
           createTranslator: () => translate,
           report: ({ message: { messageId, data }, range }) =>
-            found.push(...locate(content, range, Object.values(data), kindOf(rule.meta.id, messageId))),
+            found.push(
+              ...locate(content, range, Object.values(data), kindOf(rule.meta.id, messageId)).filter((one) =>
+                isFilledIn(content.slice(one.start, one.end)),
+              ),
+            ),
           ignore: () => undefined,
         },
         {},
@@ -204,6 +215,12 @@ function locate(text: string, range: readonly number[], values: unknown[], kind:
   // Of an address, only who and the password.
   if (scheme > 0 && host > scheme) return [{ start: at + scheme + 3, end: at + host, kind }]
   return [{ start: at, end: at + value.length, kind }]
+}
+
+/** Not the blank of an example, such as `user:password` or `ghp_xxxx…`. */
+function isFilledIn(found: string): boolean {
+  const password = found.slice(found.indexOf(':') + 1)
+  return !isPlaceholder(password) && !isBlankToken(password) && !isPlainWord(password)
 }
 
 const kindNames: Readonly<Record<string, string>> = {

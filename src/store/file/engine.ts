@@ -4,10 +4,12 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { BatonError, ConflictError, NotFoundError, StorageError } from '../../errors.ts'
-import { prepare } from '../draft.ts'
-import type { AnchorRef, Draft, Entry } from '../entry.ts'
+import { asAnchor, prepare } from '../draft.ts'
+import { lineageTape, newWorkspaceId } from '../name.ts'
+import type { Draft, Entry } from '../entry.ts'
 import type {
   AnchorQuery,
+  AnchorRef,
   AppendOptions,
   ArchiveRef,
   BlobRef,
@@ -17,22 +19,18 @@ import type {
   TapeInfo,
   VerifyReport,
 } from '../store.ts'
-import { archivesOf, asArchiveRef, linkArchive, namesIn, nameArchive, removeArchive } from './archives.ts'
-import { layOut } from './batch.ts'
-import { getBlob, putBlob } from './blobs.ts'
-import { syncFolder, writeAll } from './durable.ts'
-import { asAnchor, infoOf } from './info.ts'
-import { Layout, lineageTape, tapeOf } from './layout.ts'
-import { parseLine } from './line.ts'
-import { newWorkspaceId, readManifest, type Summary, writeManifest } from './manifest.ts'
-import { repairTape, verifyTape } from './mend.ts'
-import { writeBeside } from './new-tape.ts'
-import { OpenTapes } from './open-tapes.ts'
-import { readRange, segmentsOf } from './reading.ts'
+import { everySecond, syncFolder, watchFolder, writeAll } from '../../system/index.ts'
+import { archivesOf, asArchiveRef, linkArchive, nameArchive, removeArchive } from './write/archives.ts'
+import { getBlob, putBlob } from './write/blobs.ts'
+import { infoOf, readManifest, type Summary, writeManifest } from './manifest.ts'
+import { Layout, namesIn, prepareWorkspace, tapeOf } from './layout.ts'
+import { layOut, parseLine } from './line.ts'
+import { repairTape, verifyTape } from './damage/repair.ts'
+import { writeBeside } from './write/new-tape.ts'
+import { OpenTapes } from './write/open-tapes.ts'
+import { readRange, segmentsOf } from './read/range.ts'
 import { asStorageError } from './storage-error.ts'
-import { Watcher } from './watcher.ts'
-import { prepareWorkspace } from './workspace.ts'
-import type { Writer } from './writer.ts'
+import type { Writer } from './write/writer.ts'
 
 export interface FileStoreOptions {
   /** How long to wait for another process that holds a tape, in milliseconds. */
@@ -52,6 +50,7 @@ export async function openFileStore(root: string, options: FileStoreOptions = {}
 
 class FileStore implements Store {
   workspace = ''
+  readonly guarantee = 'An acknowledged entry is on this disk: it survives a crash and a power cut.'
   readonly #layout: Layout
   readonly #now: () => Date
   readonly #tapes: OpenTapes
@@ -62,6 +61,10 @@ class FileStore implements Store {
     this.#layout = layout
     this.#now = now
     this.#tapes = new OpenTapes(layout, { now, patience, onCommit: (file) => this.#watcher.changed(file) })
+  }
+
+  get place(): string {
+    return this.#layout.root
   }
 
   /** The id of a workspace without a manifest: the one on its lineage tape, or a new one that all starters agree on. */
@@ -244,6 +247,22 @@ class FileStore implements Store {
     return archive
   }
 
+  async remove(tape: string): Promise<ArchiveRef> {
+    const writer = this.#writer(tape)
+    const archive = await writer.exclusively(() => {
+      const { segment } = writer
+      if (segment === undefined || segment.at.id === 0) throw new NotFoundError(`There is no tape ${tape} to delete`)
+      const target = nameArchive(this.#layout, tape, this.#now())
+      const { firstId, at } = segment
+      segment.sync()
+      linkArchive(this.#layout, tape, target)
+      writer.removeCurrent()
+      return { ref: path.relative(this.#layout.root, target), tape, firstId, lastId: at.id, bytes: at.offset }
+    })
+    this.#watcher.changed(writer.paths.tape)
+    return archive
+  }
+
   async archives(tape: string): Promise<ArchiveRef[]> {
     this.#assertOpen()
     return archivesOf(this.#layout, tape).map(asArchiveRef)
@@ -302,5 +321,41 @@ class FileStore implements Store {
     throw new StorageError(`The store in ${this.#layout.root} has been closed`, {
       hint: 'Nothing was written. Open it again.',
     })
+  }
+}
+
+/**
+ * Reports when a tape may have grown: at once for writes of this process, by file events for those of other processes, and once a second
+ * in any case.
+ */
+class Watcher {
+  readonly #listeners = new Map<string, Set<() => void>>()
+  readonly #stops = new Set<() => void>()
+
+  /** Calls `listener` whenever the file may have changed, until the returned function is called. */
+  subscribe(file: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(file) ?? new Set()
+    this.#listeners.set(file, listeners.add(listener))
+    const stopSeconds = everySecond(listener)
+    const stopFolder = watchFolder(path.dirname(file), (name) => {
+      if (name === undefined || name === path.basename(file)) listener()
+    })
+    const stop = () => {
+      stopSeconds()
+      stopFolder?.()
+      listeners.delete(listener)
+      if (listeners.size === 0) this.#listeners.delete(file)
+      this.#stops.delete(stop)
+    }
+    this.#stops.add(stop)
+    return stop
+  }
+
+  changed(file: string): void {
+    for (const listener of this.#listeners.get(file) ?? []) listener()
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
   }
 }

@@ -1,11 +1,11 @@
-// Where things lie in a workspace. Nothing outside this file joins a path from a tape's name.
+// Where the files of a workspace lie, and the making of its folder. Nothing outside this file joins a path from a tape's name.
 
 import path from 'node:path'
-import { InvalidError, LimitError } from '../../errors.ts'
-import { limits } from '../store.ts'
-
-/** The lineage tape has a file of its own, beside the tapes it is about. */
-export const lineageTape = 'lineage'
+import fs from 'node:fs'
+import { StorageError } from '../../errors.ts'
+import { decodeName, encodeName, lineageTape } from '../name.ts'
+import { makeFolder, syncFolder } from '../../system/index.ts'
+import { asStorageError } from './storage-error.ts'
 
 export interface TapePaths {
   readonly tape: string
@@ -61,29 +61,61 @@ export function tapeOfArchive(file: string): string | undefined {
   return match === null ? undefined : decodeName(match[1]!)
 }
 
-/** Only what `encodeName` makes is ours; other files may lie in the folder. */
-function decodeName(encoded: string): string | undefined {
+/** Makes the folder of a workspace where there is none, and refuses a folder that belongs to something else. */
+export function prepareWorkspace(layout: Layout): void {
+  const { root, tapes } = layout
   try {
-    const name = decodeURIComponent(encoded)
-    return name !== '' && encodeURIComponent(name) === encoded ? name : undefined
-  } catch {
-    return undefined // not an encoded name
+    const stat = fs.statSync(root, { throwIfNoEntry: false })
+    if (stat !== undefined && !stat.isDirectory()) {
+      throw new StorageError(`${root} is a file, not a workspace`, {
+        hint: 'Nothing was written. Choose a folder with --workspace.',
+      })
+    }
+    if (isFolder(tapes)) return
+    const foreign = namesIn(root).filter((name) => name !== '.gitignore')
+    // Unless somebody else has just begun to make it: the folder of the tapes comes first.
+    if (foreign.length > 0 && !isFolder(tapes)) {
+      throw new StorageError(`${root} is not a Baton workspace: it holds ${foreign.slice(0, 3).join(', ')}`, {
+        hint: 'Nothing was written. Choose another folder with --workspace.',
+      })
+    }
+    makeFolders(layout)
+  } catch (error) {
+    throw asStorageError(error, root)
   }
 }
 
-export function encodeName(tape: string): string {
-  if (typeof tape !== 'string' || tape === '') throw new InvalidError('A tape needs a name')
-  let encoded: string
+function makeFolders({ root, tapes }: Layout): void {
   try {
-    encoded = encodeURIComponent(tape)
-  } catch {
-    throw new InvalidError('The name of the tape is not valid text', { hint: 'It holds half of a character pair.' })
+    makeFolder(root)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new StorageError(`Cannot make ${root}: ${(error as Error).message}`, {
+      hint: 'No folder can be made there. Choose another with --workspace, or set HOME.',
+      cause: error,
+    })
   }
-  if (encoded.length > limits.nameBytes) {
-    throw new LimitError(
-      `The name of the tape is too long: ${encoded.length} bytes when encoded, at most ${limits.nameBytes}`,
-      { hint: `It begins with "${tape.slice(0, 40)}".` },
-    )
+  fs.chmodSync(root, 0o700)
+  try {
+    fs.writeFileSync(path.join(root, '.gitignore'), '*\n', { flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  return encoded
+  makeFolder(tapes)
+  syncFolder(root)
+  syncFolder(path.dirname(root))
+}
+
+function isFolder(name: string): boolean {
+  return fs.statSync(name, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+/** The names of the files in a folder; none where there is no such folder. */
+export function namesIn(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
 }

@@ -2,6 +2,7 @@
 // seeded with the previous line's, so that a flipped bit, a lost line and a reordered one all break the chain.
 
 import { crc32 } from 'node:zlib'
+import type { Prepared } from '../draft.ts'
 import type { Entry } from '../entry.ts'
 
 export const sealLength = ',"crc":"00000000"}'.length
@@ -19,10 +20,19 @@ export interface Line {
   readonly batch: BatchMark | undefined
 }
 
-export type BatchMark = readonly [index: number, size: number]
+type BatchMark = readonly [index: number, size: number]
+
+/** Everything before `offset` has been seen; `id` and `crc` are those of the last line. */
+export interface Position {
+  offset: number
+  id: number
+  crc: number
+}
+
+export const origin: Position = { offset: 0, id: 0, crc: 0 }
 
 /** `body` is the entry's JSON without its closing brace. */
-export function seal(body: string, prev: number): { text: string; crc: number } {
+function seal(body: string, prev: number): { text: string; crc: number } {
   const crc = crc32(body, prev)
   return { text: `${body},"crc":"${crc.toString(16).padStart(8, '0')}"}\n`, crc }
 }
@@ -109,4 +119,32 @@ export function parseLine(line: Line): Entry {
 function bodyEnd({ bytes, batch }: Line): number {
   const end = bytes.length - sealLength
   return batch === undefined ? end : bytes.lastIndexOf(',"b":[', end)
+}
+
+/** A line's place in the file. */
+export type Place = Omit<Line, 'bytes'>
+
+/** A batch as the lines it will be: ids counted on, each line sealed to the one before, and where each will lie. */
+export function layOut(
+  prepared: readonly Prepared[],
+  from: Position,
+): { text: string; places: Place[]; end: Position } {
+  const places: Place[] = []
+  const size = prepared.length
+  let { id, crc, offset } = from
+  let text = ''
+  prepared.forEach((one, i) => {
+    id++
+    const batch: BatchMark | undefined = size === 1 ? undefined : [i, size]
+    const mark = batch === undefined ? '' : `,"b":[${i},${size}]`
+    const head = `{"id":${id}`
+    const line = seal(head + one.rest + mark, crc)
+    // But for `rest` everything is ASCII: head, mark, the seal of 18 characters and the newline.
+    const end = offset + head.length + one.bytes + mark.length + 19
+    places.push({ id, offset, end, prev: crc, crc: line.crc, batch })
+    text += line.text
+    ;({ crc } = line)
+    offset = end
+  })
+  return { text, places, end: { offset, id, crc } }
 }

@@ -1,19 +1,24 @@
-// An agent without a screen: a process for each turn, one after the other, each going on with the session of the last.
+// Drives an agent without a screen: one process for each turn, each continuing the session of the last.
 
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import * as z from 'zod'
+import {
+  type Adapter,
+  capability,
+  type LaunchOptions,
+  projectSession,
+  type ScreenState,
+  type TurnOutcome,
+} from '../../agents/index.ts'
 import { CancelledError } from '../../errors.ts'
-import { type Adapter, capability, type LaunchOptions, type Look, type TurnOutcome } from '../adapter.ts'
-import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
-import { watchFolder } from '../eyes/bell.ts'
-import { transcriptOf } from '../eyes/nests.ts'
+import { agentMark, pause, replaceFile, watchFolder } from '../../system/index.ts'
+import { type AgentPlace, type Driver, type Ending, RefusedError, type Sent } from './driver.ts'
 import { withLock } from './pane-lock.ts'
-import { pause } from '../../system/processes.ts'
 import { lastTurn, Turn } from './turn.ts'
 
-export type HeadlessPlace = Extract<Place, { driver: 'headless' }>
+export type HeadlessPlace = Extract<AgentPlace, { driver: 'headless' }>
 
 export interface HeadlessOptions {
   readonly adapter: Adapter
@@ -23,6 +28,8 @@ export interface HeadlessOptions {
   readonly folder: string
   /** What the person put behind `--`. */
   readonly args?: readonly string[]
+  /** The folder of its handoff documents. */
+  readonly documents?: string
   /** The session to go on with. */
   readonly session?: string
   /** Milliseconds after which a turn is ended: some agents wait for a network without end. */
@@ -101,16 +108,16 @@ export class HeadlessDriver implements Driver {
     return Promise.resolve({ ...(code === undefined ? {} : { code }), ...(error === undefined ? {} : { error }) })
   }
 
-  look(): Promise<Look> {
+  screenState(): Promise<ScreenState> {
     return Promise.resolve(this.#isBusy() ? { is: 'busy', draft: '', deaf: true } : { is: 'prompt', draft: '' })
   }
 
-  screen(): Promise<string> {
+  screenText(): Promise<string> {
     return Promise.resolve('')
   }
 
-  ready(): Promise<Look> {
-    return this.look()
+  ready(): Promise<ScreenState> {
+    return this.screenState()
   }
 
   get nextTurn(): number {
@@ -157,7 +164,7 @@ export class HeadlessDriver implements Driver {
     await this.#turn?.end()
     this.#learn()
     if (signal.aborted) throw new CancelledError('Cancelled before the turn was started')
-    const { adapter, cwd, folder, args } = this.#options
+    const { adapter, cwd, folder, args, documents } = this.#options
     if (this.#stopped) throw new RefusedError('gone', `${adapter.label} was stopped`)
     await withLock(`headless ${folder}`, async () => {
       const number = lastTurn(folder)
@@ -165,7 +172,11 @@ export class HeadlessDriver implements Driver {
       const { session, fresh = session === undefined } = this.#memory
       // Named beforehand, where the agent takes a name, so that its transcript is known from its first line.
       const name = fresh ? randomUUID() : undefined
-      const options: LaunchOptions = { ...(args === undefined ? {} : { args }), ...(fresh ? { session: name! } : {}) }
+      const options: LaunchOptions = {
+        ...(args === undefined ? {} : { args }),
+        ...(documents === undefined ? {} : { documents }),
+        ...(fresh ? { session: name! } : {}),
+      }
       const command = capability(adapter, 'turn')(text, fresh ? undefined : session, options)
       if (fresh)
         this.#remember({
@@ -176,7 +187,7 @@ export class HeadlessDriver implements Driver {
       const turn = new Turn(folder, number + 1)
       this.#sent.push({ text, at: Date.now() })
       if (this.#sent.length > 20) this.#sent.shift()
-      await turn.start(command, cwd, withoutUndefined({ ...this.#options.env, ...command.env }))
+      await turn.start(command, cwd, withoutUndefined({ ...this.#options.env, ...command.env, [agentMark]: '1' }))
       this.#turn = turn
       this.#settled = false
       this.#setDeadline()
@@ -218,7 +229,7 @@ export class HeadlessDriver implements Driver {
 
   #hasTranscript(session: string): boolean {
     const { adapter, env, cwd } = this.#options
-    return transcriptOf(adapter, { ...env, ...adapter.env }, cwd, session) !== undefined
+    return projectSession(adapter.transcript, { ...env, ...adapter.env }, cwd, session) !== undefined
   }
 
   #setDeadline(): void {
@@ -230,8 +241,7 @@ export class HeadlessDriver implements Driver {
   #remember(memory: Memory): void {
     this.#memory = memory
     const file = path.join(this.#options.folder, 'session.json')
-    fs.writeFileSync(`${file}.part`, JSON.stringify(memory))
-    fs.renameSync(`${file}.part`, file)
+    replaceFile(file, JSON.stringify(memory))
   }
 }
 

@@ -5,8 +5,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { LockedError, StorageError } from '../../errors.ts'
-import { Lock } from '../../store/file/lock.ts'
-import { pause } from '../../system/processes.ts'
+import { Lock, pause } from '../../system/index.ts'
 
 const patience = 15_000
 const nap = 10

@@ -4,11 +4,11 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
+import type { Adapter, Command } from '../../agents/index.ts'
 import { NotFoundError } from '../../errors.ts'
-import type { Adapter, Command } from '../adapter.ts'
-import { type Process, processAt, treeOf } from '../../system/processes.ts'
-import { TmuxDriver, type TmuxPlace } from './tmux.ts'
+import { agentMark, type Process, processAt, treeOf } from '../../system/index.ts'
 import { needTmux, ownServer, socketPath, TmuxError, TmuxServer, unformatted, usual } from './tmux-server.ts'
+import { TmuxDriver, type TmuxPlace } from './tmux.ts'
 
 export interface TmuxStart {
   readonly adapter: Adapter
@@ -23,7 +23,7 @@ export interface TmuxStart {
   /** Of a server of its own: a name or a path. Default: the one that `env.TMUX` names, else `baton`. */
   readonly socket?: string
   /** Called with the pane that is to be the agent's, before it is started there. */
-  readonly mean?: (place: TmuxPlace) => Promise<void>
+  readonly beforeStart?: (place: TmuxPlace) => Promise<void>
   /** Columns and rows while nobody looks. */
   readonly size?: readonly [number, number]
 }
@@ -57,7 +57,7 @@ export async function startInTmux(options: TmuxStart): Promise<TmuxDriver> {
   const settings = differs.filter(([key]) => isPassed(key)).flatMap(([key, value]) => ['-e', `${key}=${value}`])
   const removed = [...surplus, ...Object.keys(command.env ?? {}).filter((key) => !(key in env))]
   // By way of `env`, so that there are always several arguments: tmux gives a single one to a shell.
-  const run = ['env', ...removed.flatMap((key) => ['-u', key]), command.program, ...command.args]
+  const run = ['env', ...removed.flatMap((key) => ['-u', key]), `${agentMark}=1`, command.program, ...command.args]
   const folder = ['-c', unformatted(cwd)]
   const window = ['-d', '-P', '-F', '#{pane_id}', ...folder]
   // First a pane that keeps what its program leaves, then the program: it may end at once.
@@ -78,7 +78,7 @@ export async function startInTmux(options: TmuxStart): Promise<TmuxDriver> {
       )
   const pane = made.trim()
   const mark = randomUUID()
-  await options.mean?.({ driver: 'tmux', socket: server.socket, pane, mark })
+  await options.beforeStart?.({ driver: 'tmux', socket: server.socket, pane, mark })
   // All in one go: where the mark is, the agent has been started.
   const told = await server.all([
     ['set-option', '-p', '-t', pane, 'remain-on-exit', 'on'],

@@ -1,23 +1,22 @@
-// An agent in a tmux pane. What is typed is pasted from a buffer of its own, Enter comes apart from it, and before any key
-// the screen is looked at: a dialog is the person's to answer, a draft the person's to finish.
+// Drives an agent in a tmux pane. A prompt is pasted from a buffer of its own and Enter is sent separately. The screen is read
+// before any key is sent: a dialog is the person's to answer, and a draft the person's to finish.
 
 import { randomUUID } from 'node:crypto'
+import os from 'node:os'
+import { type Adapter, capability, type Screen, type ScreenState } from '../../agents/index.ts'
 import { CancelledError, UnknownOutcomeError } from '../../errors.ts'
-import { type Adapter, capability, type Look, type Screen } from '../adapter.ts'
-import { type Driver, type Ending, type Place, RefusedError, type Sent } from '../driver.ts'
-import { isDraftOf, isLeftDraft, typable } from '../draft.ts'
-import { isSmall, isStranded, isTold, type Pane } from './pane.ts'
+import { endTree, isRunning, pause, processAt, startOf } from '../../system/index.ts'
+import { type AgentPlace, type Driver, type Ending, RefusedError, type Sent } from './driver.ts'
 import { withLock } from './pane-lock.ts'
-import { endTree, isRunning, pause, processAt } from '../../system/processes.ts'
-import { lastWords, screenOf } from './screen.ts'
+import { isDraftOf, isLeftDraft, lastWords, screenOf, typable } from './screen.ts'
 import { TmuxLine } from './tmux-line.ts'
 import { TmuxError, TmuxServer, usual } from './tmux-server.ts'
 
-export type TmuxPlace = Extract<Place, { driver: 'tmux' }>
+export type TmuxPlace = Extract<AgentPlace, { driver: 'tmux' }>
 
 /** How often the screen is looked at while something is awaited there, where nothing tells that it was drawn. */
-const glance = 25
-const redrawGlance = 100
+const pollMs = 25
+const redrawPollMs = 100
 /** Where something tells: it may have been drawn before anyone listened. */
 const atMost = 250
 /** How long a paste, and Enter, may take to show. */
@@ -70,45 +69,54 @@ export class TmuxDriver implements Driver {
   async ended(): Promise<Ending | undefined> {
     if (await this.alive()) return undefined
     let pane = await this.#look().catch(ifGone)
-    // tmux learns of it a moment later.
+    // tmux notices the end of a program a moment later.
     const deadline = performance.now() + deathPatience
     while (pane !== undefined && !isTold(pane) && this.#place.adopted !== true && performance.now() < deadline) {
-      await pause(glance)
-      // A death that tmux has slept through it notices with the next one.
+      await pause(pollMs)
+      // tmux notices a death that it has missed only when another program ends.
       if (pane.dead) await this.#server.run(['run-shell', 'true']).catch(ifGone)
       pane = await this.#look().catch(ifGone)
     }
     if (pane === undefined || !isTold(pane)) return {}
-    if (pane.signal !== '') return { signal: pane.signal }
+    if (pane.signal !== '') return { signal: signalName(pane.signal) }
     const code = Number(pane.status)
-    const words = lastWords((await this.screen()).split('\n'))
-    return { code, ...(words === '' || code === 0 ? {} : { error: words }) }
+    const words = code === 0 ? '' : await this.#lastWords(performance.now() + deathPatience)
+    return { code, ...(words === '' ? {} : { error: words }) }
   }
 
-  async look(): Promise<Look> {
+  /** What the program wrote last; tmux may draw it a moment after it knows that the program has ended. */
+  async #lastWords(deadline: number): Promise<string> {
+    for (;;) {
+      const words = lastWords((await this.screenText()).split('\n'))
+      if (words !== '' || performance.now() > deadline) return words
+      await pause(pollMs)
+    }
+  }
+
+  async screenState(): Promise<ScreenState> {
     const pane = await this.#look()
-    const look = this.#read(pane)
-    const isSeen = look.is !== 'unknown' && look.is !== 'starting'
-    if (isSeen || pane.dead || pane.attached || !isSmall(pane) || this.#place.adopted === true) return look
+    const screen = this.#read(pane)
+    const isSeen = screen.is !== 'unknown' && screen.is !== 'starting'
+    if (isSeen || pane.dead || pane.attached || !isSmall(pane) || this.#place.adopted === true) return screen
     // Whoever looked at it on a small screen is gone: it is drawn anew, for the next look.
     await this.#resize(usual)
-    return look
+    return screen
   }
 
-  async screen(): Promise<string> {
+  async screenText(): Promise<string> {
     const picture = await this.#server.run(['capture-pane', '-p', '-J', '-S', '-1000', '-t', this.#place.pane])
     return picture.trimEnd()
   }
 
-  async ready(signal: AbortSignal): Promise<Look> {
+  async ready(signal: AbortSignal): Promise<ScreenState> {
     for (;;) {
-      heed(signal)
+      throwIfAborted(signal)
       const pane = await this.#look()
       await this.#mustBeOurs(pane)
-      const look = this.#read(pane)
-      if (look.is !== 'starting' && look.is !== 'unknown') return look
+      const screen = this.#read(pane)
+      if (screen.is !== 'starting' && screen.is !== 'unknown') return screen
       await this.#line.open()
-      await this.#line.drawn(atMost, 4 * glance)
+      await this.#line.drawn(atMost, 4 * pollMs)
     }
   }
 
@@ -125,15 +133,16 @@ export class TmuxDriver implements Driver {
     })
   }
 
-  interrupt(signal: AbortSignal): Promise<void> {
+  interrupt(signal: AbortSignal, about?: string): Promise<void> {
     const keys = capability(this.#adapter, 'interrupt')
     return this.#alone(async () => {
-      heed(signal)
+      throwIfAborted(signal)
       const pane = await this.#look()
       await this.#mustBeOurs(pane)
-      const look = this.#read(pane)
-      if (look.is === 'dialog') throw dialogOpen(this.#adapter, look.question)
-      if (look.is === 'starting' || (look.is === 'prompt' && this.#adapter.showsWork === true)) return
+      const screen = this.#read(pane)
+      const isOurs = about !== undefined && screen.is === 'dialog' && screen.question.includes(about)
+      if (screen.is === 'dialog' && !isOurs) throw dialogOpen(this.#adapter, screen.question)
+      if (screen.is === 'starting' || (screen.is === 'prompt' && this.#adapter.showsWork === true)) return
       if (performance.now() - this.#interrupted < interruptPause) return
       if (pane.inMode) await this.#leaveMode()
       for (const [i, key] of keys.entries()) {
@@ -146,9 +155,20 @@ export class TmuxDriver implements Driver {
   }
 
   async stop(): Promise<void> {
-    const { pid, started, pane, adopted } = this.#place
+    const { pid, started, adopted } = this.#place
     if (pid !== undefined) await endTree(pid, started)
-    if (adopted !== true) await this.#server.run(['kill-pane', '-t', pane]).catch(ifGone)
+    if (adopted !== true) await this.#killPane()
+  }
+
+  async remove(): Promise<void> {
+    if (this.#place.adopted !== true) await this.#killPane()
+  }
+
+  /** Unless it is another's by now: a server that was started again counts its panes from the beginning. */
+  async #killPane(): Promise<void> {
+    const { pane, pid } = this.#place
+    const isOurs = pid === undefined ? '1' : `#{==:#{pane_pid},${pid}}`
+    await this.#server.run(['if-shell', '-F', '-t', pane, isOurs, `kill-pane -t ${pane}`]).catch(ifGone)
   }
 
   close(): Promise<void> {
@@ -165,7 +185,7 @@ export class TmuxDriver implements Driver {
 
   async #send(text: string, signal: AbortSignal): Promise<void> {
     const words = typable(text)
-    heed(signal)
+    throwIfAborted(signal)
     const { pane, left } = await this.#recognised(words, signal)
     if (pane.inMode) await this.#leaveMode()
     if (!left) await this.#paste(words, pane)
@@ -205,42 +225,42 @@ export class TmuxDriver implements Driver {
     for (;;) {
       const pane = await this.#look()
       await this.#mustBeOurs(pane)
-      const look = this.#read(pane)
-      if (look.is === 'dialog') throw dialogOpen(this.#adapter, look.question)
-      if (look.is === 'prompt' || look.is === 'busy') {
-        const left = isLeftDraft(look.draft, words)
-        if (look.draft !== '' && !left)
-          throw new RefusedError('draft', `Somebody is typing to ${label}: "${look.draft.slice(0, 60)}"`)
-        if (look.is === 'busy' && look.deaf === true)
+      const screen = this.#read(pane)
+      if (screen.is === 'dialog') throw dialogOpen(this.#adapter, screen.question)
+      if (screen.is === 'prompt' || screen.is === 'busy') {
+        const left = isLeftDraft(screen.draft, words)
+        if (screen.draft !== '' && !left)
+          throw new RefusedError('draft', `Somebody is typing to ${label}: "${screen.draft.slice(0, 60)}"`)
+        if (screen.is === 'busy' && screen.deaf === true)
           throw new RefusedError('deaf', `${label} waits to try again, and would lose what is typed now`)
         return { pane, left }
       }
       if (performance.now() > deadline) {
-        if (look.is === 'starting') throw new RefusedError('starting', `${label} has not started yet`)
+        if (screen.is === 'starting') throw new RefusedError('starting', `${label} has not started yet`)
         throw new RefusedError(
           'unknown',
           `The screen of ${label} shows nothing that Baton knows, so nothing was typed`,
           `Look at it with "tmux -S ${this.#place.socket} attach".`,
         )
       }
-      heed(signal)
-      await this.#line.drawn(atMost, 4 * glance)
+      throwIfAborted(signal)
+      await this.#line.drawn(atMost, 4 * pollMs)
     }
   }
 
   /** Waits until the text stands where it was typed. */
   async #arrival(words: string, before: Pane): Promise<void> {
-    if (this.#adapter.look === undefined) return pause(100)
+    if (this.#adapter.readScreen === undefined) return pause(100)
     const start = performance.now()
     let nudged = false
     while (performance.now() - start < pastePatience) {
-      const look = this.#read(await this.#look())
-      if ('draft' in look && isDraftOf(look.draft, words)) return
+      const screen = this.#read(await this.#look())
+      if ('draft' in screen && isDraftOf(screen.draft, words)) return
       if (!nudged && !before.attached && performance.now() - start > 1_000) {
         nudged = true
         await this.#nudge()
       }
-      await this.#line.drawn(atMost, glance)
+      await this.#line.drawn(atMost, pollMs)
     }
     throw new UnknownOutcomeError(`What was typed to ${this.#adapter.label} does not show on its screen`, {
       hint: `Look at it with "tmux -S ${this.#place.socket} attach"; it is not typed again.`,
@@ -253,7 +273,7 @@ export class TmuxDriver implements Driver {
     const old = before.lines.join('\n')
     let [last, same] = [old, 0]
     while (same < 3 && performance.now() < deadline) {
-      await pause(redrawGlance)
+      await pause(redrawPollMs)
       const now = (await this.#look()).screen.lines.join('\n')
       same = now === last && now !== old ? same + 1 : 0
       last = now
@@ -262,13 +282,13 @@ export class TmuxDriver implements Driver {
 
   /** A turn that was stopped before its first word gives its prompt back: one of ours is erased. */
   async #takeBack(): Promise<void> {
-    if (this.#adapter.look === undefined) return
+    if (this.#adapter.readScreen === undefined) return
     const deadline = performance.now() + returnPatience
     while (performance.now() < deadline) {
-      await this.#line.drawn(glance, glance)
-      const look = this.#read(await this.#look())
-      if (!('draft' in look) || look.draft === '') continue
-      const { draft } = look
+      await this.#line.drawn(pollMs, pollMs)
+      const screen = this.#read(await this.#look())
+      if (!('draft' in screen) || screen.draft === '') continue
+      const { draft } = screen
       if (!this.#sent.some(({ text }) => isDraftOf(draft, text))) return
       await this.#keys('C-u')
     }
@@ -276,22 +296,22 @@ export class TmuxDriver implements Driver {
 
   /** Whether the text is no longer where it was typed. */
   async #left(words: string): Promise<boolean> {
-    if (this.#adapter.look === undefined) return true
+    if (this.#adapter.readScreen === undefined) return true
     const start = performance.now()
     while (performance.now() - start < enterPatience) {
       const pane = await this.#look().catch(ifGone)
       if (pane === undefined) return true
-      const look = this.#read(pane)
+      const screen = this.#read(pane)
       // A dialog or an unknown screen: it was taken, and Enter must not answer what is asked now.
-      if (!('draft' in look) || look.draft === '') return true
+      if (!('draft' in screen) || screen.draft === '') return true
       // Somebody has begun to type, or a list has put in something else.
-      if (!isDraftOf(look.draft, words)) {
-        if (!isDraftOf(look.draft.slice(0, 20), words)) return true
-        throw new UnknownOutcomeError(`${this.#adapter.label} made something else of what was typed: ${look.draft}`, {
+      if (!isDraftOf(screen.draft, words)) {
+        if (!isDraftOf(screen.draft.slice(0, 20), words)) return true
+        throw new UnknownOutcomeError(`${this.#adapter.label} made something else of what was typed: ${screen.draft}`, {
           hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
         })
       }
-      await this.#line.drawn(atMost, glance)
+      await this.#line.drawn(atMost, pollMs)
     }
     return false
   }
@@ -331,9 +351,9 @@ export class TmuxDriver implements Driver {
       throw new RefusedError('gone', `${label} was put into the background of its pane`, 'Bring it back with "fg".')
   }
 
-  #read(pane: Pane): Look {
+  #read(pane: Pane): ScreenState {
     if (pane.dead) return { is: 'unknown' }
-    return this.#adapter.look?.(pane.screen) ?? { is: 'prompt', draft: '' }
+    return this.#adapter.readScreen?.(pane.screen) ?? { is: 'prompt', draft: '' }
   }
 
   async #look(): Promise<Pane> {
@@ -372,7 +392,7 @@ function dialogOpen(adapter: Adapter, question: string): RefusedError {
   return new RefusedError('dialog', `${adapter.label} asks: ${question}`, 'Answer it in the pane; Baton never does.')
 }
 
-function heed(signal: AbortSignal): void {
+function throwIfAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new CancelledError('Cancelled before anything was typed')
 }
 
@@ -380,4 +400,41 @@ function ifGone(error: unknown): undefined {
   if (error instanceof TmuxError && error.gone) return undefined
   if (error instanceof RefusedError && error.reason === 'gone') return undefined
   throw error
+}
+
+export interface Pane {
+  readonly pid: number
+  readonly dead: boolean
+  readonly status: string
+  readonly signal: string
+  readonly inMode: boolean
+  readonly attached: boolean
+  readonly size: readonly [columns: number, rows: number]
+  readonly screen: Screen
+}
+
+/** tmux gives the number of a signal, or its name without SIG. */
+function signalName(told: string): string {
+  const known = Object.entries(os.constants.signals).find(([, number]) => String(number) === told)?.[0]
+  return known ?? (told.startsWith('SIG') ? told : `SIG${told}`)
+}
+
+/** Too small for what an agent draws. */
+function isSmall({ size: [columns, rows] }: Pane): boolean {
+  return columns < 60 || rows < 15
+}
+
+/** Whether it is known how the program in it ended. */
+function isTold({ dead, status, signal }: Pane): boolean {
+  return dead && (status !== '' || signal !== '')
+}
+
+/** One that is just being started has no terminal yet. */
+const youth = 5_000
+
+/** Whether the agent has outlived its pane: nobody can reach it any more. A person's own is left to them. */
+function isStranded({ pid, started, adopted }: Extract<AgentPlace, { driver: 'tmux' }>): boolean {
+  const agent = pid === undefined || adopted === true ? undefined : processAt(pid)
+  if (agent === undefined || agent.started !== started || agent.foreground !== -1) return false
+  return Date.now() - (startOf(agent.pid) ?? Date.now()) > youth
 }

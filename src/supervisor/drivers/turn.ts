@@ -4,9 +4,9 @@
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import type { Command, TurnOutput } from '../../agents/index.ts'
 import { StorageError } from '../../errors.ts'
-import type { Command, TurnOutput } from '../adapter.ts'
-import { endTree, pause, processAt, send, treeOf } from '../../system/processes.ts'
+import { endTree, pause, processAt, send, treeOf } from '../../system/index.ts'
 
 /** `$0` is the beginning of the files' names, the rest the command. It never changes: nothing is put into it. */
 const script = `echo $$ >"$0.pid"

@@ -1,7 +1,7 @@
 // Calls a tool as the loop does: the input parsed by its schema, what it would touch asked first.
 
 import { onTestFinished } from 'vitest'
-import type { AgentTool, ChildRequest, ChildResult, ToolContext, ToolOutcome } from '../../../src/agent/tool.ts'
+import type { AgentTool, ChildRequest, ChildResult, ToolContext, ToolOutcome } from '../../../src/agent/tools/tool.ts'
 import { Tape } from '../../../src/tape/index.ts'
 import { temporaryStore } from '../../support/workspace.ts'
 

@@ -58,10 +58,12 @@ it.each<Api>(['chat-completions', 'responses', 'messages'])(
         )
       },
       (request) => {
-        // The new context: the state, then the whole of the step in which the handoff was made.
-        expect(request.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
-        expect(request.messages[0]!.text).toContain('a.txt says beta')
-        expect(request.messages[1]!.toolCalls.map(({ name }) => name)).toEqual(['fs_read', 'tape_handoff', 'bash'])
+        // The new context: the state and the prompt, then the whole of the step in which the handoff was made.
+        const said = request.messages.filter(({ role }) => role === 'user')
+        expect(request.messages.slice(-2).map(({ role }) => role)).toEqual(['assistant', 'tool'])
+        expect(said[0]!.text).toContain('a.txt says beta')
+        expect(said.at(-1)!.text).toContain('Change alpha to beta')
+        expect(request.messages.at(-2)!.toolCalls.map(({ name }) => name)).toEqual(['fs_read', 'tape_handoff', 'bash'])
         const seen = results(request)
         expect(seen['fs_read']).toMatch(/^beta\n?$/)
         expect(seen['tape_handoff']).toContain('phase-1')

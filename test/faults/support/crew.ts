@@ -7,9 +7,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { afterAll, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
+import { program } from '../../support/program.ts'
 
 export type Said = Record<string, unknown>
 
@@ -29,34 +28,6 @@ function makeWritable(folder: string): void {
   for (const each of fs.readdirSync(folder, { withFileTypes: true })) {
     if (each.isDirectory()) makeWritable(path.join(folder, each.name))
   }
-}
-
-let bundles: Promise<string> | undefined
-afterAll(async () => {
-  if (bundles !== undefined) fs.rmSync(await bundles, { recursive: true })
-})
-
-/** The worker and the shim as Node can run them, made once per test file. */
-function bundled(): Promise<string> {
-  bundles ??= (async () => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-crew-'))
-    // Some workers run as somebody else.
-    fs.chmodSync(folder, 0o755)
-    fs.symlinkSync(path.resolve(import.meta.dirname, '../../../node_modules'), path.join(folder, 'node_modules'))
-    await build({
-      entryPoints: [new URL('./worker.ts', import.meta.url), new URL('./shim.ts', import.meta.url)].map((url) =>
-        fileURLToPath(url),
-      ),
-      outdir: folder,
-      outExtension: { '.js': '.mjs' },
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      external: ['fs-native-extensions'],
-    })
-    return folder
-  })()
-  return bundles
 }
 
 export interface WorkerOptions {
@@ -89,9 +60,9 @@ export class Worker {
   }
 
   static async start(work: string, job: object, options: WorkerOptions = {}): Promise<Worker> {
-    const folder = await bundled()
-    const shim = options.log === undefined ? [] : ['--import', path.join(folder, 'shim.mjs')]
-    const node = [process.execPath, ...shim, path.join(folder, 'worker.mjs'), work, JSON.stringify(job)]
+    const worker = await program(new URL('./worker.ts', import.meta.url))
+    const shim = options.log === undefined ? [] : ['--import', await program(new URL('./shim.ts', import.meta.url))]
+    const node = [process.execPath, ...shim, worker, work, JSON.stringify(job)]
     const [command, ...rest] = [...(options.within ?? []), ...node]
     const env = { ...process.env, SHIM_LOG: options.log, SHIM_SKIP: options.skip }
     const child = spawn(command!, rest, { stdio: ['pipe', 'pipe', 'inherit'], env })

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import type { FileNote, HandoffDocument, Item, Section, SectionKey } from '../../../src/handoff/document/document.ts'
-import { normalDocument } from '../../../src/handoff/document/normal.ts'
+import { normaliseDocument } from '../../../src/handoff/document/markdown/normalise.ts'
 import { profiles } from '../../../src/handoff/document/sections.ts'
 
 /** Separated by ␞. */
@@ -77,7 +77,6 @@ function section(key: SectionKey): fc.Arbitrary<Section> {
       key: fc.constant(key),
       items: fc.oneof(fc.array(item, { maxLength: 5 }), fc.array(item.map(alike), { maxLength: 4 })),
       omitted: fc.record({ count: fc.integer({ min: 1, max: 99_999 }), command }, { requiredKeys: ['count'] }),
-      filled: fc.constant(true as const),
     },
     { requiredKeys: ['key', 'items'] },
   )
@@ -110,4 +109,4 @@ export const anyDocument: fc.Arbitrary<HandoffDocument> = fc
         .chain((keys) => fc.tuple(...keys.map((key) => section(key)))),
     }),
   )
-  .map(normalDocument)
+  .map(normaliseDocument)

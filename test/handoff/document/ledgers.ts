@@ -17,6 +17,7 @@ export function ledgerOf(facts: Partial<Ledger> = {}): Ledger {
       failuresUnresolved: 1,
       failuresResolved: 0,
     },
+    ending: { state: 'interrupted', id: 900 },
     goal: undefined,
     lastRequest: undefined,
     instructions: [],
@@ -35,6 +36,7 @@ export function ledgerOf(facts: Partial<Ledger> = {}): Ledger {
     inFlight: [],
     unknownTools: [],
     inherited: undefined,
+    noted: undefined,
     git: undefined,
     ...facts,
   }
@@ -56,14 +58,15 @@ export function changed(path: string, facts: Partial<FileFact> = {}): FileFact {
 
 /** A session in the middle of its work, with something of everything. */
 export const busy: Ledger = ledgerOf({
+  ending: { state: 'interrupted', during: 'npm run migrate', id: 899 },
   goal: { text: 'Add refresh tokens to the login API.', id: 2 },
   lastRequest: { text: 'Now write the tests for token rotation.', id: 700 },
   instructions: [
-    { text: 'Add refresh tokens to the login API.', id: 2, kind: 'instruct' },
-    { text: 'Never touch the files under legacy/.', id: 40, kind: 'constraint' },
-    { text: 'Use bcrypt for the hashes.', id: 50, kind: 'constraint', supersededBy: 60 },
-    { text: 'Use argon2 instead of bcrypt.', id: 60, kind: 'correction' },
-    { text: 'Now write the tests for token rotation.', id: 700, kind: 'instruct' },
+    { text: 'Add refresh tokens to the login API.', id: 2, standing: [] },
+    { text: 'Never touch the files under legacy/.', id: 40, standing: ['Never touch the files under legacy/.'] },
+    { text: 'Use bcrypt for the hashes.', id: 50, standing: [], supersededBy: 60 },
+    { text: 'Use argon2 instead of bcrypt.', id: 60, standing: ['Use argon2 instead of bcrypt.'] },
+    { text: 'Now write the tests for token rotation.', id: 700, standing: [] },
   ],
   lastWords: { text: 'All tests pass now.', id: 890 },
   files: [
@@ -82,6 +85,7 @@ export const busy: Ledger = ledgerOf({
     {
       what: 'npx vitest run',
       kind: 'test',
+      role: 'check',
       message: 'AssertionError: expected 401 to be 200',
       tail: ' FAIL  test/rotate.test.ts\nAssertionError: expected 401 to be 200\n  at rotate.test.ts:14',
       exit: 1,
@@ -89,13 +93,23 @@ export const busy: Ledger = ledgerOf({
       firstId: 800,
       lastId: 880,
     },
-    { what: 'npm run lint', kind: 'command', message: 'unused', times: 1, firstId: 300, lastId: 300, resolvedBy: 310 },
+    {
+      what: 'npm run lint',
+      kind: 'command',
+      role: 'check',
+      message: 'unused',
+      times: 1,
+      firstId: 300,
+      lastId: 300,
+      resolvedBy: 310,
+      closed: { reason: 'passed', id: 310 },
+    },
   ],
   todos: [
-    { text: 'Create the migration', status: 'completed', id: 650 },
-    { text: 'Write tests for rotation', status: 'in_progress', id: 650 },
-    { text: 'Update the API documentation', status: 'pending', id: 650 },
-    { text: 'Remove the old endpoint', status: 'pending', id: 650 },
+    { text: 'Create the migration', status: 'completed', id: 750 },
+    { text: 'Write tests for rotation', status: 'in_progress', id: 750 },
+    { text: 'Update the API documentation', status: 'pending', id: 750 },
+    { text: 'Remove the old endpoint', status: 'pending', id: 750 },
   ],
   decisions: [
     {

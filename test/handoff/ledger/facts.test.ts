@@ -57,46 +57,6 @@ describe('todos', () => {
 })
 
 describe('decisions', () => {
-  it('[H13] are taken where the assistant marks them', () => {
-    const session = new Session()
-    const id = session.assistant(
-      'Looked at both. I decided to use SQLite instead of PostgreSQL because it needs no server.\n\n**Decision:** keep the old API.\n```\nDecision: not this\n```\n> Decision: nor this',
-    )
-    expect(session.ledger().decisions).toEqual([
-      {
-        text: 'I decided to use SQLite instead of PostgreSQL because it needs no server.',
-        why: 'it needs no server',
-        ruledOut: 'PostgreSQL',
-        by: 'assistant',
-        source: 'said',
-        id,
-      },
-      { text: 'keep the old API.', by: 'assistant', source: 'said', id },
-    ])
-  })
-
-  it.each([
-    'Entscheidung: SQLite',
-    '决定：用 SQLite',
-    "We'll go with vitest rather than jest.",
-    'Nous avons décidé de garder SQLite.',
-  ])('[H13] %s', (text) => {
-    const session = new Session()
-    session.assistant(text)
-    expect(session.ledger().decisions).toHaveLength(1)
-  })
-
-  it.each([
-    'Should we decide to use SQLite?',
-    'The function decides which branch to take.',
-    'Replace foo instead of bar in the docs.',
-    'You have not decided yet.',
-  ])('[H13] nothing is decided by: %s', (text) => {
-    const session = new Session()
-    session.assistant(text)
-    expect(session.ledger().decisions).toEqual([])
-  })
-
   it("[H13] the user's answers, approvals and refusals are the user's", () => {
     const session = new Session()
     const questions = [
@@ -140,7 +100,7 @@ describe('decisions', () => {
         { text: 'Use zod', source: 'anchor' },
         { text: 'ESM only', why: 'simpler', ruledOut: 'CJS, both' },
       ],
-      inherited: { id: 1, name: 'p1' },
+      noted: { id: 1, name: 'p1' },
     })
   })
 })

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { footprint } from '../../../src/handoff/ledger/footprint.ts'
+import { fileEffects } from '../../../src/handoff/ledger/shell/file-effects.ts'
 import { ledger, LedgerBuilder } from '../../../src/handoff/ledger/ledger.ts'
-import { parseShell } from '../../../src/handoff/ledger/shell.ts'
-import { readScript } from '../../../src/handoff/ledger/steps.ts'
-import type { Entry } from '../../../src/store/index.ts'
+import { parseShell } from '../../../src/system/shell.ts'
+import { readScript } from '../../../src/handoff/ledger/shell/steps.ts'
+import { type Entry, entryFrom } from '../../../src/store/index.ts'
 
 const names = [
   'Read',
@@ -132,13 +132,10 @@ const payload = fc.oneof(
 const session = fc
   .array(fc.tuple(payload, fc.dictionary(fc.constantFrom('cwd', 'isMeta', 'key'), fc.anything())), { maxLength: 30 })
   .map((list) =>
-    list.map(([{ kind, payload }, meta], index): Entry => ({
-      id: index + 1,
-      kind,
-      payload,
-      meta,
-      date: `2026-01-01T00:00:${String(index).padStart(2, '0')}.000Z`,
-    })),
+    list.map(([{ kind, payload }, meta], index): Entry => {
+      const date = `2026-01-01T00:00:${String(index).padStart(2, '0')}.000Z`
+      return entryFrom({ kind, payload, meta }, index + 1, date)
+    }),
   )
 
 describe('the ledger, whatever is on the tape', () => {
@@ -252,7 +249,7 @@ describe('the ledger, whatever is on the tape', () => {
       fc.property(fc.array(pieces, { maxLength: 60 }), (parts) => {
         const script = parts.join('')
         parseShell(script)
-        for (const step of readScript(script, '').steps) footprint(step)
+        for (const step of readScript(script, '').steps) fileEffects(step)
       }),
       { numRuns: 2000 },
     )

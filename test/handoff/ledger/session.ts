@@ -1,7 +1,7 @@
 // Writes entries as agents leave them on a tape, for tests of the ledger.
 
 import { type Ledger, ledger, type LedgerOptions } from '../../../src/handoff/ledger/ledger.ts'
-import type { Entry } from '../../../src/store/index.ts'
+import { type Entry, entryFrom } from '../../../src/store/index.ts'
 
 export class Session {
   readonly entries: Entry[] = []
@@ -11,7 +11,7 @@ export class Session {
   add(kind: string, payload: unknown, meta: Entry['meta'] = {}): number {
     const id = this.entries.length + 1
     const date = new Date(Date.UTC(2026, 0, 1, 0, 0, id)).toISOString()
-    this.entries.push({ id, kind, payload, meta, date })
+    this.entries.push(entryFrom({ kind, payload, meta }, id, date))
     return id
   }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { clean } from '../../../src/handoff/safety/clean.ts'
 import { codeSpan, fenceFor, readCodeSpan } from '../../../src/handoff/safety/fence.ts'
-import { wrapDocument } from '../../../src/handoff/safety/wrap.ts'
+import { wrapDocument } from '../../../src/handoff/agent-prompts.ts'
 import { anyText } from '../document/documents.ts'
 
 const backticks = fc

@@ -3,6 +3,31 @@ import { all, anchor, count, fill, ids, message, type StorePromise } from './row
 
 export const archiving: readonly StorePromise[] = [
   {
+    title: 'a removed tape is not listed, its entries are in the archive, and a later append counts on',
+    ids: ['T16', 'T18'],
+    async keep({ store, another }) {
+      await store.append('main', [message('1', { key: 'k' }), anchor('a'), message('3')])
+      const other = await another()
+      await other.append('main', [message('4')])
+      const ref = await store.remove('main')
+      expect(ref).toMatchObject({ tape: 'main', firstId: 1, lastId: 4 })
+      for (const handle of [store, other]) {
+        expect(await handle.info('main')).toBeUndefined()
+        expect((await all(handle.list())).map(({ tape }) => tape)).not.toContain('main')
+        expect(await handle.latest('main', 'k')).toBeUndefined()
+        expect(await ids(handle, 'main')).toEqual([])
+        expect(await ids(handle, 'main', { archived: true })).toEqual(count(1, 4))
+        await expect(handle.remove('main')).rejects.toMatchObject({ code: 'not_found' })
+        await expect(handle.create('main', [[message('x')]])).rejects.toMatchObject({ code: 'conflict' })
+      }
+      expect(await other.append('main', [message('5')])).toMatchObject([{ id: 5 }])
+      expect(await ids(store, 'main', { archived: true })).toEqual(count(1, 5))
+      await store.remove('main')
+      expect(await store.purge('main')).toHaveLength(2)
+      expect(await ids(other, 'main', { archived: true })).toEqual([])
+    },
+  },
+  {
     title: 'an archive closes the segment, its first entries name it, and ids go on',
     ids: ['T16'],
     async keep({ store, another }) {

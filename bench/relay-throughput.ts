@@ -1,0 +1,280 @@
+// npm run bench relay-throughput [-- --quick]
+//
+// How many requests pass from one process to workers in others, beside bare appends of as many processes to the same kind of store.
+// What counts are the ratios within one run; the absolute figures belong to the machine. All variants are measured turn by turn,
+// and each ratio is the median over the rounds.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { openRelay, relaySection } from '../src/relay/index.ts'
+import { openFileStore } from '../src/store/index.ts'
+import { boundless, request, resolved, team } from '../test/relay/team.ts'
+import { type Bar, isMet, machine, render, type Section } from './table.ts'
+
+const args = process.argv.slice(2)
+const quick = args.includes('--quick')
+const callers = 64
+const rounds = quick ? 3 : 7
+const requests = quick ? 600 : 3_000
+const slowRequests = quick ? 200 : 800
+const singles = quick ? 40 : 200
+const slowMs = 50
+const script = fileURLToPath(import.meta.url)
+const settings = relaySection.parse({ ...team, limits: boundless })
+
+let folder = ''
+const children = new Set<ChildProcess>()
+
+switch (args[0]) {
+  case '--append':
+    await appendAll(args[1]!, Number(args[2]), Number(args[3]))
+    break
+  case '--serve':
+    await serve(args[1]!, Number(args[2]), Number(args[3]))
+    break
+  default:
+    await main()
+}
+
+async function main(): Promise<void> {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
+  process.on('exit', () => {
+    for (const each of children) each.kill('SIGKILL')
+    fs.rmSync(folder, { recursive: true, force: true })
+  })
+  const sections = [await throughput(), await slowHandlers(), await oneAtATime()]
+  const about = machine(folder)
+  const line = `${about.cpu}, ${about.cores} cores, Node ${about.node}, ${about.system}, ${about.fileSystem}`
+  process.stdout.write(render(line, sections, args.includes('--markdown')))
+  const bars = sections.flatMap((section) => section.bars)
+  if (!quick) {
+    const rows = sections.flatMap(({ title, columns, rows }) =>
+      rows.map((row) => ({ section: title, columns, ...row })),
+    )
+    const results = { date: new Date().toISOString(), machine: about, bars: bars.map(told), rows }
+    const file = path.join(path.dirname(script), 'relay-throughput-results.json')
+    fs.writeFileSync(file, `${JSON.stringify(results, undefined, 2)}\n`)
+  }
+  if (!bars.every(isMet)) process.exitCode = 1
+}
+
+function told(bar: Bar) {
+  return { ...bar, value: Number(bar.value.toPrecision(4)), ok: isMet(bar) }
+}
+
+/** Empty handlers, with one to three workers, and bare appends by two processes. */
+async function throughput(): Promise<Section> {
+  const bare: number[] = []
+  const relayed: number[][] = [[], [], []]
+  for (let round = 0; round < rounds; round++) {
+    bare.push(await bareRate(2))
+    for (const workers of [1, 2, 3]) relayed[workers - 1]!.push(await relayRate(workers, 16, 0, requests))
+  }
+  const best = bare.map((rate, i) => relayed[1]![i]! / rate)
+  const bars: Bar[] = [
+    { name: 'requests to 2 workers beside bare appends of 2 processes', value: median(best), unit: '×', atLeast: 0.25 },
+    {
+      name: '2 workers beside 1, empty handlers',
+      value: median(ratios(relayed[1]!, relayed[0]!)),
+      unit: '×',
+      atLeast: 1,
+    },
+    {
+      name: '3 workers beside 2, empty handlers',
+      value: median(ratios(relayed[2]!, relayed[1]!)),
+      unit: '×',
+      atLeast: 1,
+    },
+  ]
+  return {
+    title: 'Empty handlers in other processes, 16 at the same time each',
+    note: `${requests.toLocaleString('en')} requests by ${callers} callers of one process, median of ${rounds} rounds; bare: two processes append to one tape, 16 callers each.`,
+    columns: ['per second', 'slowest', 'fastest'],
+    rows: [
+      row('bare appends, 2 processes', bare),
+      ...[1, 2, 3].map((workers) => row(`${workers} × 16`, relayed[workers - 1]!)),
+    ],
+    bars,
+  }
+}
+
+async function slowHandlers(): Promise<Section> {
+  const one: number[] = []
+  const three: number[] = []
+  for (let round = 0; round < Math.min(rounds, 5); round++) {
+    one.push(await relayRate(1, 16, slowMs, slowRequests))
+    three.push(await relayRate(3, 16, slowMs, slowRequests))
+  }
+  return {
+    title: `Handlers of ${slowMs} ms in other processes`,
+    note: `${slowRequests.toLocaleString('en')} requests by ${callers} callers of one process.`,
+    columns: ['per second', 'slowest', 'fastest'],
+    rows: [row('1 × 16', one), row('3 × 16', three)],
+    bars: [
+      {
+        name: `3 workers beside 1, handlers of ${slowMs} ms`,
+        value: median(ratios(three, one)),
+        unit: '×',
+        atLeast: 2.5,
+      },
+    ],
+  }
+}
+
+/** One request at a time, from before it is made until its answer is there, and an append at a time. */
+async function oneAtATime(): Promise<Section> {
+  const asked: number[] = []
+  const appended: number[] = []
+  const perRound: number[] = []
+  for (let round = 0; round < Math.min(rounds, 5); round++) {
+    const at = path.join(folder, `single-${round}`)
+    const store = await openFileStore(at)
+    const relay = await openRelay({ store, settings })
+    const worker = await started('--serve', at, '1', '0')
+    await relay.request(request())
+    const these: number[] = []
+    const those: number[] = []
+    for (let i = 0; i < singles; i++) {
+      these.push(await timed(() => relay.request(request())))
+      those.push(await timed(() => store.append('bare', [draft(i)])))
+    }
+    asked.push(...these)
+    appended.push(...those)
+    perRound.push(median(these) / median(those))
+    await stopped(worker)
+    await relay.close()
+    await store.close()
+  }
+  return {
+    title: 'One request at a time, to a worker in another process',
+    note: `${asked.length.toLocaleString('en')} of each, turn by turn.`,
+    columns: ['median', 'p95'],
+    rows: [
+      { name: 'request', unit: 'ms', values: [median(asked), share(asked, 0.95)] },
+      { name: 'bare append', unit: 'ms', values: [median(appended), share(appended, 0.95)] },
+    ],
+    bars: [{ name: 'a request beside a bare append, median', value: median(perRound), unit: '×', atMost: 6 }],
+  }
+}
+
+let runs = 0
+
+async function relayRate(workers: number, concurrency: number, ms: number, count: number): Promise<number> {
+  const at = path.join(folder, `run-${runs++}`)
+  const store = await openFileStore(at)
+  const relay = await openRelay({ store, settings })
+  const serving = await Promise.all(
+    Array.from({ length: workers }, () => started('--serve', at, String(concurrency), String(ms))),
+  )
+  await among(callers, () => relay.request(request()))
+  const rate = await among(count, () => relay.request(request()))
+  await Promise.all(serving.map(stopped))
+  await relay.close()
+  await store.close()
+  fs.rmSync(at, { recursive: true })
+  return rate
+}
+
+/** Appends a second by so many processes together. */
+async function bareRate(processes: number): Promise<number> {
+  const at = path.join(folder, `run-${runs++}`)
+  await (await openFileStore(at)).close()
+  const count = requests
+  const appending = await Promise.all(
+    Array.from({ length: processes }, () => started('--append', at, String(count), '16')),
+  )
+  const start = performance.now()
+  for (const each of appending) each.stdin!.write('go\n')
+  await Promise.all(appending.map((each) => once(each, 'close')))
+  const seconds = (performance.now() - start) / 1000
+  fs.rmSync(at, { recursive: true })
+  return (processes * count) / seconds
+}
+
+async function appendAll(at: string, count: number, atOnce: number): Promise<void> {
+  const store = await openFileStore(at)
+  await store.append('bare', [draft(0)])
+  process.stdout.write('ready\n')
+  await once(process.stdin, 'data')
+  process.stdin.destroy()
+  let next = 0
+  const one = async () => {
+    for (let i = next++; i < count; i = next++) await store.append('bare', [draft(i)])
+  }
+  await Promise.all(Array.from({ length: atOnce }, one))
+  await store.close()
+}
+
+/** An entry like those of the relay, with a key of its own. */
+function draft(i: number) {
+  const payload = { name: 'bare', data: { envelope: { requestId: `r${process.pid}-${i}`, request: request() } } }
+  return { kind: 'event', payload, meta: { key: `request:${process.pid}-${i}`, context: false } }
+}
+
+async function serve(at: string, concurrency: number, ms: number): Promise<void> {
+  const store = await openFileStore(at)
+  const relay = await openRelay({ store, settings })
+  const stop = new AbortController()
+  process.stdin.once('data', () => stop.abort())
+  const handler = async () => {
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms))
+    return resolved
+  }
+  const serving = relay.serve('researcher', handler, { signal: stop.signal, concurrency })
+  process.stdout.write('ready\n')
+  await serving
+  process.stdin.destroy()
+  await relay.close()
+  await store.close()
+}
+
+async function started(...mode: string[]): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [script, ...mode], { stdio: ['pipe', 'pipe', 'inherit'] })
+  children.add(child)
+  child.once('close', () => children.delete(child))
+  await once(createInterface(child.stdout), 'line')
+  return child
+}
+
+async function stopped(child: ChildProcess): Promise<void> {
+  child.stdin!.write('stop\n')
+  await once(child, 'close')
+}
+
+async function among(count: number, work: () => Promise<unknown>): Promise<number> {
+  let left = count
+  const start = performance.now()
+  await Promise.all(
+    Array.from({ length: Math.min(callers, count) }, async () => {
+      while (left-- > 0) await work()
+    }),
+  )
+  return count / ((performance.now() - start) / 1000)
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+function row(name: string, values: readonly number[]) {
+  return { name, unit: '/s', values: [median(values), Math.min(...values), Math.max(...values)] }
+}
+
+function ratios(values: readonly number[], beside: readonly number[]): number[] {
+  return values.map((value, i) => value / beside[i]!)
+}
+
+function median(values: readonly number[]): number {
+  return share(values, 0.5)
+}
+
+function share(values: readonly number[], part: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)]!
+}

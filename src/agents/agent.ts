@@ -1,0 +1,220 @@
+// What Baton knows about an external agent, in one interface. An agent is a folder beside this file that exports one such
+// object. Nothing outside this room asks which agent it deals with: what is particular to one is a method or a flag here.
+// Whatever is optional is a capability or a quirk, and an agent that does not declare it does not have it.
+
+import type { MakeParser } from './fact.ts'
+import type { Fields } from './fields.ts'
+import type { AgentName } from './names.ts'
+
+export interface Agent extends Sessions, CommandLine, Terminal {
+  /** In commands, on tapes and in the configuration. */
+  readonly name: AgentName
+  /** As its makers call it. */
+  readonly label: string
+}
+
+/** Where its sessions lie, and how they are read. */
+interface Sessions {
+  /** The folders that hold its sessions, whether they exist or not. */
+  folders(env: NodeJS.ProcessEnv): string[]
+  /** The sessions in one of those folders, from names and sizes alone where they are files. */
+  find(folder: string): SessionFile[]
+  /**
+   * The folders below one of `folders` in which sessions of the project `cwd` appear between two times, the outer ones
+   * first, since the inner ones appear in them. None where sessions lie in the folder itself.
+   */
+  projectFolders?(folder: string, cwd: string, since: number, until: number): string[]
+
+  /** Whether a parsed line, one of the first of a file, was written by this agent; or the whole of a file that is one document. */
+  recognises(line: Fields): boolean
+  /** Whether a file that is no JSON, such as a packed one, is this agent's, by its first bytes. */
+  recognisesBytes?(bytes: Buffer): boolean
+  /** The id of a session, where the name of its file gives it in a form of this agent's own. */
+  idInName?(stem: string): string | undefined
+  /** Whether a session that is called `id` by its file may be the one that the agent calls `session`. */
+  isSession?(id: string, session: string): boolean
+  /** Only the transcript itself says the id of its session; the name of the file does not. */
+  readonly idInTranscript?: boolean
+
+  /** Turns the lines or records of a session into facts. */
+  readonly parser: MakeParser
+  /** Whether that file holds records, to be read with `records`, rather than lines of JSON. Its content decides. */
+  recordsNotLines?(file: string): boolean
+  /** The records of such a session. Those up to `after`, a place, need not be read. */
+  records?(file: SessionFile, after?: string): Iterable<SessionRecord>
+  /** Of several sessions in one file, enough to list them: cheaper than reading each. */
+  outlines?(path: string, ids: ReadonlySet<string>): ReadonlyMap<string, readonly Fields[]>
+  /** What lies beside a session's file and says more about it. */
+  hints?(file: SessionFile): Hints
+
+  /** All its sessions lie in one file, a database: a session is a row, and the file changes for all of them. */
+  readonly sharesFile?: boolean
+  /** The file beside its database that holds the newest rows. */
+  logOf?(file: string): string
+  /** Its own meter counts what was said since the last reply too, by an estimate. */
+  readonly estimatesUnanswered?: boolean
+
+  /** Files in which its running programs say what they do. */
+  readonly status?: StatusFiles
+}
+
+/** What an agent's running programs say of themselves, in a file for each process. */
+export interface StatusFiles {
+  /** The folders to watch for them, whether they exist or not; the outer ones first. */
+  folders(env: NodeJS.ProcessEnv): string[]
+  /** The process whose file has that name; undefined for any other file. */
+  pidIn(name: string): number | undefined
+  /** What the first of these processes says that says anything; a file from before `since` is of another process. */
+  read(env: NodeJS.ProcessEnv, pids: readonly number[], since?: number): AgentStatus | undefined
+  /** The transcript of a session that such a file names; undefined while nothing is said in it. */
+  transcript(env: NodeJS.ProcessEnv, cwd: string, session: string): SessionFile | undefined
+  /** Every running session by its id; undefined where this version of the agent keeps no such files. */
+  running(env: NodeJS.ProcessEnv): ReadonlyMap<string, Live> | undefined
+}
+
+export interface AgentStatus {
+  readonly session: string
+  /** `busy`, `idle` or `waiting`; missing where it runs without a screen. */
+  readonly is?: string | undefined
+  /** What it waits for, in words. */
+  readonly waitingFor?: string | undefined
+  /** Since when, in milliseconds. */
+  readonly at?: number | undefined
+}
+
+/** How it is run: arguments only, since the program may be another one by configuration. */
+interface CommandLine {
+  /** The program that people type. */
+  readonly program: string
+  /** Laid over the environment that it is run with; undefined removes. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Starts a session with a screen. */
+  start(options: LaunchOptions): string[]
+  /** Reopens a session with a screen. */
+  resume?(session: string, options?: LaunchOptions): string[]
+  /** Put before `args` when a session with a screen is supervised. */
+  readonly supervisedArgs?: readonly string[]
+  /** One turn without a screen: goes on with `session`, or starts one (named `options.session`, if it takes a name). */
+  turn?(prompt: string, session: string | undefined, options?: LaunchOptions): string[]
+  /** What such a turn printed. */
+  outcome?(output: TurnOutput): TurnOutcome
+
+  /** It gives a new session the id that it is started with. */
+  readonly takesId?: boolean
+  /** Files with the rules of a project that it reads without being told. */
+  readonly ruleFiles: readonly string[]
+  /** It is given documents word for word: its tools read neither what git ignores nor what lies outside the project. */
+  readonly inline?: boolean
+  /** The tokens at which it compacts by itself, by its own settings; undefined where it never does, or nobody knows. */
+  compactsAt?(query: CompactionQuery): number | undefined
+}
+
+/** What the point at which an agent compacts by itself depends on. */
+export interface CompactionQuery {
+  readonly window: number | undefined
+  readonly model: string | undefined
+  /** The project: it may have settings of its own. */
+  readonly cwd: string | undefined
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** How it behaves in a terminal. */
+export interface Terminal {
+  /** What a screen of it shows. */
+  readScreen?(screen: Screen): ScreenState
+  /** The word that starts a fresh context, such as `/clear`. */
+  readonly clear?: string
+  /**
+   * Whether that shows in its transcripts at once, rather than with the next prompt or reply. `usually`: it does, but
+   * cannot be told from what another of its kind does in the same folder.
+   */
+  readonly clearShows?: boolean | 'usually'
+  /** Whether what is typed is lost until its screen has been drawn anew behind a clear. */
+  readonly clearRedraws?: boolean
+  /** Keys that stop a turn, in tmux's names, one press after the other. Never C-c. */
+  readonly interrupt?: readonly string[]
+  /** Words that are typed in the middle of a turn reach the model at its next step, rather than after the turn. */
+  readonly takesWordsInTurn?: boolean
+  /** Milliseconds between pasted text and Enter: some take what comes right behind a paste for a part of it. */
+  readonly settle?: number
+  /** Whether its screen always tells that it works: then one that does not is at rest. */
+  readonly showsWork?: boolean
+  /** Whether a reply that will call a tool looks, in its transcript, like one that ends a turn: then its screen decides. */
+  readonly endOnScreen?: boolean
+}
+
+/** A session as it lies on disk: a file, or a row in one. */
+export interface SessionFile {
+  readonly agent: AgentName
+  /** With every link resolved; below the agent's folder. */
+  readonly path: string
+  readonly bytes: number
+  /** When it was last written, in milliseconds. */
+  readonly changed: number
+  /** As the name of the file gives it. */
+  readonly id: string
+  /** The session that this subagent works for. */
+  readonly parent?: string
+}
+
+/** One step of a session that is not kept as lines. `place` says where to read on, and grows from step to step. */
+export interface SessionRecord {
+  readonly value: Fields
+  readonly place: string
+}
+
+/** What an agent's running program says of itself; `gone`: the agent lists its running sessions, and this is none. */
+export type Live = 'busy' | 'idle' | 'gone'
+
+interface Hints {
+  /** The folder that the session was started in. */
+  readonly cwd?: string
+  /** Context windows of the models that the agent is set up with, by name. */
+  readonly windows?: Readonly<Record<string, number>>
+}
+
+export interface LaunchOptions {
+  /** What the person put behind `--`. */
+  readonly args?: readonly string[]
+  /** The first prompt; else the agent waits for one. */
+  readonly prompt?: string
+  /** The id that the new session is to have, where the agent takes one. */
+  readonly session?: string
+  /** The folder of its handoff documents: it may write there without asking anybody. */
+  readonly documents?: string
+}
+
+/** What a turn without a screen has printed so far; `code` once it has ended. */
+export interface TurnOutput {
+  readonly out: string
+  readonly err: string
+  readonly code: number | undefined
+}
+
+/** How a turn without a screen ended, by what it printed. */
+export interface TurnOutcome {
+  /** The agent's id of the session, as soon as it has said it. */
+  readonly session: string | undefined
+  /** Why it failed; exit status 0 alone is no success. */
+  readonly error: string | undefined
+  /** It has said its last word, though its process may linger. */
+  readonly over?: boolean
+}
+
+/** A screen as it is drawn, line by line. */
+export interface Screen {
+  readonly lines: readonly string[]
+  /** The same lines with blanks for what is drawn faint: hints and suggestions that nobody typed. */
+  readonly solid: readonly string[]
+}
+
+/** What the screen says, where only the screen can. */
+export type ScreenState =
+  | { readonly is: 'starting' }
+  /** `draft`: somebody has typed something and not sent it. */
+  | { readonly is: 'prompt'; readonly draft: string }
+  /** A question to the person: never typed into. */
+  | { readonly is: 'dialog'; readonly question: string; readonly about: 'permission' | 'trust' | 'limit' | 'other' }
+  /** Works, and takes words for later, unless `deaf`: what is typed now is lost. */
+  | { readonly is: 'busy'; readonly draft: string; readonly deaf?: boolean }
+  | { readonly is: 'unknown' }

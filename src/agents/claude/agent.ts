@@ -1,0 +1,91 @@
+import path from 'node:path'
+import { compactsAt } from './compaction.ts'
+import type { Agent, SessionFile, TurnOutcome, TurnOutput } from '../agent.ts'
+import { filesBelow } from '../files.ts'
+import { failureOf, jsonIn } from '../turn-output.ts'
+import { claudeParser } from './parser.ts'
+import { readScreen } from './screen.ts'
+import { projectFolder, projectsIn, status } from './status.ts'
+
+/** Claude Code keeps no transcript if these say that another Claude Code runs it. */
+const scrubbed = {
+  CLAUDECODE: undefined,
+  CLAUDE_CODE_CHILD_SESSION: undefined,
+  CLAUDE_CODE_SESSION_ID: undefined,
+  CLAUDE_CODE_ENTRYPOINT: undefined,
+}
+
+export const claude: Agent = {
+  name: 'claude',
+  label: 'Claude Code',
+  folders: (env) => [projectsIn(env)],
+  find: (folder) =>
+    filesBelow(folder, 3, (name) => name.endsWith('.jsonl')).map(({ path: at, name, bytes, changed }): SessionFile => {
+      const id = name.slice(0, -'.jsonl'.length)
+      const parent = id.startsWith('agent-') ? parentOf(at) : undefined
+      return parent === undefined
+        ? { agent: 'claude', path: at, id, bytes, changed }
+        : { agent: 'claude', path: at, id, bytes, changed, parent }
+    }),
+  projectFolders: (folder, cwd) => [projectFolder(folder, cwd)],
+  recognises: (line) =>
+    (typeof line.sessionId === 'string' && typeof line.type === 'string' && !('projectHash' in line)) ||
+    (line.type === 'summary' && typeof line.leafUuid === 'string') ||
+    (line.type === 'file-history-snapshot' && 'snapshot' in line),
+  // The lines of a subagent name the session that it works for; only the name of its file is its own.
+  idInName: (stem) => (stem.startsWith('agent-') ? stem : undefined),
+  parser: claudeParser,
+  status,
+  program: 'claude',
+  start: ({ args = [], prompt, session, documents }) => [
+    ...(session === undefined ? [] : ['--session-id', session]),
+    ...allowed(documents),
+    ...args,
+    ...(prompt ? ['--', prompt] : []),
+  ],
+  takesId: true,
+  ruleFiles: ['CLAUDE.md', '.claude/CLAUDE.md', 'CLAUDE.local.md'],
+  env: scrubbed,
+  resume: (session, { args = [], prompt, documents } = {}) => [
+    '--resume',
+    session,
+    ...allowed(documents),
+    ...args,
+    ...(prompt ? ['--', prompt] : []),
+  ],
+  turn: (prompt, session, { args = [], session: name, documents } = {}) => {
+    const which = session !== undefined ? ['--resume', session] : name !== undefined ? ['--session-id', name] : []
+    return ['-p', '--output-format', 'json', ...which, ...allowed(documents), ...args, '--', prompt]
+  },
+  outcome,
+  compactsAt,
+  clear: '/clear',
+  clearShows: true,
+  interrupt: ['Escape'],
+  takesWordsInTurn: true,
+  showsWork: true,
+  readScreen,
+}
+
+/** Lets it read and write its handoff documents without a question, for this run alone. A path with an anchor begins with `//`. */
+function allowed(documents: string | undefined): string[] {
+  if (documents === undefined) return []
+  return [`--allowedTools=Edit(/${documents}/**),Read(/${documents}/**)`]
+}
+
+/** `<session>/subagents/agent-….jsonl`; older versions keep them beside the session and do not say whose they are. */
+function parentOf(file: string): string | undefined {
+  const above = path.dirname(file)
+  return path.basename(above) === 'subagents' ? path.basename(path.dirname(above)) : undefined
+}
+
+function outcome(output: TurnOutput): TurnOutcome {
+  const told = jsonIn(output.out).at(-1) ?? {}
+  const session = typeof told.session_id === 'string' ? told.session_id : undefined
+  // An error of the API is reported as a success with `is_error`.
+  const error =
+    told.is_error === true
+      ? String(told.result ?? told.api_error_status ?? 'error')
+      : failureOf(output, told.type === 'result')
+  return { session, error }
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { Agent, CompactionQuery, SessionFile, SessionRecord, TurnOutcome, TurnOutput } from '../agent.ts'
+import { fields, isFields, list } from '../fields.ts'
+import { fieldsIn, filesBelow, isDocument } from '../files.ts'
+import { failureOf, jsonIn } from '../turn-output.ts'
+import { geminiParser } from './parser.ts'
+import { readScreen } from './screen.ts'
+
+export const gemini: Agent = {
+  name: 'gemini',
+  label: 'Gemini CLI',
+  folders: (env) => [path.join(homeOf(env), 'tmp')],
+  find(folder) {
+    const files = filesBelow(folder, 3, (name) => /\.jsonl?$/.test(name)).filter(({ path: at }) =>
+      at.split(path.sep).includes('chats'),
+    )
+    const lines = new Set(files.filter(({ name }) => name.endsWith('l')).map((file) => file.path))
+    return files
+      .filter((file) => !lines.has(`${file.path}l`)) // moved over to the newer form
+      .map(({ path: at, name, bytes, changed }): SessionFile => {
+        const id = name.replace(/\.jsonl?$/, '').replace(/^session-/, '')
+        const above = path.basename(path.dirname(at))
+        return { agent: 'gemini', path: at, id, bytes, changed, ...(above === 'chats' ? {} : { parent: above }) }
+      })
+  },
+  projectFolders: (folder, cwd) => projectsIn(folder, cwd).flatMap((project) => [project, path.join(project, 'chats')]),
+  // A file is named by the first eight digits of the id.
+  isSession: (id, session) => id === session || (/-[0-9a-f]{8}$/.test(id) && id.endsWith(`-${session.slice(0, 8)}`)),
+  recognises: (line) =>
+    typeof line.sessionId === 'string' && (typeof line.projectHash === 'string' || Array.isArray(line.messages)),
+  parser: geminiParser,
+  recordsNotLines: isDocument,
+  records: ({ path: file }) => messagesIn(file),
+  idInTranscript: true,
+  hints({ path: file }) {
+    const cwd = rootOf(file.slice(0, file.lastIndexOf(`${path.sep}chats${path.sep}`)))
+    return cwd === undefined ? {} : { cwd }
+  },
+  program: 'gemini',
+  start: ({ args = [], prompt, session }) => [...named(session), ...args, ...(prompt ? ['-i', prompt] : [])],
+  takesId: true,
+  ruleFiles: ['GEMINI.md'],
+  inline: true,
+  resume: (session, { args = [], prompt } = {}) => ['--resume', session, ...args, ...(prompt ? ['-i', prompt] : [])],
+  turn: (prompt, session, { args = [], session: name } = {}) => {
+    const which = session === undefined ? named(name) : ['--resume', session]
+    return ['--output-format', 'stream-json', ...which, ...args, '-p', prompt]
+  },
+  outcome,
+  compactsAt,
+  clear: '/clear',
+  clearShows: 'usually',
+  clearRedraws: true,
+  interrupt: ['Escape'],
+  // Gemini CLI takes an Enter right after a paste for a part of it.
+  settle: 100,
+  showsWork: true,
+  endOnScreen: true,
+  readScreen,
+}
+
+/** The folders of the project `cwd`: they name it in a file; older versions are named by its checksum. */
+function projectsIn(folder: string, cwd: string): string[] {
+  const hash = createHash('sha256').update(cwd).digest('hex')
+  let names: string[]
+  try {
+    names = fs.readdirSync(folder)
+  } catch {
+    return []
+  }
+  return names
+    .filter((name) => name === hash || rootOf(path.join(folder, name)) === cwd)
+    .map((name) => path.join(folder, name))
+}
+
+/** The project that a folder belongs to; older versions do not say. */
+function rootOf(project: string): string | undefined {
+  try {
+    return fs.readFileSync(path.join(project, '.project_root'), 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
+/** Older versions keep a session as one object, and write it again each time. */
+function* messagesIn(file: string): Generator<SessionRecord> {
+  const whole: unknown = JSON.parse(fs.readFileSync(file, 'utf8'))
+  if (!isFields(whole)) return
+  const { messages, ...about } = whole
+  yield { value: about, place: place(0) }
+  let number = 1
+  for (const message of list(messages)) yield { value: fields(message), place: place(number++) }
+}
+
+function place(number: number): string {
+  return String(number).padStart(9, '0')
+}
+
+/** The share of the window at which Gemini CLI compacts by default. */
+const share = 0.5
+
+function compactsAt({ window, env }: CompactionQuery): number | undefined {
+  const { compressionThreshold } = fieldsIn(path.join(homeOf(env), 'settings.json'), 'model')
+  const chosen = typeof compressionThreshold === 'number' && compressionThreshold > 0 ? compressionThreshold : share
+  return window === undefined ? undefined : Math.floor(window * Math.min(1, chosen))
+}
+
+function homeOf(env: NodeJS.ProcessEnv): string {
+  return path.join(env.GEMINI_CLI_HOME || env.HOME || os.homedir(), '.gemini')
+}
+
+function named(session: string | undefined): string[] {
+  return session === undefined ? [] : ['--session-id', session]
+}
+
+function outcome(output: TurnOutput): TurnOutcome {
+  const told = jsonIn(output.out)
+  const session = told.map((line) => line.session_id).find((id): id is string => typeof id === 'string')
+  const result = told.findLast((line) => line.type === 'result')
+  const words = (result?.error as { message?: unknown } | undefined)?.message
+  return { session, error: typeof words === 'string' ? words : failureOf(output, result?.status === 'success') }
+}

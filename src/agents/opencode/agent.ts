@@ -1,0 +1,84 @@
+import os from 'node:os'
+import path from 'node:path'
+import type { Agent, CompactionQuery, TurnOutcome, TurnOutput } from '../agent.ts'
+import { fields } from '../fields.ts'
+import { fieldsIn, readJson } from '../files.ts'
+import { failureOf, jsonIn } from '../turn-output.ts'
+import { exportedRecords, isExport } from './export.ts'
+import { opencodeParser } from './parser.ts'
+import { readScreen } from './screen.ts'
+import { findSessions, outlinesOf, recordsOf, windowsIn } from './sessions.ts'
+import { isDatabase } from './sqlite.ts'
+
+export const opencode: Agent = {
+  name: 'opencode',
+  label: 'opencode',
+  folders: (env) => [
+    path.join(env.XDG_DATA_HOME || path.join(env.HOME || os.homedir(), '.local', 'share'), 'opencode'),
+  ],
+  find: findSessions,
+  // Sessions are rows of a database; `opencode export` prints one of them as a document.
+  recognises: isExport,
+  sharesFile: true,
+  logOf: (file) => `${file}-wal`,
+  parser: opencodeParser,
+  recordsNotLines: () => true,
+  records: (file, after) => (isDatabase(file.path) ? recordsOf(file, after) : exportedRecords(file)),
+  outlines: outlinesOf,
+  // opencode's own table of models, then the models of the user, at their usual places.
+  hints({ path: file }) {
+    const home = path.resolve(path.dirname(file), '../../..')
+    const known = readJson(path.join(home, '.cache/opencode/models.json'))
+    const own = fields(readJson(path.join(home, '.config/opencode/opencode.json'))).provider
+    return { windows: { ...windowsIn(known), ...windowsIn(own) } }
+  },
+  program: 'opencode',
+  start: ({ args = [], prompt }) => [...args, ...(prompt ? ['--prompt', prompt] : [])],
+  ruleFiles: ['AGENTS.md', 'CLAUDE.md'],
+  resume: (session, { args = [], prompt } = {}) => ['-s', session, ...args, ...(prompt ? ['--prompt', prompt] : [])],
+  // opencode quotes arguments that contain a blank, so the words of the prompt are passed one by one.
+  turn: (prompt, session, { args = [] } = {}) => {
+    const which = session === undefined ? [] : ['-s', session]
+    return ['run', '--format', 'json', ...which, ...args, '--', ...prompt.split(/\s+/)]
+  },
+  outcome,
+  compactsAt,
+  clear: '/new',
+  // opencode asks for a second Escape after the first.
+  interrupt: ['Escape', 'Escape'],
+  showsWork: true,
+  readScreen,
+}
+
+/** The tokens that opencode keeps free for an answer by default. */
+const usualOutput = 32_000
+
+function compactsAt({ window, env }: CompactionQuery): number | undefined {
+  const home = env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config')
+  const file = path.join(home, 'opencode', 'opencode.json')
+  if (fieldsIn(file, 'compaction').auto === false || window === undefined) return undefined
+  return Math.max(0, window - outputOf(file, window))
+}
+
+/** The largest answer of a model with that window, by the user's configuration. */
+function outputOf(file: string, window: number): number {
+  const outputs: number[] = []
+  for (const provider of Object.values(fieldsIn(file, 'provider'))) {
+    const { models = {} } = (provider ?? {}) as {
+      models?: Record<string, { limit?: { context?: number; output?: number } }>
+    }
+    for (const { limit } of Object.values(models)) {
+      if (limit?.context === window && typeof limit.output === 'number') outputs.push(limit.output)
+    }
+  }
+  return outputs.length === 0 ? usualOutput : Math.max(...outputs)
+}
+
+function outcome(output: TurnOutput): TurnOutcome {
+  const told = jsonIn(output.out)
+  const session = told.map((line) => line.sessionID).find((id): id is string => typeof id === 'string')
+  const failed = told.findLast((line) => line.type === 'error')
+  if (failed === undefined) return { session, error: failureOf(output, told.length > 0) }
+  const { name, data } = (failed.error ?? {}) as { name?: unknown; data?: { message?: unknown } }
+  return { session, error: String(data?.message ?? name ?? 'error') }
+}

@@ -1,0 +1,107 @@
+// The sessions in opencode's database: a session is a row, its messages and their parts are rows of their own.
+
+import type { SessionFile, SessionRecord } from '../agent.ts'
+import { fields, type Fields, json, number } from '../fields.ts'
+import { filesBelow } from '../files.ts'
+import type { Row } from './row.ts'
+import { type Database, withDatabase } from './sqlite.ts'
+
+/** Context windows of the models in a list of providers. */
+export function windowsIn(providers: unknown): { [model: string]: number } {
+  const windows: { [model: string]: number } = {}
+  for (const provider of Object.values(fields(providers))) {
+    for (const [id, model] of Object.entries(fields(fields(provider).models))) {
+      const window = number(fields(fields(model).limit).context)
+      if (window !== undefined) windows[id] = window
+    }
+  }
+  return windows
+}
+
+/** Every session in the databases of a folder. */
+export function findSessions(folder: string): SessionFile[] {
+  return filesBelow(folder, 0, (name) => /^opencode(-[\w.-]+)?\.db$/.test(name)).flatMap(({ path, bytes }) =>
+    withDatabase(path, (database) =>
+      database.has('session') ? Array.from(database.rows('session'), (row) => sessionFile(path, bytes, row)) : [],
+    ),
+  )
+}
+
+function sessionFile(file: string, bytes: number, row: Row): SessionFile {
+  const parent = typeof row.parent_id === 'string' ? row.parent_id : undefined
+  return {
+    agent: 'opencode',
+    path: file,
+    id: String(row.id),
+    bytes,
+    changed: Number(row.time_updated),
+    ...(parent === undefined ? {} : { parent }),
+  }
+}
+
+/** The sessions and their messages without the parts, which are most of the bytes: in one pass for all of them. */
+export function outlinesOf(file: string, ids: ReadonlySet<string>): Map<string, Fields[]> {
+  return withDatabase(file, (database) => outlinesIn(database, ids))
+}
+
+function outlinesIn(database: Database, ids: ReadonlySet<string>): Map<string, Fields[]> {
+  const outlines = new Map<string, Fields[]>()
+  for (const row of database.rows('session', (row) => ids.has(String(row.id)))) {
+    outlines.set(String(row.id), [{ session: aboutOf(row) }])
+  }
+  const messages = [...database.rows('message', (row) => ids.has(String(row.session_id)))]
+  const data = new Map(messages.map((row) => [row, dataOf(row)]))
+  const compactions = new Set([...data.values()].flatMap((each) => (each.summary === true ? [each.parentID] : [])))
+  for (const row of messages.sort((a, b) => order(a.id, b.id))) {
+    const parts = compactions.has(row.id) ? [{ type: 'compaction' }] : outlined
+    outlines.get(String(row.session_id))?.push({ id: row.id, message: data.get(row), parts })
+  }
+  return outlines
+}
+
+/** Stands for the text that was left out: it only matters that somebody typed something. */
+const outlined = [{ type: 'text', text: '' }]
+
+function aboutOf(row: Row): Fields {
+  return { ...row, model: json(String(row.model)), revert: json(String(row.revert)) }
+}
+
+/** The session, then its messages after `after`, as far as they are finished; the rest is left for the next time. */
+export function recordsOf({ path, id }: SessionFile, after = ''): SessionRecord[] {
+  return withDatabase(path, (database) => recordsIn(database, id, after))
+}
+
+function recordsIn(database: Database, id: string, after: string): SessionRecord[] {
+  const [session] = database.rows('session', (row) => row.id === id)
+  if (session === undefined) return []
+  const found = database.where('message', 'session_id', new Set([id]), (row) => String(row.id) > after)
+  const messages = [...found].sort((a, b) => order(a.id, b.id))
+  const parts = new Map<string, Fields[]>()
+  for (const row of database.where('part', 'message_id', new Set(messages.map((each) => String(each.id))))) {
+    const of = String(row.message_id)
+    const part = { ...dataOf(row), id: row.id }
+    const known = parts.get(of)
+    if (known === undefined) parts.set(of, [part])
+    else known.push(part)
+  }
+  // An empty place is never skipped: the session itself is read each time.
+  const records: SessionRecord[] = [{ value: { session: aboutOf(session) }, place: '' }]
+  for (const row of messages) {
+    const message = dataOf(row)
+    const own = (parts.get(String(row.id)) ?? []).sort((a, b) => order(a.id, b.id))
+    if (message.role === 'assistant' && fields(message.time).completed === undefined && message.error === undefined)
+      break
+    // The text of a prompt is written after its message.
+    if (message.role === 'user' && own.length === 0 && row === messages.at(-1)) break
+    records.push({ value: { id: row.id, message, parts: own }, place: String(row.id) })
+  }
+  return records
+}
+
+function dataOf(row: Row): Fields {
+  return fields(json(String(row.data)))
+}
+
+function order(a: unknown, b: unknown): number {
+  return String(a) < String(b) ? -1 : 1
+}

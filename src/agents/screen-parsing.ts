@@ -1,0 +1,76 @@
+// What the screens of several agents have in common: horizontal lines around the input, and numbered answers to choose from.
+
+import type { ScreenState, Screen } from './agent.ts'
+
+const rule = /^[\s╭╰│]*[─━═▄▀▁▔]{10,}/
+
+/** The input: the rows between the last two horizontal lines, from `from` up to `until`. */
+export function composerIn({ solid, lines }: Screen): { text: string[]; from: number; until: number } | undefined {
+  const until = lines.findLastIndex((line) => rule.test(line))
+  const from = lines.slice(0, Math.max(0, until)).findLastIndex((line) => rule.test(line)) + 1
+  if (until < 0 || from === 0) return undefined
+  return { text: solid.slice(from, until), from, until }
+}
+
+/** The marked one of several answers, such as `❯ 1. Yes` or `› 1. Yes, proceed (y)`. */
+const marked = /^[\s│]*(?:❯|›|●|→|>)\s*\d+[.)]\s+\S/
+const answer = /^[\s│]*(?:(?:❯|›|●|→|>)\s*)?\d+[.)]\s+\S/
+
+/** A question with numbered answers at the bottom of the screen. */
+export function questionIn(lines: readonly string[]): string | undefined {
+  const last = lastWritten(lines)
+  const at = lines.findLastIndex((line) => marked.test(line))
+  if (at < 0 || last - at > 12) return undefined
+  let first = at
+  while (first > 0 && (answer.test(lines[first - 1]!) || lines[first - 1]!.trim() === '')) first--
+  const answers = lines.slice(first, last + 1).filter((line) => answer.test(line))
+  if (answers.length < 2) return undefined
+  return words(lines.slice(Math.max(0, first - 12), first)) || words(answers)
+}
+
+export function lastWritten(lines: readonly string[]): number {
+  return lines.findLastIndex((line) => line.trim() !== '')
+}
+
+/** The text of a question as a person reads it: without the frame around it, and without the lines of a file that it shows. */
+function words(lines: readonly string[]): string {
+  const own = lines.slice(lines.findLastIndex((line) => rule.test(line)) + 1)
+  const said = own.map(plain).filter((line) => line !== '' && !isFileLine(line))
+  // A frame may be all that is left of what was cut off above.
+  const shown = said.length > 0 ? said : lines.map(plain).filter((line) => line !== '' && !isFileLine(line))
+  return shown.join(' ').replaceAll(/\s+/g, ' ').slice(-300)
+}
+
+function plain(line: string): string {
+  return line
+    .replaceAll(/[\u2500-\u259F╌╍┄┅]/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}
+
+/** A line of a file or of a change to it, with its number. */
+function isFileLine(line: string): boolean {
+  return /^\d+(\s*[-+])?(\s|$)/.test(line) && !answer.test(line)
+}
+
+/** What the question is about, judged by its words. */
+export function aboutOf(question: string): Extract<ScreenState, { is: 'dialog' }>['about'] {
+  if (/\btrust\b|safety check/i.test(question)) return 'trust'
+  if (/\b(usage|rate|spend|plan|quota)[- ]?limit|limit (reached|to reset)|hit your limit|quota/i.test(question))
+    return 'limit'
+  if (
+    /do you want to|would you like to|allow|permission|proceed|approve|run the following|make this edit|create/i.test(
+      question,
+    )
+  )
+    return 'permission'
+  return 'other'
+}
+
+/** What is typed in the rows of an input, as one text. */
+export function draftOf(rows: readonly string[], mark: RegExp): string {
+  return rows
+    .map((row, i) => (i === 0 ? row.replace(mark, '') : row).replaceAll('\u00A0', ' ').trim())
+    .join('\n')
+    .trim()
+}

@@ -1,0 +1,33 @@
+// What agents print when they run one turn without a screen.
+
+import type { TurnOutput } from './agent.ts'
+import type { Fields } from './fields.ts'
+
+/** The lines of an output that are JSON objects; a last line that is still being written is left out. */
+export function jsonIn(output: string): Fields[] {
+  return output.split('\n').flatMap((line): Fields[] => {
+    if (!line.startsWith('{')) return []
+    try {
+      return [JSON.parse(line) as Fields]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** The exit status of a process that was ended by SIGTERM: no failure once the agent has reported its result. */
+const ended = 143
+
+/** Why a turn failed: it ended with an error, or without reporting that it ended well. */
+export function failureOf({ code, err, out }: TurnOutput, endedWell: boolean): string | undefined {
+  if (code === undefined || (endedWell && (code === 0 || code === ended))) return undefined
+  const said = lastWords(err) ?? lastWords(out.trimStart().startsWith('{') ? '' : out)
+  if (code === 0) return said ?? 'it ended without an answer'
+  return said === undefined ? `it ended with ${code}` : `${said} (it ended with ${code})`
+}
+
+function lastWords(text: string): string | undefined {
+  const lines = text.split('\n').map((line) => line.trim())
+  const told = lines.filter((line) => line !== '' && !line.startsWith('at '))
+  return told.length === 0 ? undefined : told.slice(-3).join(' ').slice(-300)
+}

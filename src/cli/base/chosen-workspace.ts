@@ -1,0 +1,13 @@
+// Which workspace a command is about. It is apart from workspace.ts because that loads the store, and lists must start fast.
+
+import path from 'node:path'
+import { findWorkspace } from '../../config/index.ts'
+import type { Globals } from './output.ts'
+
+/** The address is absolute: the folder of the command need not be that of the process. */
+export function chosenWorkspace({ store, workspace, io }: Globals) {
+  const cwd = io.cwd()
+  const found = findWorkspace({ store, workspace, cwd, env: io.env })
+  const file = /^(file:(?!\/\/))?(?![a-z][a-z+]*:)(.+)$/.exec(found.address)
+  return file === null ? found : { ...found, address: (file[1] ?? '') + path.resolve(cwd, file[2]!) }
+}

@@ -1,0 +1,75 @@
+// What a command may use of the process that it runs in. Only main.ts passes the real process on; tests run many commands
+// in one process, each with streams, an environment and a folder of its own. This folder holds what all commands share.
+
+import type { Readable, Writable } from 'node:stream'
+import { type Person, personAtTerminal } from '../../system/index.ts'
+
+/** Standard input. A terminal can give each key as it is pressed. */
+export interface InputStream extends Readable {
+  readonly isTTY?: boolean
+  setRawMode?(raw: boolean): this
+}
+
+/** Standard output or standard error. Only a terminal has a size. */
+export interface OutputStream extends Writable {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+}
+
+type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+
+interface Signals {
+  on(signal: SignalName, listener: () => void): unknown
+  once(signal: SignalName, listener: () => void): unknown
+  off(signal: SignalName, listener: () => void): unknown
+}
+
+export interface Io {
+  readonly stdin: InputStream
+  readonly stdout: OutputStream
+  readonly stderr: OutputStream
+  readonly env: NodeJS.ProcessEnv
+  readonly signals: Signals
+  /** The program and the arguments that start Baton again, for work in the background. */
+  readonly self: readonly [string, string]
+  /** The folder that the command was typed in. Throws if it is gone. */
+  cwd(): string
+  /** The exit code of the command, unless it throws. */
+  readonly exit: { code: number }
+  /** Tells that a person has typed the command, or throws; by the terminal of this process unless given. */
+  readonly person?: () => Person
+}
+
+/** The person who has typed the command; refused if it was not a person. */
+export function personAt(io: Io): Person {
+  return (io.person ?? personAtTerminal)()
+}
+
+/** Returns the same io for a command that works in another folder. */
+export function inFolder(io: Io, folder: string): Io {
+  return { ...io, cwd: () => folder }
+}
+
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Does work whose signal is aborted when the person ends the command: with Ctrl-C, or by closing the terminal. Who does so
+ * a second time ends the process at once.
+ */
+export async function cancellable<T>({ signals }: Io, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stop = new AbortController()
+  const end = () => stop.abort()
+  for (const signal of stopSignals) signals.once(signal, end)
+  try {
+    return await work(stop.signal)
+  } finally {
+    for (const signal of stopSignals) signals.off(signal, end)
+  }
+}
+
+/** As `cancellable`, for a command that goes on until it is ended. */
+export async function untilStopped(io: Io, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  await cancellable(io, work)
+  io.exit.code = 130
+}

@@ -1,0 +1,30 @@
+// The commands `baton demo` and `baton scripted-agent`.
+
+import { type Command, Option } from 'commander'
+import { wholeNumber } from '../base/arguments.ts'
+import { lazily } from '../base/lazy.ts'
+
+export function addDemo(program: Command): void {
+  lazily(program, () => import('./demo.ts'))(
+    'demo',
+    'see a full context handed over and nothing lost, in a minute: no key, no network',
+    'demo',
+  )
+    .addOption(new Option('--driver <driver>', 'where the agent runs').choices(['tmux', 'headless']))
+    .option('--fast', 'an agent that does not take time to think')
+  lazily(program, () => import('./scripted-agent.ts'))(
+    'scripted-agent',
+    'a small coding agent whose model is a script: for the demo and for tests',
+    'scriptedAgent',
+    { hidden: true },
+  )
+    .argument('[prompt]')
+    .option('--home <dir>', 'where it keeps its sessions')
+    .option('--window <tokens>', 'the size of its context', wholeNumber)
+    .option('--growth <tokens>', 'what each reply adds to it', wholeNumber)
+    .option('--pace <ms>', 'how long it thinks before each reply', wholeNumber)
+    .option('--per-turn <modules>', 'how much it does in a turn', wholeNumber)
+    .option('--session <id>', 'go on with this session')
+    .option('--session-id <id>', 'what a new session is to be called')
+    .option('--print', 'one turn without a screen')
+}

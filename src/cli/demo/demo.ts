@@ -1,0 +1,114 @@
+// `baton demo`: an agent whose context fills up, cycled by the real supervisor, with no key and no network. Only the
+// agent's model is a script; everything else is what `baton run` does.
+
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { setUpDemo } from '../../demo/index.ts'
+import { openStore } from '../../store/index.ts'
+import { shellWord } from '../../system/index.ts'
+import type { Run } from '../../supervisor/index.ts'
+import { stopHere, superviseHere } from '../supervise/foreground.ts'
+import { inFolder, type Io } from '../base/io.ts'
+import { type Globals, Output } from '../base/output.ts'
+import { defaultDriver } from '../supervise/run.ts'
+import { supervised } from '../supervise/supervised.ts'
+
+interface DemoOptions extends Globals {
+  fast?: boolean
+  driver?: Run['driver']
+}
+
+const name = 'demo'
+/** The context fills within a minute here, so nothing waits for things to calm down. */
+const hurried = { staggerSeconds: 0, raise: 0 }
+
+export async function demo(options: DemoOptions): Promise<void> {
+  const out = new Output(options)
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'baton-demo-')))
+  const { io } = options
+  const baton = [io.self[0], fs.realpathSync(io.self[1])]
+  const { sample, workspace } = setUpDemo({ folder, baton, pace: options.fast === true ? 20 : 1_300 })
+  const driver = options.driver ?? defaultDriver(io.env)
+  const run: Run = {
+    name,
+    agent: 'scripted',
+    cwd: sample.folder,
+    driver,
+    args: [],
+    prompt: sample.task.trimEnd(),
+    bounds: { until: sample.check.map(shellWord).join(' '), maxHours: 0.25 },
+  }
+  const globals = { ...options, workspace, io: inFolder(io, sample.folder) }
+  introduce(out, run)
+  const command = invocation(io)
+  const store = await openStore(workspace)
+  const start = performance.now()
+  let interrupted = false
+  try {
+    await superviseHere(store, out, { globals, name, run, quietEnd: true, timings: hurried })
+    const row = await supervised(store, name)
+    if (row.state !== 'ended') {
+      await stopHere(store, out, globals, row)
+      interrupted = true
+      return
+    }
+    if (out.json) return out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
+    summarise(out, row.cycles, since(start), sample.folder)
+    explore(out, `${command} --workspace ${shellWord(workspace)}`, folder)
+  } finally {
+    await store.close()
+    if (interrupted) {
+      fs.rmSync(folder, { recursive: true, force: true })
+      out.note('Stopped. Nothing of the demo is left.')
+      io.exit.code = 130
+    }
+  }
+}
+
+function introduce(out: Output, { cwd, driver }: Run): void {
+  out.note(out.style('bold', 'An agent that outgrows its context, and nobody there to help.'))
+  out.note('')
+  out.note(`  The job    ${cwd}: nine modules; what they must hold is told once, in the first prompt.`)
+  out.note(
+    `  The agent  a script instead of a model, ${driver === 'tmux' ? 'in a tmux pane' : 'without a screen'}; its context holds about four modules.`,
+  )
+  out.note(
+    '  Baton      asks it for a handoff document, clears it, has it read the document, and checks that it goes on.',
+  )
+  out.note('')
+}
+
+function summarise(out: Output, cycles: number, seconds: number, project: string): void {
+  const { NODE_TEST_CONTEXT: _inner, ...env } = out.io.env
+  const { stdout, status } = spawnSync(out.io.self[0], ['--test'], { cwd: project, env, encoding: 'utf8' })
+  const passed = /^# pass (\d+)$/m.exec(stdout)?.[1] ?? '0'
+  out.note('')
+  out.note(
+    `${status === 0 ? out.style('green', 'Nothing was lost') : out.style('red', 'The job is not finished')}: ` +
+      `${passed} tests pass after ${cycles} cycle${cycles === 1 ? '' : 's'}, in ${seconds} s.`,
+  )
+}
+
+/** Prints commands that work as they stand. */
+function explore(out: Output, baton: string, folder: string): void {
+  out.note('')
+  out.note('It is all still there:')
+  out.note(`  ${baton} health`)
+  out.note(`  ${baton} logs ${name}`)
+  out.note(`  ${baton} handoff show session/${name}`)
+  out.note(`  ${baton} lineage`)
+  out.note(`  rm -rf ${shellWord(folder)}`)
+}
+
+/** How the person started this program. */
+function invocation(io: Io): string {
+  const [, program] = io.self
+  if (io.env.npm_lifecycle_event === 'start') return 'npm start --'
+  return path.basename(program) === 'baton' ? 'baton' : `node ${shellWord(path.relative(io.cwd(), program))}`
+}
+
+function since(start: number): number {
+  return Math.round((performance.now() - start) / 1000)
+}

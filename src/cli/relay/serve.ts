@@ -1,0 +1,91 @@
+// `baton relay serve AGENT -- COMMAND`: an agent that is a command. It gets a request on its standard input and prints the
+// answer; the claim is kept for as long as it runs.
+
+import os from 'node:os'
+import { CancelledError, NotFoundError } from '../../errors.ts'
+import { answerSchema, type HandoffAnswer, type HandoffHandler, type HandoffHandlerContext } from '../../relay/index.ts'
+import { checked } from '../../config/index.ts'
+import { limits } from '../../store/index.ts'
+import { type Run, runCommand } from '../../system/index.ts'
+import { cancellable, type Io } from '../base/io.ts'
+import { parseObject } from '../base/json-file.ts'
+import { brief, type Globals } from '../base/output.ts'
+import { withRelay } from './with-relay.ts'
+import { userName } from '../base/user-name.ts'
+
+interface ServeOptions extends Globals {
+  concurrency: number
+  lease?: number
+  worker?: string
+}
+
+export async function serve(options: ServeOptions, agent: string, command: readonly string[]): Promise<void> {
+  await withRelay(options, async ({ relay, out }) => {
+    /** Aborted when the program does not exist, because otherwise every request would fail. */
+    const broken = new AbortController()
+    const handler: HandoffHandler = async (request, context) => {
+      const { requestId } = context.envelope
+      if (!out.json) out.line(`${requestId}  ${request.sourceAgent}: ${brief(request.contextForTarget.summary, 100)}`)
+      const answer = await run(command, context, broken, options.io)
+      const why = answer.failureReason === undefined ? '' : `: ${answer.failureReason}`
+      if (out.json) out.data({ requestId, answer })
+      else out.line(`${requestId}  says ${answer.status}${brief(why, 200)}`)
+      return answer
+    }
+    await cancellable(options.io, async (signal) => {
+      await relay.serve(agent, handler, {
+        signal: AbortSignal.any([signal, broken.signal]),
+        concurrency: options.concurrency,
+        worker: options.worker ?? `${userName()}@${os.hostname()}:${process.pid}`,
+        ...(options.lease === undefined ? {} : { leaseMs: options.lease }),
+      })
+    })
+    broken.signal.throwIfAborted()
+    options.io.exit.code = 130
+  })
+}
+
+/** A larger answer would not fit on a tape. */
+const mostBytes = limits.batchBytes
+
+async function run(
+  command: readonly string[],
+  { envelope, signal, traceparent }: HandoffHandlerContext,
+  broken: AbortController,
+  io: Io,
+): Promise<HandoffAnswer> {
+  const [program] = command
+  const tooMuch = new AbortController()
+  let bytes = 0
+  let result: Run
+  try {
+    result = await runCommand(command, {
+      cwd: io.cwd(),
+      env: {
+        ...io.env,
+        BATON_REQUEST_ID: envelope.requestId,
+        BATON_TRACE_ID: envelope.request.traceId,
+        ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
+      },
+      input: `${JSON.stringify(envelope)}\n`,
+      keep: 'stdout',
+      keptBytes: 2 * mostBytes,
+      signal: AbortSignal.any([signal, tooMuch.signal]),
+      onOutput: (chunk) => {
+        bytes += chunk.length
+        if (bytes > mostBytes) tooMuch.abort()
+      },
+      // A process that the program left behind may still print the answer.
+      leftovers: 'keep',
+      drainMs: Infinity,
+    })
+  } catch (error) {
+    broken.abort(new NotFoundError(`${program} cannot be run: ${(error as Error).message}`))
+    throw error
+  }
+  if (signal.aborted) throw new CancelledError(`${program} was ended`)
+  if (bytes > mostBytes) return { status: 'failed', failureReason: `${program} printed more than ${mostBytes} bytes` }
+  if (result.code !== 0) return { status: 'failed', failureReason: `${program} ended with ${result.code}` }
+  const printed = result.output.whole().toString('utf8')
+  return checked(answerSchema, parseObject(printed, `What ${program} printed`), `What ${program} printed`)
+}

@@ -1,0 +1,55 @@
+// The commands about sessions of other agents, and `baton` without a command.
+
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { agentNames } from '../../agents/index.ts'
+import { InvalidError } from '../../errors.ts'
+import { lazily } from '../base/lazy.ts'
+
+export function addSessions(program: Command): void {
+  // Without a command the list is shown; a word that is no command is still refused.
+  program.allowExcessArguments().action(async (_options, command: Command) => {
+    const [word] = command.args
+    if (word !== undefined) throw new InvalidError(`There is no command "${word}"`, { hint: 'See "baton --help".' })
+    await (await import('./list.ts')).home(command.optsWithGlobals())
+  })
+  lazily(program, () => import('./list.ts'))('ls', "this machine's agent sessions, newest first", 'ls')
+    .addOption(agentOption())
+    .option('--here', 'only those of this folder and below')
+    .option('--subagents', 'those of subagents too')
+    .option('--watch', 'keep the list up to date')
+  const add = lazily(program, () => import('./import.ts'))
+  onto(add('import', 'bring a session onto a tape, or what is new of it', 'importOne'))
+  onto(add('follow', 'keep the tape of a session up to date while it goes on', 'followOne'))
+  lazily(program, () => import('./log.ts'))(
+    'log',
+    'what happened in a session: turns, files, commits, tests, failures, questions, spend',
+    'log',
+  )
+    .argument('[session]', 'its id, the beginning of it, the path of a transcript, or the tape of an import')
+    .addOption(agentOption())
+    .option('--since <time>', 'only from then on: 8h, 30m, 2d, or a date', since)
+}
+
+function onto(command: Command): void {
+  command
+    .argument('[session]', 'its id, the beginning of it, or the path of a transcript')
+    .option('--tape <tape>', 'the tape (else AGENT:SESSION)')
+    .addOption(agentOption())
+}
+
+function agentOption(): Option {
+  return new Option('--agent <agent>', 'only of this agent').choices(agentNames)
+}
+
+/** Parses a span such as 8h, or a date, into an ISO date. */
+function since(text: string): string {
+  const span = /^(\d+(?:\.\d+)?)\s*(m|min|h|d|w)$/.exec(text)
+  const minutes = { m: 1, min: 1, h: 60, d: 1_440, w: 10_080 }
+  if (span !== null) {
+    const unit = minutes[span[2] as keyof typeof minutes]
+    return new Date(Date.now() - Number(span[1]) * unit * 60_000).toISOString()
+  }
+  const date = Date.parse(text)
+  if (Number.isNaN(date)) throw new InvalidArgumentError('It must be a span such as 8h or 2d, or a date.')
+  return new Date(date).toISOString()
+}

@@ -1,0 +1,35 @@
+// The session that a command is about: the one named, or one picked from a list on a terminal.
+
+import { CancelledError, InvalidError, NotFoundError } from '../../errors.ts'
+import type { AgentName, SessionFile } from '../../agents/index.ts'
+import { resolveSession, sessionFile } from '../../transcripts/index.ts'
+import { listSessions } from '../../transcripts/index.ts'
+import type { Io } from '../base/io.ts'
+import { age } from '../base/output.ts'
+import { gauge } from './table.ts'
+
+/** How many sessions the list offers; an older one has to be named. */
+const offered = 30
+
+export async function pickSession(io: Io, ref: string | undefined, agent?: AgentName): Promise<SessionFile> {
+  const { env, stdin, stdout } = io
+  if (ref !== undefined) return resolveSession(ref, { agent, env, cwd: io.cwd() })
+  if (stdin.isTTY !== true || stdout.isTTY !== true) {
+    throw new InvalidError('Which session?', { hint: 'Name one by its id; "baton ls" shows them.' })
+  }
+  const sessions = listSessions({ agent, env }).slice(0, offered)
+  if (sessions.length === 0) throw new NotFoundError('There are no sessions to choose from', { hint: 'See "baton".' })
+  const { autocomplete, isCancel } = await import('@clack/prompts')
+  const picked = await autocomplete({
+    input: stdin,
+    output: stdout,
+    message: 'Which session?',
+    options: sessions.map((session) => ({
+      value: session,
+      label: `${session.agent}  ${session.title ?? session.id}`,
+      hint: `${session.cwd ?? ''}  ${gauge(session.meter)}  ${age(session.updated)}`,
+    })),
+  })
+  if (isCancel(picked)) throw new CancelledError('No session was chosen')
+  return sessionFile(picked)
+}

@@ -1,0 +1,91 @@
+// The commands that run agents under supervision, and those that say what is wanted of them.
+
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { wholeNumber } from '../base/arguments.ts'
+import { lazily } from '../base/lazy.ts'
+
+const driver = () =>
+  new Option('--driver <driver>', 'tmux (a screen you can attach to) or headless (else tmux, if it is there)').choices([
+    'tmux',
+    'headless',
+  ])
+
+export function addSupervise(program: Command): void {
+  const add = lazily(program, () => import('./run.ts'))
+  const run = add(
+    'run',
+    'run an agent under supervision: when its context fills, it hands over to itself and goes on',
+    'run',
+  )
+    .argument('<agent>', 'claude, codex, pi, gemini, opencode, or one from baton.config.json')
+    .argument('[args...]', 'behind --: for the agent itself')
+    .option('--name <name>', 'what to call the session (else AGENT-FOLDER)')
+    .option('--cwd <dir>', 'the project (else this folder)')
+    .addOption(driver())
+    .option('--task <file>', 'its first prompt; - is standard input')
+    .option('--beside', 'even if another agent works in this folder already')
+  bounded(run)
+  lazily(program, () => import('./watch.ts'))(
+    'watch',
+    'a service: supervise what a crash or a reboot left, and agents that run in tmux, on this whole machine',
+    'watch',
+  ).option('--dry-run', 'only tell what it would take up')
+  const resume = add('resume', 'reopen a session as its agent does, under supervision', 'resume')
+    .argument('<session>', 'the name of a supervised session, or an id from "baton ls"')
+    .option('--name <name>', 'what to call it')
+    .addOption(driver())
+  bounded(resume)
+  lazily(program, () => import('./background.ts'))(
+    'supervise <session>',
+    'what --detach runs in the background',
+    'superviseDetached',
+    { hidden: true },
+  )
+  addControl(program)
+}
+
+/** The commands about a session that is supervised already. */
+function addControl(program: Command): void {
+  const add = lazily(program, () => import('./control.ts'))
+  add('pause <session>', 'leave a session alone: no cycles, no prompts', 'pause')
+  add('unpause <session>', 'supervise it again', 'unpause')
+  add('stop <session>', 'end a session and its agent; it stays ended', 'stop')
+  add('cycle <session>', 'hand over now, however full the context is', 'cycle')
+  lazily(program, () => import('./attach.ts'))('attach <session>', "the agent's own screen", 'attach')
+  lazily(program, () => import('./logs.ts'))(
+    'logs <session>',
+    'what the supervisor did with a session, and why',
+    'logs',
+  ).option('-f, --follow', 'go on with what comes')
+  lazily(program, () => import('./health.ts'))(
+    'health [session]',
+    'what is well and what is not, of all supervised sessions or one; exits with 1 when something needs a person',
+    'health',
+  )
+    .option('--history', 'every change')
+    .option('--all', 'sessions that have ended too')
+}
+
+/** Adds the options that bound a run, and --detach. */
+function bounded(command: Command): void {
+  command
+    .addOption(
+      new Option('--until <command>', 'end when this command succeeds; it is run after each turn').argParser(line),
+    )
+    .addOption(new Option('--max-usd <dollars>', 'end when it has cost so much').argParser(positive))
+    .addOption(new Option('--max-hours <hours>', 'end after so long').argParser(positive))
+    .addOption(new Option('--max-cycles <cycles>', 'end after so many cycles').argParser(wholeNumber))
+    .addOption(new Option('--max-turns <turns>', 'end after so many turns').argParser(wholeNumber))
+    .option('--detach', 'supervise it in the background')
+}
+
+function line(text: string): string {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('It must be a command.')
+}
+
+function positive(text: string): number {
+  const number = Number(text)
+  if (Number.isFinite(number) && number > 0) return number
+  throw new InvalidArgumentError('It must be a number above zero.')
+}

@@ -1,0 +1,98 @@
+// Finds supervised sessions by the names that people give them: in this workspace first, then in every other one of this machine.
+
+import { openStore, type Store } from '../../store/index.ts'
+import { NotFoundError } from '../../errors.ts'
+import { nearest } from '../../tape/index.ts'
+import { registeredWorkspaces } from '../../config/index.ts'
+import { type SessionRow, sessionRows } from '../../supervisor/index.ts'
+import { chosenWorkspace } from '../base/chosen-workspace.ts'
+import { type Globals, Output } from '../base/output.ts'
+
+export async function allSupervised(store: Store): Promise<SessionRow[]> {
+  const rows: SessionRow[] = []
+  for await (const row of sessionRows(store)) rows.push(row)
+  return rows
+}
+
+/** What opens the store of each workspace that a command is about: all of them, unless one was named. */
+function addressesFor(globals: Globals): string[] {
+  const { address, by } = chosenWorkspace(globals)
+  if (by === 'store' || by === 'workspace') return [address]
+  return [address, ...registeredWorkspaces(globals.io.env).filter((each) => each !== address)]
+}
+
+/** A session together with the workspace that it is in, which commands about it work in. */
+export interface Located {
+  readonly row: SessionRow
+  readonly globals: Globals
+}
+
+/** The sessions of every workspace, those of this one first. */
+export async function supervisedEverywhere(globals: Globals): Promise<Located[]> {
+  const found: Located[] = []
+  for (const address of addressesFor(globals)) {
+    const there = { ...globals, store: address }
+    const rows = await withStoreAt(address, allSupervised).catch((error: unknown) => {
+      // One workspace that cannot be read hides no other.
+      new Output(globals).warn(`baton: ${address}: ${error instanceof Error ? error.message : String(error)}`)
+      return []
+    })
+    found.push(...rows.map((row) => ({ row, globals: there })))
+  }
+  return found
+}
+
+/** Does work with the session of that name, or with the beginning of the id that its agent gave it, wherever it is. */
+export async function withSupervised<T>(
+  globals: Globals,
+  ref: string,
+  work: (store: Store, out: Output, located: Located) => Promise<T>,
+): Promise<T> {
+  const located = await locate(globals, ref)
+  return withStoreAt(located.globals.store!, (store) => work(store, new Output(globals), located))
+}
+
+/** Throws an error with similar names if there is no such session. */
+async function locate(globals: Globals, ref: string): Promise<Located> {
+  const all = await supervisedEverywhere(globals)
+  const named = all.filter(({ row }) => row.name === ref)
+  const here = named.find(({ globals: there }) => there.store === chosenWorkspace(globals).address)
+  const open = named.filter(({ row }) => row.state !== 'ended')
+  const found =
+    here ?? onlyOne(open) ?? onlyOne(named) ?? onlyOne(all.filter(({ row }) => row.session?.startsWith(ref) === true))
+  if (found !== undefined) return found
+  if (named.length > 1) {
+    const places = named.map(({ row }) => row.project).join(', ')
+    throw new NotFoundError(`There are several sessions "${ref}", and none of them in this folder: ${places}`, {
+      hint: 'Go to the folder of the one that is meant.',
+    })
+  }
+  const names = all.map(({ row }) => row.name)
+  const close = nearest(ref, names)
+  const help = close.length > 0 ? { nearest: close } : { hint: hintFor(names) }
+  throw new NotFoundError(`There is no supervised session "${ref}"`, help)
+}
+
+export async function supervised(store: Store, ref: string): Promise<SessionRow> {
+  const found = (await allSupervised(store)).find(({ name }) => name === ref)
+  if (found === undefined) throw new NotFoundError(`There is no supervised session "${ref}"`)
+  return found
+}
+
+async function withStoreAt<T>(address: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(address)
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+function hintFor(names: readonly string[]): string {
+  if (names.length === 0) return 'Start one with "baton run AGENT".'
+  return `There ${names.length === 1 ? 'is' : 'are'} ${names.slice(0, 5).join(', ')}${names.length > 5 ? '…' : ''}.`
+}
+
+function onlyOne<T>(found: readonly T[]): T | undefined {
+  return found.length === 1 ? found[0] : undefined
+}

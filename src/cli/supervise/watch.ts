@@ -1,0 +1,107 @@
+// `baton watch`: a service for the whole machine. It takes up sessions that a crash or a reboot left without a supervisor, in
+// every workspace, and agents that somebody starts in a tmux pane, until it is ended.
+
+import {
+  findWorkspace,
+  loadConfig,
+  registeredWorkspaces,
+  registerWorkspace,
+  registryFolder,
+} from '../../config/index.ts'
+import { ConflictError } from '../../errors.ts'
+import { openStore } from '../../store/index.ts'
+import { AbandonedScan, holdWatch, paneOf, type RunningAgent, watchMachine } from '../../supervisor/index.ts'
+import { chosenWorkspace } from '../base/chosen-workspace.ts'
+import { inFolder } from '../base/io.ts'
+import { type Globals, Output } from '../base/output.ts'
+import { EventPrinter } from './event-lines.ts'
+import { runningHere, supervisorSetup } from './setup.ts'
+import { supervisedEverywhere } from './supervised.ts'
+
+interface WatchOptions extends Globals {
+  dryRun?: boolean
+}
+
+/** Resolves when the person ends the command: the agents live on. */
+export async function watch(options: WatchOptions): Promise<void> {
+  const { io } = options
+  const out = new Output(options)
+  // A mistake in the configuration of this folder is told before anything is taken up.
+  loadConfig(io.cwd())
+  if (options.dryRun === true) return printFound(options, out)
+  const held = holdWatch(registryFolder(io.env))
+  if (held === undefined) {
+    throw new ConflictError('A watcher of yours runs on this machine already', {
+      actual: 0,
+      hint: 'One is enough: it sees every workspace. Find it with: pgrep -af "baton.* watch".',
+    })
+  }
+  const stop = new AbortController()
+  const end = () => stop.abort()
+  // A closed terminal ends no service.
+  const hangUp = () => undefined
+  io.signals.on('SIGINT', end)
+  io.signals.on('SIGTERM', end)
+  io.signals.on('SIGHUP', hangUp)
+  const printer = new EventPrinter(out, { named: true })
+  if (!out.json) out.note('Watching every workspace of this machine. Ctrl-C ends it and leaves the agents running.')
+  try {
+    await watchMachine({
+      workspaces: () => workspacesOf(options),
+      openStore,
+      setup: (project, address) =>
+        supervisorSetup({ ...options, store: address, io: inFolder(io, project) }, project, out),
+      running: () => runningHere(io.env, io.cwd()),
+      workspaceOf: (cwd) => {
+        const { address } = findWorkspace({ cwd, env: io.env })
+        registerWorkspace(io.env, address)
+        return address
+      },
+      signal: stop.signal,
+      onEvent: (event) => printer.print(event),
+      onTaken: (name, why, { agent, cwd }) => {
+        if (!out.json) out.note(`${name}: ${agent} in ${cwd}, ${why === 'left' ? 'taken up again' : 'found running'}`)
+      },
+      onProblem: (what, error) => out.warn(`baton: ${what}: ${error instanceof Error ? error.message : String(error)}`),
+    })
+    if (!out.json) out.note('Let go: the agents go on by themselves.')
+    io.exit.code = 130
+  } finally {
+    io.signals.off('SIGINT', end)
+    io.signals.off('SIGTERM', end)
+    io.signals.off('SIGHUP', hangUp)
+    held.close()
+  }
+}
+
+function workspacesOf(options: Globals): string[] {
+  const { address, by } = chosenWorkspace(options)
+  if (by === 'store' || by === 'workspace') return [address]
+  return [...new Set([...(by === 'folder' ? [address] : []), ...registeredWorkspaces(options.io.env)])]
+}
+
+/** Tells what would be taken up. */
+async function printFound(options: WatchOptions, out: Output): Promise<void> {
+  let count = 0
+  const scan = new AbandonedScan()
+  for (const address of workspacesOf(options)) {
+    const store = await openStore(address)
+    for (const { name, run } of await scan.in(store, address)) {
+      count++
+      const text = `${name}: ${run.agent} in ${run.cwd}, left without a supervisor`
+      out.record({ type: 'left', name, agent: run.agent, cwd: run.cwd }, text)
+    }
+    await store.close()
+  }
+  const open = (await supervisedEverywhere(options)).filter(({ row }) => row.state !== 'ended')
+  const known = new Set(open.flatMap(({ row }) => paneOf(row.place) ?? []))
+  const found = (await runningHere(options.io.env, options.io.cwd())).filter(({ place }) => !known.has(paneOf(place)!))
+  for (const agent of found) printRunning(agent, out)
+  if (count + found.length > 0 || out.json) return
+  out.line('Nothing to take up: no session was left alone, and no agent runs in a tmux pane.')
+  out.note('Without --dry-run, "baton watch" waits for what comes.')
+}
+
+function printRunning({ adapter, place, cwd }: RunningAgent, out: Output): void {
+  out.record({ type: 'running', agent: adapter.name, cwd, place }, `${adapter.label} in pane ${place.pane}, ${cwd}`)
+}

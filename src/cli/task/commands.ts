@@ -1,0 +1,77 @@
+// The commands `baton task …` with their options. What they do is in task.ts.
+
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { wholeNumber } from '../base/arguments.ts'
+import { lazily } from '../base/lazy.ts'
+import type { DecisionOption } from './task.ts'
+
+export function addTask(program: Command): void {
+  const task = program.command('task').description('pass work from agent to agent: typed, versioned, gated')
+  const add = lazily(task, () => import('./task.ts'))
+  add('new <id>', 'make a task', 'create')
+    .option('--title <text>', 'what it is about')
+    .option('--spec <file>', 'its specification: inputs, outputs, dependencies, success_criteria, as JSON')
+  addHandoff(add('handoff <id>', 'hand a task to the next agent', 'handoff'))
+  add('receive <id>', 'take a task over: its summary, and which files are not as they were', 'receive')
+  add('show <id>', 'the summary that the next agent gets', 'show')
+    .option('--full', 'the whole state')
+    .option('--version <n>', 'as it was at that version', wholeNumber)
+  for (const [verb, what] of [
+    ['approve', 'let work go on that waits for a person; only a person at a terminal can'],
+    ['reject', 'say no to what waits for a person; the agent may ask again with a changed proposal'],
+    ['withdraw', 'drop a question that does not matter any more'],
+  ] as const) {
+    add(`${verb} <id>`, what, verb)
+      .option('--by <name>', 'who decides (else your user name)')
+      .option('--note <text>', 'why')
+      .option('--question <id>', 'which one, if several wait; may be repeated', collect)
+  }
+  add('history <id>', 'the versions of a task', 'history')
+  add('diff <id> [from] [to]', 'what changed between two versions (else the last two)', 'diff')
+  add('gate <id>', 'run the gates without handing over', 'gate').option('--phase <phase>', 'as if going to that phase')
+  add('ls', 'the tasks of the workspace', 'ls')
+  add('ready', 'the tasks that can be worked on: all they depend on is completed', 'ready')
+  add('schema [name]', 'the JSON Schema of state, handoff, command or spec', 'schema')
+}
+
+function addHandoff(handoff: Command): void {
+  const decisions: DecisionOption[] = []
+  const toLast = (change: (last: DecisionOption) => void) => {
+    const last = decisions.at(-1)
+    if (last === undefined) throw new InvalidArgumentError('It belongs to a --decision, which comes first.')
+    change(last)
+    return decisions
+  }
+  handoff
+    .option('--from <agent>', 'who hands over')
+    .option('--to <agent>', 'who takes over')
+    .option('--phase <phase>', 'planning, implementing, testing, reviewing or completed')
+    .option('--artifact <path[:type]>', 'a file that was made: source, test, config or doc', collect, [])
+    .option('--remove <path>', 'an artifact that is gone for good', collect, [])
+    .option('--decision <text>', 'what was decided, followed by its --rationale', (decision: string) => {
+      decisions.push({ decision })
+      return decisions
+    })
+    .addOption(new Option('--rationale <text>', 'why').argParser((text) => toLast((last) => (last.rationale = text))))
+    .addOption(
+      new Option('--alternative <text>', 'what was ruled out').argParser((text) =>
+        toLast((last) => (last.alternatives = [...(last.alternatives ?? []), text])),
+      ),
+    )
+    .option('--blocker <issue>', 'JSON, or TEXT[:SEVERITY] with blocker, high, medium or low', collect, [])
+    .option('--met <criterion=evidence>', 'a success criterion of the specification that is met', collect, [])
+    .option(
+      '--waive <path=reason>',
+      'hand over although that artifact has changed; the reason is recorded',
+      collect,
+      [],
+    )
+    .option('--expect <version>', 'only if the task is at that version', wholeNumber)
+    .option('--file <file>', 'a state file that was copied and edited: hand over what it adds')
+    .option('--force [reason]', 'go on although a gate fails; the reason is recorded')
+    .option('--reason <text>', 'the reason for --force')
+}
+
+function collect(text: string, earlier: string[] = []): string[] {
+  return [...earlier, text]
+}

@@ -1,0 +1,5 @@
+// The agent of `npm start`: a small program of its own with a scripted model and a project to work on, so that a whole cycle can be
+// watched without a key and without a network.
+
+export { onScreen, ScriptedAgent } from './agent.ts'
+export { setUpDemo } from './setup.ts'

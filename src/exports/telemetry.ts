@@ -1,0 +1,17 @@
+export {
+  type AgentShape,
+  type AnswerFacts,
+  type HandoffFacts,
+  type HandoffObserver,
+  type HandoffRequestSpan,
+  handoffTelemetry,
+  type HandoffWorkSpan,
+  type StartedSdk,
+  startSdk,
+  type TaskHandoffSpan,
+  type TaskObserver,
+  taskTelemetry,
+  telemetrySection,
+  type TelemetrySettings,
+  type TokenUsage,
+} from '../telemetry/index.ts'

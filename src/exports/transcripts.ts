@@ -1,0 +1,31 @@
+export {
+  type Agent,
+  type AgentName,
+  agentNames,
+  agents,
+  type Fact,
+  type LineDamage,
+  type Quota,
+  registerAgent,
+  type SessionFile,
+} from '../agents/index.ts'
+export { configuredModels, type Model, type Models } from '../config/index.ts'
+export {
+  type Cost,
+  follow,
+  type Followed,
+  type Imported,
+  type ImportedSession,
+  type ImportOptions,
+  importSession,
+  type ListOptions,
+  listSessions,
+  LiveSession,
+  type Meter,
+  newestSession,
+  type ResolveOptions,
+  resolveSession,
+  type Session,
+  sessionEntries,
+  type State,
+} from '../transcripts/index.ts'

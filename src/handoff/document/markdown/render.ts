@@ -1,0 +1,153 @@
+// This folder writes a document as Markdown and reads it back: `parseDocument` gives the value that `renderMarkdown` was given.
+
+import type { HandoffDocument, Header, Item, Omitted, Section, SectionKey, Status } from '../document.ts'
+import { codeSpan, fenceFor } from '../../safety/fence.ts'
+import { fileLines, isFileItem } from './file-lines.ts'
+import { shellWord } from '../../../system/index.ts'
+import { guardEnd, guardStart, refMark } from './references.ts'
+import { ruleOf } from '../sections.ts'
+
+/**
+ * `terse`: where every token counts, headings count what was left out, the header says nothing twice, and blank lines, which
+ * are for the eye, go. It reads back to the same value.
+ */
+export function renderMarkdown(document: HandoffDocument, terse?: true): string {
+  const parts = [renderHead(document, terse)]
+  let under: string | undefined
+  for (const section of document.sections) {
+    const rule = ruleOf(document.profile, section.key)
+    if (rule.under !== undefined && rule.under !== under) parts.push(`## ${rule.under}`)
+    under = rule.under
+    parts.push(renderSection(document, section, terse))
+  }
+  return terse ? `${parts.join('\n').replace(/\n{2,}/g, '\n')}\n` : `${parts.join('\n\n')}\n`
+}
+
+function titleOf(document: HandoffDocument): string {
+  return `# ${document.profile === 'cycle' ? 'Cycle' : 'Session'} handoff (verified unless marked claimed)`
+}
+
+function renderHead(document: HandoffDocument, terse?: true): string {
+  return `${titleOf(document)}\n${headerFields(document.header, terse).join(' | ')}`
+}
+
+function headerFields(header: Header, terse?: true): string[] {
+  const { created, contextUsage, project, tape, range, anchor, goal } = header
+  const fields: [name: string, value: string | undefined][] = [
+    ['Created', created ?? 'unknown'],
+    ['Context Usage', contextUsage === undefined ? (terse ? undefined : 'unknown') : `${contextUsage}%`],
+    ['Project', project],
+    // The look-up command of the header names the tape already.
+    ['Tape', terse && range !== undefined ? undefined : tape],
+    ['Look up', range && showCommand(tape ?? '', range)],
+    ['Anchor', anchor],
+    ['Goal', goal],
+  ]
+  return fields.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}: ${value.replace(/[\\|]/g, String.raw`\$&`)}`],
+  )
+}
+
+export function showCommand(tape: string, range: { from: number; to: number }, flag?: string): string {
+  return `baton show ${shellWord(`${tape}#${range.from}..${range.to}`)}${flag === undefined ? '' : ` --${flag}`}`
+}
+
+/** The command that shows all that a document speaks for; the header has it, so that others say only where they differ. */
+export function lookUp({ tape, range }: Header): string | undefined {
+  return tape === undefined || range === undefined ? undefined : showCommand(tape, range)
+}
+
+function renderSection(document: HandoffDocument, section: Section, terse?: true): string {
+  const { tape } = document.header
+  const { title, under } = ruleOf(document.profile, section.key)
+  const hoisted = hoist(section)
+  const { omitted } = section
+  const counted = terse && omitted !== undefined && omitted.command === lookUp(document.header)
+  const lines = [
+    (under === undefined ? `## ${title}` : `### ${title}`) +
+      (counted ? ` (+${omitted.count})` : '') +
+      (hoisted.refs ? refMark(section.items[0]!.refs, tape) : '') +
+      (hoisted.status === 'claimed' ? ' (claimed)' : ''),
+  ]
+  let previous: Item | undefined
+  for (let at = 0; at < section.items.length;) {
+    const item = section.items[at]!
+    if (section.key === 'files' && isFileItem(item)) {
+      let end = at + 1
+      while (end < section.items.length && isFileItem(section.items[end]!)) end++
+      lines.push(fileLines(section.items.slice(at, end).filter(isFileItem), tape, hoisted.status !== undefined))
+      at = end
+    } else {
+      if (item.by === 'user' && previous?.by === 'user') lines.push('')
+      lines.push(itemLines(item, { key: section.key, number: ++at, tape, hoisted }))
+    }
+    previous = item
+  }
+  if (omitted !== undefined && !counted) lines.push(omittedLine(omitted, section.key, lookUp(document.header)))
+  return lines.join('\n')
+}
+
+/** Files name their command in full: theirs is the list that is asked for most. */
+function omittedLine({ count, command }: Omitted, key: Section['key'], base: string | undefined): string {
+  const line = `- … and ${count} more`
+  if (command === undefined || command === base) return line
+  return `${line}: ${key !== 'files' && command.startsWith(`${base} --`) ? command.slice(base!.length + 1) : command}`
+}
+
+function hoist({ key, items }: Section): Hoisted {
+  const [first] = items
+  const status = first !== undefined && items.every((item) => item.status === 'claimed') ? 'claimed' : undefined
+  const refs =
+    key !== 'files' && items.length > 1 && first!.refs.length > 0 && items.every((item) => sameRefs(item, first!))
+  return { status, refs }
+}
+
+function sameRefs(a: Item, b: Item): boolean {
+  return a.refs.length === b.refs.length && a.refs.every((ref, at) => ref === b.refs[at])
+}
+
+interface Hoisted {
+  /** Written once in the heading, because all items share it. */
+  readonly status: Status | undefined
+  readonly refs: boolean
+}
+
+/** Starts a heading, a quote, a fence, a checkbox, or the count of what was left out. */
+const specialFirst = /^(?:#{1,6}\s|>|```|~~~|\[[ xX]\] |… and \d)/
+const specialFile = /^(?:created|edited|renamed|deleted|read) /
+const specialLater = /^\s*(?:#{1,6}\s|>|`|~~~|why: |ruled out: )/
+const specialQuoted = /^User\b/
+
+/**
+ * An item as lines of Markdown. Whatever a text holds, its lines stay within the item: they are indented or quoted, and
+ * guarded where they start or end like something of ours. Tool text is code that it cannot close.
+ */
+function itemLines(
+  item: Item,
+  at: { key: SectionKey; number: number; tape: string | undefined; hoisted: Hoisted },
+): string {
+  const refs = at.hoisted.refs ? '' : refMark(item.refs, at.tape)
+  const status = at.hoisted.status === undefined && item.status === 'claimed' ? ' (claimed)' : ''
+  const [first = '', ...later] = item.text.split('\n')
+  if (item.by === 'user') {
+    const lines = later.map((line) => (line === '' ? '>' : `> ${guardStart(line, specialQuoted)}`))
+    return [`> User${refs}${status}: ${first}`, ...lines].join('\n')
+  }
+  const bullet = at.key === 'next' ? `${at.number}. ` : '- '
+  const box = item.checked === undefined ? '' : item.checked ? '[x] ' : '[ ] '
+  let text = guardStart(first, specialFirst)
+  if (text === first && at.key === 'files') text = guardStart(first, specialFile)
+  return [
+    bullet + box + guardEnd(text) + refs + status,
+    ...later.map((line) => `  ${guardStart(line, specialLater)}`),
+    ...(item.why === undefined ? [] : [`  why: ${item.why}`]),
+    ...(item.ruledOut === undefined ? [] : [`  ruled out: ${item.ruledOut}`]),
+    ...(item.data === undefined ? [] : dataLines(item.data)),
+  ].join('\n')
+}
+
+function dataLines(data: string): string[] {
+  if (!data.includes('\n')) return [`  ${codeSpan(data)}`]
+  const fence = `  ${fenceFor(data, 3)}`
+  return [fence, ...data.split('\n').map((line) => (line === '' ? '' : `  ${line}`)), fence]
+}

@@ -1,0 +1,180 @@
+// What the document before this one still says. A session is handed over again and again; what bound its beginning binds
+// its end, so the items of the last document go along as items, and the budget decides about them as about the others.
+
+import type { Ledger } from '../../ledger/facts.ts'
+import { coversCommand } from '../../ledger/tools/failure-book.ts'
+import { isFields } from '../../ledger/tools/tool-calls.ts'
+import { type HandoffDocument, type Item, sectionOf, type SectionKey } from '../document.ts'
+import { contains } from '../check/similarity.ts'
+import { ownTitle } from '../markdown/parse-own.ts'
+import { parseClaims, parseDocument } from '../markdown/parse.ts'
+
+/** The document that opened the phase, if it is one of ours. */
+function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
+  if (inherited?.name !== 'handoff' || typeof inherited.state !== 'string') return undefined
+  const lines = inherited.state.replace(/^\s*<handoff-context>\n/, '').split('\n')
+  return ownTitle(lines) === undefined ? undefined : parseDocument(inherited.state)
+}
+
+/** The words in which the agent summed up its context when that was full. */
+function summaryText({ inherited }: Ledger): string | undefined {
+  const state = inherited?.name === 'compaction' ? inherited.state : inherited?.summary?.state
+  if (state === undefined) return undefined
+  const text = isFields(state) ? state['summary'] : state
+  return typeof text === 'string' ? text.replaceAll(summaryFrame, '').trim() : undefined
+}
+
+/** What the user asked for last, according to the document that opened the phase. */
+export function inheritedRequest(ledger: Ledger): string | undefined {
+  const before = inheritedDocument(ledger)
+  return before === undefined ? undefined : requestsIn(before).at(-1)?.text
+}
+
+/** What Claude Code and Codex say around a summary: it is addressed to their own next context. */
+const summaryFrame =
+  /^This session is being continued from a previous conversation[^\n]*|^Another language model started to solve this problem[^\n]*|^If you need specific details from before compaction[\s\S]*$|^(?:Please )?[Cc]ontinue the conversation from where (?:it|we) left (?:it )?off without asking[\s\S]*$/gm
+
+/** What was handed over before, as a text; undefined where its items go along one by one. */
+export function inheritedText(ledger: Ledger): string | undefined {
+  const { inherited } = ledger
+  if (inherited === undefined || inheritedDocument(ledger) !== undefined || summaryOf(ledger) !== undefined)
+    return undefined
+  const text =
+    summaryText(ledger) ??
+    (typeof inherited.state === 'string' ? inherited.state : JSON.stringify(inherited.state ?? null))
+  return ['', '{}', 'null'].includes(text.trim()) ? undefined : text
+}
+
+/** What the agent's own summary of a compaction says, section by section; undefined when it has none. */
+function summaryOf(ledger: Ledger): HandoffDocument | undefined {
+  const text = summaryText(ledger)
+  if (text === undefined) return undefined
+  // Gemini CLI and others mark sections with elements instead of headings.
+  const headed = text.replaceAll(
+    /^[ \t]*<([a-z]+(?:_[a-z]+)+)>[ \t]*$/gm,
+    (_, name: string) => `## ${name.replaceAll('_', ' ')}`,
+  )
+  const document = parseClaims(headed.replaceAll(/^[ \t]*<\/?[a-z_]+>[ \t]*$/gm, ''))
+  return document.sections.filter(({ key }) => key !== 'notes').length < 2 ? undefined : document
+}
+
+/** The turn that began after the summary is over: what it was to do is done, or told anew. */
+function hasEnded({ ending }: Ledger): boolean {
+  return ending.state === 'answered' || ending.state === 'asks' || ending.state === 'silent'
+}
+
+/** Of a summary, what no fact tells: what it is about, and what is to be done. Each a claim of the agent. */
+function withSummary<Sections extends Partial<Record<SectionKey, Item[]>>>(
+  sections: Sections,
+  ledger: Ledger,
+  tape: string | undefined,
+): Sections {
+  const before = summaryOf(ledger)
+  if (before === undefined) return sections
+  const since = ledger.inherited!.summary?.id ?? ledger.inherited!.id
+  const refs = tape === undefined ? [] : [`${tape}#${since}`]
+  const result = { ...sections }
+  const add = (from: SectionKey, key: SectionKey, most: number, infront = false) => {
+    const own = result[key] ?? []
+    const fresh = itemsOf(before, from)
+      .filter((item) => item.text.trim() !== '' && !/^\[(?:done|completed|x)\]/i.test(item.text))
+      .filter((item) => !own.some((each) => contains(each.text, item.text)))
+      .slice(0, most)
+    const told = fresh.map((item) => ({ ...item, refs }))
+    if (told.length > 0) result[key] = infront ? [...told, ...own] : [...own, ...told]
+  }
+  const home = (key: SectionKey, elsewhere: SectionKey): SectionKey => (key in sections ? key : elsewhere)
+  add('goal', home('goal', 'doing'), 2)
+  add('constraints', home('constraints', 'context'), 20)
+  add('decisions', home('decisions', 'notes'), 20)
+  // What the agent was doing when it wrote the summary, it may since have done.
+  const moved = ledger.instructions.some(({ id }) => id > since) || hasEnded(ledger)
+  if (ledger.todos.length === 0 && !moved) {
+    add('doing', 'doing', 3)
+    add('pending', home('pending', 'next'), 20)
+    add('next', 'next', 2, true)
+  }
+  add('context', 'context', 20)
+  return result
+}
+
+/** The sections with what is carried along behind what is new. */
+export function withInherited<Sections extends Partial<Record<SectionKey, Item[]>>>(
+  sections: Sections,
+  ledger: Ledger,
+  tape: string | undefined,
+): Sections {
+  const before = inheritedDocument(ledger)
+  if (before === undefined) return withSummary(sections, ledger, tape)
+  return withSummary(withDocument(sections, before, ledger), ledger, tape)
+}
+
+function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
+  sections: Sections,
+  before: HandoffDocument,
+  ledger: Ledger,
+): Sections {
+  const of = (key: SectionKey): Item[] => itemsOf(before, key)
+  const [first, ...later] = requestsIn(before)
+  // What was open then may be done by now: it is told as open only while nothing else was done.
+  const open = ledger.todos.length > 0 || hasWorked(ledger) ? [] : [...of('doing'), ...of('pending')].filter(isTask)
+  const passed = ledger.commands.filter(({ ok }) => ok === true).map(({ command }) => command)
+  const sent = ledger.deeds.some(({ kind }) => kind === 'outward')
+  const failed = sent ? [] : of('failures').filter((item) => !isSettled(item, passed))
+  const files = of('files').filter((item) => !ledger.files.some((file) => file.path === item.text.replace(/\/$/, '')))
+  const others = [...later, ...[...of('context'), ...of('notes')].filter(lasts)]
+  const home = (key: SectionKey, ...elsewhere: SectionKey[]): SectionKey =>
+    [key, ...elsewhere].find((each) => each in sections) ?? key
+  const result = { ...sections }
+  const add = (key: SectionKey, items: readonly Item[], infront = false) => {
+    const own = result[key] ?? []
+    // The user's words count as the same only if they are equal to the letter.
+    const isNew = (item: Item) =>
+      !own.some((each) => each.text === item.text || (item.by === undefined && contains(each.text, item.text)))
+    const fresh = items.filter(isNew)
+    if (fresh.length > 0) result[key] = infront ? [...fresh, ...own] : [...own, ...fresh]
+  }
+  if (first !== undefined) add(home('goal', 'doing'), [first], true)
+  add(home('constraints', 'context'), of('constraints'))
+  add('done', of('done'))
+  add(home('pending', 'next'), open)
+  add(home('decisions', 'notes'), of('decisions'))
+  // A question waits for the user, who has said nothing yet.
+  if (ledger.instructions.length === 0) add('blockers', of('blockers'))
+  add('failures', failed)
+  add('files', files)
+  add('context', others)
+  return result
+}
+
+/** The user's requests; a document of a cycle has them under its current work. */
+function requestsIn(document: HandoffDocument): Item[] {
+  return [...itemsOf(document, 'goal'), ...itemsOf(document, 'doing')].filter(({ by }) => by === 'user')
+}
+
+function hasWorked({ ending, files, commands }: Ledger): boolean {
+  const idle = ending.state === 'requested' || ending.state === 'empty'
+  return !idle && (files.some(({ state }) => state === 'changed') || commands.some(({ looks }) => looks !== true))
+}
+
+/** Calls and processes of an earlier context are not of this one; the user's words stand elsewhere. */
+function isTask({ by, data }: Item): boolean {
+  return by === undefined && data === undefined
+}
+
+/** A command that passed since includes the one that the item names first, as code. */
+function isSettled({ text }: Item, passed: readonly string[]): boolean {
+  const command = /^(`+) ?([^\n]*?) ?\1(?!`)/.exec(text)?.[2]
+  return command !== undefined && passed.some((each) => coversCommand(each, command))
+}
+
+function itemsOf(document: HandoffDocument, key: SectionKey): Item[] {
+  return (sectionOf(document, key)?.items ?? []).filter(
+    (item) => item.text !== 'None' && !item.text.startsWith("As in the user's words"),
+  )
+}
+
+/** The rest of a document's context is about the moment it was written. */
+function lasts(item: Item): boolean {
+  return item.data === undefined && (item.by === 'user' || item.status === 'claimed')
+}

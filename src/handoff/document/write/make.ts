@@ -1,0 +1,38 @@
+// This folder turns a ledger into a document that may be shown to anyone. Secrets are taken out before anything is cut, since
+// half a secret cannot be told from a word; then compose.ts writes the items and budget.ts makes them fit.
+
+import { tokenCounter } from '../../../tape/index.ts'
+import type { Ledger } from '../../ledger/facts.ts'
+import { redactValue } from '../../safety/redact.ts'
+import { defaultBudget, fit, type Fitted } from './budget.ts'
+import { compose, type ComposeOptions } from './compose.ts'
+
+export interface MakeOptions extends ComposeOptions {
+  /** Tokens of Markdown that it never exceeds. */
+  readonly budget?: number
+}
+
+export interface Made extends Fitted {
+  /** Kinds of secrets that were taken out, and how many of each. */
+  readonly redacted: ReadonlyMap<string, number>
+}
+
+export async function makeDocument(ledger: Ledger, options: MakeOptions = {}): Promise<Made> {
+  const { budget = defaultBudget, ...rest } = options
+  const { value, kinds } = await redactValue(withoutMiddles({ ledger, rest }))
+  const count = await tokenCounter()
+  return { ...fit(compose(value.ledger, value.rest), budget, count), redacted: kinds }
+}
+
+/** Characters of each end of a text that may be looked at. A document shows far less of either: a secret cut here is not in it. */
+const endLength = 50_000
+
+/** What lies in the middle of a huge text is not shown, so it need not be searched for secrets. */
+function withoutMiddles<T>(value: T): T {
+  if (typeof value === 'string') {
+    return (value.length <= 2 * endLength ? value : `${value.slice(0, endLength)}\n…\n${value.slice(-endLength)}`) as T
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((item: unknown) => withoutMiddles(item)) as T
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutMiddles<unknown>(item)])) as T
+}

@@ -1,0 +1,218 @@
+// What to do next. It follows from how the work stands: an answered request is done, a question waits for its answer, and what was
+// interrupted goes on where it stopped. Nothing is invented: where nothing is open, the step says so.
+
+import { codeSpan } from '../../safety/fence.ts'
+import type { Ending, Failure, Ledger, Question, Quote, Todo } from '../../ledger/facts.ts'
+import { isFields } from '../../ledger/tools/tool-calls.ts'
+import type { Item } from '../document.ts'
+import { oneLine } from '../markdown/normalise.ts'
+import { shorten } from './shorten.ts'
+import { isIdle, lastRequestOf } from './last-request.ts'
+import { inheritedRequest } from './inherited.ts'
+
+type Step = Pick<Item, 'text' | 'data'> & { readonly ids: readonly number[] }
+
+const wordLimit = 200
+
+/** Best first, never empty; at most one per reason. */
+export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
+  const wanted: Step[] = goal === undefined ? [] : [{ text: `Work towards: ${brief(goal)}`, ids: [] }]
+  const steps = [...wanted, ...notedSteps(ledger), ...stepsFrom(ledger), ...laterSteps(ledger)]
+  return steps.filter((step, at) => steps.findIndex((each) => each.text === step.text) === at)
+}
+
+function stepsFrom(ledger: Ledger): Step[] {
+  const { ending } = ledger
+  const request = requestOf(ledger)
+  switch (ending.state) {
+    case 'asks':
+      return waiting(ledger.questions).map(({ text, id }, at, all) => ({
+        text: `Get the user's answer to: ${brief(text)}`,
+        ids: [id],
+        ...(at === all.length - 1 && saidBesides(ledger, text)),
+      }))
+    case 'answered':
+      return afterAnswer(ledger)
+    case 'silent':
+      return [
+        {
+          text: `See whether the user's request is finished: ${request?.wanted ?? 'none is on the tape'}. The last command, ${code(ending.during ?? '')}, succeeded, and nothing was said after it`,
+          ids: request?.ids ?? [],
+        },
+      ]
+    case 'empty':
+      return [{ text: 'Ask the user what to do: the tape holds no request', ids: [] }]
+    default:
+      return [goOn(ledger, request)]
+  }
+}
+
+/** Questions whose answers somebody waits for. */
+export function waiting(questions: readonly Question[]): Question[] {
+  return questions.filter(({ passedOver }) => passedOver !== true)
+}
+
+/** What the assistant said around a question that does not stand alone. */
+function saidBesides({ lastWords }: Ledger, question: string): Pick<Item, 'data'> {
+  const text = lastWords?.text.trim() ?? ''
+  return text === question.trim() || text === '' ? {} : { data: text }
+}
+
+/** The turn is over. What it left open by its own account comes first; otherwise its last words tell whether anything is. */
+function afterAnswer(ledger: Ledger): Step[] {
+  const { lastWords, lastRequest } = ledger
+  const here = (id: number) => id > (lastRequest?.id ?? 0)
+  const todo = openTodo(ledger, (each) => here(each.id))
+  const broken = openFailures(ledger).findLast(({ lastId }) => here(lastId))
+  const asked = uncheckedOnServer(ledger)
+  const found = [todo && todoStep(todo), broken && fixStep(broken, ledger), asked].filter((step) => step !== undefined)
+  if (found.length > 0) return found
+  const left = openTodo(ledger)
+  const closing =
+    lastWords === undefined ? '' : `. The assistant's last words: ${codeSpan(closingLine(lastWords.text))}`
+  const text =
+    left === undefined && openFailures(ledger).length === 0
+      ? 'Wait for the user: no request is waiting, and nothing else is known to be open'
+      : 'No request is waiting'
+  return [{ text: `${text}${closing}`, ids: lastWords === undefined ? [] : [lastWords.id] }]
+}
+
+/** A server said that the work fails, and it was sent out again since: nobody has asked how it fares now. */
+function uncheckedOnServer(ledger: Ledger): Step | undefined {
+  const failed = ledger.failures.findLast(({ role, closed }) => role === 'ci' && closed?.reason === 'published')
+  if (failed === undefined) return undefined
+  return {
+    text: `See whether ${code(commandText(failed.what, ledger))} passes now: it failed before the last push and was not asked again since`,
+    ids: [failed.lastId],
+  }
+}
+
+/** The work stopped before it was finished. */
+function goOn(ledger: Ledger, request: WantedRequest | undefined): Step {
+  const { ending, lastWords, lastRequest } = ledger
+  const todo = ledger.todos.find(({ status }) => status === 'in_progress')
+  const words = lastWords !== undefined && lastWords.id > (lastRequest?.id ?? 0) ? lastWords : undefined
+  const doing =
+    todo !== undefined && todo.id > (lastRequest?.id ?? 0)
+      ? `Finish: ${brief(todo.text)}`
+      : request === undefined
+        ? 'Continue where the work stopped'
+        : ending.state === 'requested'
+          ? `Act on the user's request: ${request.wanted}`
+          : `Continue with the user's request: ${request.wanted}`
+  const said = words === undefined ? '' : `. The assistant had said: ${codeSpan(closingLine(words.text))}`
+  return {
+    text: `${doing}${stoppedAt(ending)}${said}`,
+    ids: [...(todo === undefined ? (request?.ids ?? []) : [todo.id]), ...(ending.id === undefined ? [] : [ending.id])],
+  }
+}
+
+function stoppedAt({ state, by, during, message }: Ending): string {
+  if (state === 'error')
+    return message === undefined ? '. An error stopped it' : `. An error stopped it: ${code(message)}`
+  if (state !== 'interrupted') return ''
+  const at = during === undefined ? '' : ` in the middle of ${code(during)}, whose result is unknown`
+  if (by === 'user') return `. The user stopped it${at}: ask before the same is tried again`
+  return at === '' ? '' : `. It stopped${at}`
+}
+
+/** What somebody noted at an anchor as the next steps, while nothing was asked or answered since. */
+function notedSteps({ noted, lastRequest, ending }: Ledger): Step[] {
+  const state = noted?.state
+  if (noted === undefined || !isFields(state) || noted.id < (lastRequest?.id ?? 0)) return []
+  if (ending.state === 'answered' && (ending.id ?? 0) > noted.id) return []
+  const given = state['next_steps'] ?? state['nextSteps']
+  const steps = Array.isArray(given) ? given : [given]
+  return steps.flatMap((step) =>
+    typeof step === 'string' && step.trim() !== '' ? [{ text: brief(step), ids: [noted.id] }] : [],
+  )
+}
+
+/** What else is open, behind the step that the state asks for. */
+function laterSteps(ledger: Ledger): Step[] {
+  const { background, ending, lastRequest } = ledger
+  const todo = openTodo(ledger)
+  const broken = openFailures(ledger).at(-1)
+  const running = background.at(-1)
+  const later: (Step | undefined)[] = [
+    todo && ending.state === 'answered' && todo.id <= (lastRequest?.id ?? 0)
+      ? { text: `Still on the todo list: ${brief(todo.text)}`, ids: [todo.id] }
+      : todo && todoStep(todo),
+    broken && fixStep(broken, ledger),
+    running && { text: `Check on ${code(running.command)}, still running in the background`, ids: [running.startedId] },
+  ]
+  return later.filter((step) => step !== undefined)
+}
+
+function todoStep(todo: Todo): Step {
+  return { text: `${todo.status === 'in_progress' ? 'Finish' : 'Start'}: ${brief(todo.text)}`, ids: [todo.id] }
+}
+
+function fixStep(failure: Failure, ledger: Ledger): Step {
+  const what = failure.role === 'report' ? 'what the user reported' : code(commandText(failure.what, ledger))
+  return { text: `Fix ${what}: ${code(failure.message)}`, ids: [failure.lastId] }
+}
+
+function openTodo({ todos }: Ledger, accept: (todo: Todo) => boolean = () => true): Todo | undefined {
+  return (
+    todos.find((todo) => todo.status === 'in_progress' && accept(todo)) ??
+    todos.find((todo) => todo.status === 'pending' && accept(todo))
+  )
+}
+
+interface WantedRequest {
+  readonly wanted: string
+  readonly ids: readonly number[]
+}
+
+/** The user's last request that says something, with the question it answers. */
+function requestOf(ledger: Ledger): WantedRequest | undefined {
+  const { quotes, answered } = lastRequestOf(ledger)
+  const given = quotes.findLast((one) => !isIdle(one.text)) ?? ledger.goal
+  if (isBlank(given)) {
+    const before = inheritedRequest(ledger)
+    return before === undefined ? undefined : { wanted: brief(before, 160), ids: [ledger.inherited!.id] }
+  }
+  const question = answered !== undefined && given === quotes.at(-1) ? closingLine(answered.text) : undefined
+  const wanted = question === undefined ? brief(given.text, 160) : `${brief(question, 120)} → ${brief(given.text, 80)}`
+  return { wanted, ids: [given.id] }
+}
+
+/** Whether a quote has no visible text. */
+export function isBlank(quote: Quote | undefined): quote is undefined {
+  return quote === undefined || brief(quote.text) === ''
+}
+
+export function openFailures(ledger: Ledger): Failure[] {
+  return ledger.failures.filter((failure) => failure.closed === undefined)
+}
+
+/** The last paragraph of a text, where people and agents say what is left, what they offer and what they want to know. */
+function closingLine(text: string): string {
+  const paragraphs = text.trimEnd().split(/\n\s*\n/)
+  const last = oneLine(paragraphs.at(-1) ?? '')
+  if (last.length >= leastClosing || paragraphs.length < 2) return shorten(last, closingLimit)
+  return shorten(oneLine(paragraphs.slice(-2).join(' ')), closingLimit)
+}
+
+/** A paragraph that is shorter says little without the one before it. */
+const leastClosing = 60
+const closingLimit = 320
+
+/** A command as it was meant: without where it ran, if that is the session's folder, and without what only trims its output. */
+export function commandText(what: string, { git }: Ledger): string {
+  const home = git?.cwd
+  const here = /^\s*cd\s+("[^"]*"|'[^']*'|\S+)\s*&&\s*/.exec(what)
+  const isHome = here !== null && home !== undefined && here[1]!.replaceAll(/^["']|["']$|\/$/g, '') === home
+  const meant = isHome ? what.slice(here[0].length) : what
+  return meant.replace(/(?:\s*(?:2>&1|\|\|\s*true|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+)?))+\s*$/, '') || what
+}
+
+export function brief(text: string, limit = wordLimit): string {
+  return shorten(oneLine(text.slice(0, 20_000)), limit)
+}
+
+/** Words of a tool or an agent as code, for use within a sentence that Baton writes. */
+export function code(text: string): string {
+  return codeSpan(brief(text))
+}

@@ -1,0 +1,67 @@
+// How the work stands at the end of the entries. What came last decides: words of the assistant end a turn unless a call follows
+// them, a call without a result or a result without words leaves it in the middle. What agents record about the end of a
+// turn is believed.
+
+import type { Ending, Question, Quote } from './facts.ts'
+
+type Last =
+  | { readonly what: 'request' | 'words' | 'thought' | 'call' | 'result' | 'answer' | 'stopped'; readonly id: number }
+  | { readonly what: 'error'; readonly id: number; readonly message: string }
+
+interface EndingFacts {
+  /** Calls without a result, the last one last: what each was about. */
+  readonly open: readonly { readonly id: number; readonly what: string; readonly isQuestion: boolean }[]
+  readonly questions: readonly Question[]
+  readonly lastWords: Quote | undefined
+  /** The last command, and whether it succeeded. */
+  readonly lastCommand: { readonly command: string; readonly ok: boolean | undefined } | undefined
+}
+
+export class EndingBook {
+  #last: Last | undefined
+  #ended: 'done' | 'aborted' | 'failed' | undefined
+
+  see(what: Exclude<Last['what'], 'error'>, id: number): void {
+    this.#last = { what, id }
+    this.#ended = undefined
+  }
+
+  failed(message: string, id: number): void {
+    this.#last = { what: 'error', id, message }
+    this.#ended = undefined
+  }
+
+  /** The agent recorded that the turn is over. */
+  ended(status: 'done' | 'aborted' | 'failed'): void {
+    this.#ended = status
+  }
+
+  fact({ open, questions, lastWords, lastCommand }: EndingFacts): Ending {
+    const last = this.#last
+    if (last === undefined) return { state: 'empty' }
+    const { id } = last
+    if (last.what === 'error') return { state: 'error', message: last.message, id }
+    const asking = questions.at(-1)
+    if (asking !== undefined) return { state: 'asks', id: asking.id }
+    const pending = open.findLast(({ isQuestion }) => !isQuestion)
+    if (last.what === 'request') return { state: 'requested', id }
+    const during = pending?.what
+    if (this.#ended === 'failed') return { state: 'error', id }
+    if (last.what === 'stopped' || this.#ended === 'aborted')
+      return { state: 'interrupted', by: 'user', during, id: pending?.id ?? id }
+    if (pending !== undefined) return { state: 'interrupted', during, id: pending.id }
+    if (last.what === 'answer' || this.#ended === 'done') return { state: 'answered', id }
+    // Words that announce what comes next are followed by a call, unless the agent was stopped before it.
+    if (last.what === 'words')
+      return lastWords !== undefined && announces(lastWords.text)
+        ? { state: 'interrupted', id }
+        : { state: 'answered', id }
+    // The model had the result and said nothing more: a check that passed often is the end of a turn.
+    if (last.what === 'thought' && lastCommand?.ok === true) return { state: 'silent', during: lastCommand.command, id }
+    return { state: 'interrupted', during, id }
+  }
+}
+
+function announces(text: string): boolean {
+  return /[:：]\s*$/.test(text)
+}

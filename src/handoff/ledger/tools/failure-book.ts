@@ -1,0 +1,165 @@
+// What failed and whether it was put right. Only a later success that covers a failure resolves it: the same command, or
+// the same program on at least the same part of the work.
+
+import { covers, type Check, impliedRunners, isGlob } from '../shell/checks.ts'
+import type { Failure } from '../facts.ts'
+import { type StepRun, toRun } from '../shell/outcome.ts'
+import { readScript } from '../shell/steps.ts'
+
+interface Open {
+  fact: { -readonly [key in keyof Failure]: Failure[key] }
+  /** What still has to succeed. */
+  waiting: Need[]
+  readonly attempt: Attempt
+  /** Entry of the success with other arguments. */
+  replacedBy?: number
+}
+
+/** How the failed command can be told from the same one with other arguments. */
+export interface Attempt {
+  readonly families: readonly string[]
+  /** It complained in a line or two, naming no place in a file. */
+  readonly isBrief: boolean
+}
+
+const noAttempt: Attempt = { families: [], isBrief: false }
+
+/** A run that must succeed, or something done about one of these subjects: either will do. */
+export interface Need {
+  readonly run?: StepRun
+  readonly subjects?: readonly string[]
+}
+
+export class FailureBook {
+  readonly #open = new Map<string, Open>()
+  readonly #resolved: Failure[] = []
+  /** Where to look when something succeeds: subjects, words of runs and programs, each with the failures that wait for it. */
+  readonly #waiting = new Map<string, Set<string>>()
+
+  fail(
+    key: string,
+    failure: Omit<Failure, 'times' | 'firstId' | 'resolvedBy' | 'closed'>,
+    needs: readonly Need[],
+    attempt: Attempt = noAttempt,
+  ): void {
+    const known = this.#open.get(key)
+    const { firstId = failure.lastId, times = 0 } = known?.fact ?? {}
+    this.#open.set(key, { fact: { ...failure, firstId, times: times + 1 }, waiting: [...needs], attempt })
+    for (const mark of needs.flatMap(marksOf)) {
+      const holders = this.#waiting.get(mark)
+      if (holders) holders.add(key)
+      else this.#waiting.set(mark, new Set([key]))
+    }
+  }
+
+  /** A file was changed. */
+  changed(id: number): void {
+    this.#lastChange = Math.max(this.#lastChange, id)
+  }
+
+  /** The entry of the last change of a file; 0: none. */
+  get lastChange(): number {
+    return this.#lastChange
+  }
+  #lastChange = 0
+
+  /** Books a success. */
+  succeed(runs: readonly StepRun[], subjects: readonly string[], id: number): void {
+    if (this.#open.size === 0) return
+    this.#replace(runs, id)
+    for (const subject of subjects) this.#settle(subject, runs, subjects, id)
+    for (const run of runs) {
+      this.#settle(`run ${run.key}`, runs, subjects, id)
+      const { check } = run
+      if (!check) continue
+      for (const runner of impliedRunners(check)) this.#settle(`check ${runner}`, runs, subjects, id)
+      if (check.selection.length === 0 || check.selection.some(isGlob))
+        this.#settle(`check ${check.runner}`, runs, subjects, id)
+      else for (const path of check.selection) this.#settle(`check ${check.runner} ${path}`, runs, subjects, id)
+    }
+  }
+
+  /** Unresolved and resolved, in the order in which they first failed. */
+  facts(): Failure[] {
+    const open = [...this.#open.values()].map(({ fact, replacedBy }): Failure =>
+      replacedBy === undefined ? fact : { ...fact, closed: { reason: 'replaced', id: replacedBy } },
+    )
+    return [...this.#resolved, ...open].sort((a, b) => a.firstId - b.firstId)
+  }
+
+  /**
+   * The same program succeeded with other arguments while no file was changed: the failure was about the arguments. A check
+   * that reported on the work, rather than complained about its arguments, needs more than that.
+   */
+  #replace(runs: readonly StepRun[], id: number): void {
+    for (const open of this.#open.values()) {
+      const { attempt, fact } = open
+      if (open.replacedBy !== undefined || this.#lastChange > fact.lastId) continue
+      if (fact.role === 'check' && !attempt.isBrief) continue
+      if (runs.some(({ family }) => attempt.families.includes(family))) open.replacedBy = id
+    }
+  }
+
+  #settle(mark: string, runs: readonly StepRun[], subjects: readonly string[], id: number): void {
+    const holders = this.#waiting.get(mark)
+    if (!holders) return
+    for (const key of holders) {
+      const open = this.#open.get(key)
+      if (open) {
+        open.waiting = open.waiting.filter(
+          (need) =>
+            !need.subjects?.some((subject) => subjects.includes(subject)) &&
+            !(need.run && runs.some((run) => settles(run, need.run!))),
+        )
+        if (open.waiting.length > 0) continue
+        this.#open.delete(key)
+        const { tail: _, ...fact } = open.fact
+        this.#resolved.push({ ...fact, resolvedBy: id, closed: { reason: 'passed', id } })
+      }
+      holders.delete(key)
+    }
+    if (holders.size === 0) this.#waiting.delete(mark)
+  }
+}
+
+function marksOf({ run, subjects = [] }: Need): readonly string[] {
+  if (run === undefined) return subjects
+  const { key, check } = run
+  if (!check) return [...subjects, `run ${key}`]
+  const marks = [`run ${key}`, `check ${check.runner}`]
+  // A part is covered by itself and by each folder above it; one part is enough to be found by.
+  for (
+    let path = check.selection[0] ?? check.cwd;
+    path !== '';
+    path = path.slice(0, Math.max(0, path.search(/(?:\/|::?)[^/:]*$/)))
+  ) {
+    marks.push(`check ${check.runner} ${path}`)
+  }
+  return marks
+}
+
+function settles(success: StepRun, failure: StepRun): boolean {
+  if (success.key === failure.key) return true
+  return success.check !== undefined && failure.check !== undefined && covers(success.check, failure.check)
+}
+
+/** Whether a success of the first command says that the second would succeed too, as far as their texts tell. */
+export function coversCommand(passed: string, failed: string): boolean {
+  const runs = (script: string) =>
+    readScript(script, '')
+      .steps.map(toRun)
+      .filter(({ looks }) => !looks)
+  const wanted = runs(failed)
+  const found = runs(passed)
+  return wanted.length > 0 && wanted.every((each) => found.some((run) => settles(run, each)))
+}
+
+/** Names a failure by what failed, so that failing again is the same failure. */
+export function failureKey(runs: readonly StepRun[], command: string): string {
+  const [only] = runs
+  return runs.length === 1 && only ? (only.check ? checkKey(only.check) : only.key) : command
+}
+
+export function checkKey({ runner, cwd, selection, filters }: Check): string {
+  return [runner, cwd, selection.join(' '), filters.join(' ')].join('\u0000')
+}

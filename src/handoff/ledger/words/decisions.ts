@@ -1,0 +1,88 @@
+// Decisions that are certain: the user's answer to a question, an approved plan, an anchor's state.
+
+import type { Decision } from '../facts.ts'
+import type { Output } from '../tools/output.ts'
+import { clip, isFields, line, type Asked } from '../tools/tool-calls.ts'
+
+type Found = Omit<Decision, 'id'>
+
+/** The answers to questions that were asked with a tool; undefined for one that got none. */
+export function readAnswers(asked: readonly Asked[], output: Output): (string | undefined)[] {
+  if (
+    output.isError ||
+    /^(?:The user doesn't want|User declined|User dismissed|\[Request interrupted)/.test(output.head)
+  )
+    return asked.map(({ text }) => answerInDeclined(text, output.head))
+  const answers = isFields(output.fields?.['answers']) ? output.fields['answers'] : undefined
+  return asked.map(({ text, key }, index) => {
+    const structured = answers
+      ? (answers[text] ?? (key === undefined ? undefined : answers[key]) ?? answers[String(index)])
+      : undefined
+    const given = answerText(structured)
+    if (given !== undefined) return given
+    const at = output.head.indexOf(`"${text}"="`)
+    if (at >= 0) {
+      const start = at + text.length + 4
+      const end = output.head.slice(start).search(/"(?:,? "|\.? |,|\.|$)/)
+      return output.head.slice(start, end < 0 ? undefined : start + end)
+    }
+    // A single question whose answer is the whole output.
+    return asked.length === 1 && !answers && output.head.trim() !== '' ? line(output.head) : undefined
+  })
+}
+
+/** A dialog that the user left to ask something back still names what was chosen until then. */
+function answerInDeclined(question: string, head: string): string | undefined {
+  const at = head.indexOf(`- "${question}"\n`)
+  return at < 0 ? undefined : /^\s*Answer: (.+)/.exec(head.slice(at + question.length + 5))?.[1]
+}
+
+function answerText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value
+  if (Array.isArray(value)) return value.filter((one): one is string => typeof one === 'string').join(', ') || undefined
+  return isFields(value)
+    ? answerText(value['answers'] ?? value['answer'] ?? value['label'] ?? value['value'])
+    : undefined
+}
+
+export function answered({ text, options }: Asked, answer: string): Found {
+  const others = options?.filter((option) => !answer.includes(option)) ?? []
+  return {
+    text: `${line(text)} → ${line(answer)}`,
+    ...(others.length > 0 && others.length < (options?.length ?? 0) && { ruledOut: others.join(', ') }),
+    by: 'user',
+    source: 'answer',
+  }
+}
+
+/** `decisions` of an anchor's state: texts, or `{decision, rationale, alternatives}` as tasks write them. */
+export function decisionsOfState(state: unknown): Found[] {
+  const list = isFields(state) ? (state['decisions'] ?? state['key_decisions']) : undefined
+  if (!Array.isArray(list)) return []
+  return list.slice(0, 200).flatMap((one): Found[] => {
+    if (typeof one === 'string' && one !== '') return [{ text: clip(one, 1_000), by: 'assistant', source: 'anchor' }]
+    if (!isFields(one)) return []
+    const text = one['decision'] ?? one['text'] ?? one['title']
+    if (typeof text !== 'string' || text === '') return []
+    const why = one['rationale'] ?? one['why'] ?? one['reason']
+    const out = one['alternatives'] ?? one['ruledOut'] ?? one['ruled_out']
+    const ruledOut = Array.isArray(out)
+      ? out.filter((item): item is string => typeof item === 'string').join(', ')
+      : out
+    return [
+      {
+        text: clip(text, 1_000),
+        ...(typeof why === 'string' && why !== '' && { why: clip(why, 1_000) }),
+        ...(typeof ruledOut === 'string' && ruledOut !== '' && { ruledOut: clip(ruledOut, 1_000) }),
+        by: one['by'] === 'user' ? 'user' : 'assistant',
+        source: 'anchor',
+      },
+    ]
+  })
+}
+
+/** The first line that says something, without its heading marks. */
+export function planTitle(plan: string): string {
+  const first = plan.split('\n').find((row) => row.replaceAll(/[#\s*_=-]/g, '') !== '')
+  return line(first?.replace(/^[\s#*_-]+/, '') ?? '')
+}

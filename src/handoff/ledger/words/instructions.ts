@@ -1,0 +1,239 @@
+// The user's messages, and what of them binds whatever follows. A request comes back: its words are in the calls and the
+// replies of the turn that carries it out. A sentence whose words do not come back was not carried out and is no answer, so
+// it still stands. Nothing here knows the words of a language.
+
+import type { Instruction, Quote } from '../facts.ts'
+import { isPasted, withoutPastes } from './pastes.ts'
+import { announces, asks, sentencesOf } from './sentences.ts'
+import { hasTerm, type Haystack, isName, sharedWith, type Terms, termsOf, weightIn } from './terms.ts'
+
+/** A sentence that says less is a remark: "thanks", "try again". */
+const leastWeight = 15
+/** So much of it is words of a language rather than names and numbers. */
+const leastWords = 8
+/** A sentence stands while at most this part of its words came back. */
+const mostReturned = 0.2
+/** A later sentence replaces an earlier one when it speaks of this part of what that was about, and of little else. */
+const sameSubject = 0.65
+const leastSubject = 5
+const longestSentence = 400
+/** A stem in more messages than this says nothing about what a message is about. */
+const commonStem = 20
+/** A reply without any call that is shorter takes notice and does nothing. */
+const shortReply = 400
+
+export interface Circumstances {
+  /** Entry of the assistant's question that the message may answer. */
+  readonly answers?: number
+  /** The command or file that the user refused with these words. */
+  readonly refused?: string
+}
+
+interface Sentence {
+  readonly text: string
+  readonly terms: Terms
+  readonly weight: number
+  /** It stands in a line that announces what follows. */
+  readonly leadsIn: boolean
+}
+
+interface Turn {
+  calls: number
+  spoken: number
+  /** `reply`: nothing came after the assistant's words so far. */
+  state?: 'reply' | 'done' | 'cut'
+}
+
+interface Kept {
+  fact: Instruction
+  sentences: readonly Sentence[]
+  /** Stems that have not come back in the turn yet. */
+  readonly missing: Set<string>
+}
+
+export class InstructionBook {
+  readonly #all: Kept[] = []
+  /** Stem: the messages that have it. */
+  readonly #index = new Map<string, number[]>()
+  /** Messages of the turn that runs, and of turns before it that were cut off. */
+  #open: Kept[] = []
+  #turn: Turn = { calls: 0, spoken: 0 }
+  /** Whether the tape says when turns end; otherwise a reply without a call behind it ends one. */
+  #knowsEnds = false
+
+  add(quote: Quote, { answers, refused }: Circumstances = {}): void {
+    this.#closeTurn()
+    const typed = withoutPastes(quote.text)
+    const sentences = typed.split('\n').flatMap((line) => {
+      // What stands in front of a paste, in the same line as its announcement, may be its beginning.
+      const leadsIn = announces(line)
+      return sentencesOf(line).map((text) => readSentence(text, leadsIn))
+    })
+    const kept: Kept = {
+      fact: {
+        ...quote,
+        // A comment given on refusing a call binds, unless it asks something.
+        standing:
+          refused === undefined
+            ? []
+            : sentences.map(({ text }) => text).filter((text) => text.length <= longestSentence && !asks(text)),
+        ...(answers !== undefined && { answers }),
+        ...(refused !== undefined && { refused }),
+      },
+      sentences,
+      missing: new Set(sentences.flatMap(({ terms }) => [...terms.keys()])),
+    }
+    this.#replace(kept, quote.id)
+    for (const stem of kept.missing) {
+      const holders = this.#index.get(stem)
+      if (!holders) this.#index.set(stem, [this.#all.length])
+      else if (holders.length <= commonStem) holders.push(this.#all.length)
+    }
+    this.#all.push(kept)
+    this.#open.push(kept)
+  }
+
+  /** The assistant's words, or the input of a call. */
+  hear(heard: Haystack, from: 'reply' | 'call'): void {
+    if (from === 'call') this.#turn.calls += 1
+    else this.#turn.spoken += heard.text.length
+    if (this.#turn.state !== 'cut') this.#turn.state = from === 'reply' ? 'reply' : undefined
+    this.know(heard)
+  }
+
+  /** Words that the assistant has before it, such as its list of what is to be done. */
+  know(heard: Haystack): void {
+    for (const { missing } of this.#open) {
+      for (const stem of missing) if (hasTerm(heard, stem)) missing.delete(stem)
+    }
+  }
+
+  /** The turn is over. What a turn that was cut off was about may come back in the next one. */
+  end(how: 'done' | 'cut'): void {
+    if (how === 'done') this.#knowsEnds = true
+    this.#turn.state = how
+  }
+
+  get first(): Instruction | undefined {
+    return (this.#all.find(({ fact }) => !isBareCommand(fact.text)) ?? this.#all[0])?.fact
+  }
+
+  get last(): Instruction | undefined {
+    return (this.#all.findLast(({ fact }) => !isBareCommand(fact.text)) ?? this.#all.at(-1))?.fact
+  }
+
+  has(text: string): boolean {
+    return this.#all.some(({ fact }) => fact.text === text)
+  }
+
+  facts(): Instruction[] {
+    const isJudged = this.#isAnswered()
+    return this.#all.map((kept) =>
+      isJudged && this.#open.includes(kept) ? { ...kept.fact, standing: this.#standing(kept) } : kept.fact,
+    )
+  }
+
+  #isAnswered(): boolean {
+    return this.#turn.state === 'done' || (this.#turn.state === 'reply' && !this.#knowsEnds)
+  }
+
+  #closeTurn(): void {
+    // Words typed while the assistant works belong to the turn that runs.
+    if (this.#isAnswered()) {
+      for (const kept of this.#open) kept.fact = { ...kept.fact, standing: this.#standing(kept) }
+      this.#open = []
+    } else if (this.#turn.calls === 0 && this.#turn.spoken === 0) {
+      // Nobody heard it, so nothing can tell what became of it.
+      this.#open = []
+    }
+    if (this.#isAnswered() || this.#turn.state === 'cut') this.#turn = { calls: 0, spoken: 0 }
+  }
+
+  #standing({ fact, sentences, missing }: Kept): string[] {
+    if (fact.refused !== undefined) return [...fact.standing]
+    const candidates = sentences.filter(({ text, weight, terms, leadsIn }) => {
+      const says = weight >= leastWeight && wordsIn(terms) >= leastWords && text.length <= longestSentence
+      return says && !leadsIn && !asks(text) && !isPasted(text)
+    })
+    const standing = candidates.filter((sentence) => returned(sentence, missing) <= mostReturned * sentence.weight)
+    if (standing.length === 0) return []
+    // An answer to a question is about what was asked.
+    if (fact.answers !== undefined && sentences.length === 1) return []
+    const request = this.#workedOn() ? requestIn(sentences, missing) : undefined
+    return standing.filter((sentence) => sentence !== request).map(({ text }) => text)
+  }
+
+  /** Whether the turn did more than to take notice of what was said. */
+  #workedOn(): boolean {
+    return this.#turn.calls > 0 || this.#turn.spoken > shortReply
+  }
+
+  /** Marks what the later message says anew. */
+  #replace(message: Kept, by: number): void {
+    const later = message.sentences.filter(({ text }) => !asks(text))
+    const stems = new Set(later.flatMap(({ terms }) => [...terms.keys()]))
+    const candidates = new Set(
+      [...stems].flatMap((stem) => {
+        const holders = this.#index.get(stem) ?? []
+        return holders.length > commonStem ? [] : holders
+      }),
+    )
+    for (const index of candidates) {
+      const kept = this.#all[index]
+      if (!kept || kept.fact.supersededBy !== undefined) continue
+      const taken = kept.sentences.filter((earlier) => later.some((sentence) => replaces(sentence, earlier)))
+      if (taken.length === 0) continue
+      const left = kept.sentences.filter((sentence) => !taken.includes(sentence))
+      if (left.every(({ weight }) => weight < leastSubject) && kept.fact.amended === undefined) {
+        kept.fact = { ...kept.fact, supersededBy: by, standing: [] }
+      } else {
+        const amended = [...(kept.fact.amended ?? []), ...taken.map(({ text }) => ({ text, by }))]
+        const standing = kept.fact.standing.filter((text) => !taken.some((each) => each.text === text))
+        kept.fact = { ...kept.fact, amended, standing }
+        kept.sentences = left
+      }
+    }
+  }
+}
+
+function readSentence(text: string, leadsIn: boolean): Sentence {
+  const terms = termsOf(text)
+  return { text, terms, weight: weightIn(terms), leadsIn }
+}
+
+function wordsIn(terms: Terms): number {
+  let sum = 0
+  for (const [stem, weight] of terms) if (!isName(stem)) sum += weight
+  return sum
+}
+
+/** The weight of the words of a sentence that came back. */
+function returned({ terms, weight }: Sentence, missing: ReadonlySet<string>): number {
+  let gone = 0
+  for (const [stem, each] of terms) if (missing.has(stem)) gone += each
+  return weight - gone
+}
+
+/** Work was done for some reason: the sentence that came back most is what was asked for. */
+function requestIn(sentences: readonly Sentence[], missing: ReadonlySet<string>): Sentence | undefined {
+  let most: { sentence: Sentence; weight: number } | undefined
+  for (const sentence of sentences) {
+    const weight = returned(sentence, missing)
+    if (most === undefined || weight > most.weight) most = { sentence, weight }
+  }
+  return most?.sentence
+}
+
+/**
+ * Whether a later sentence is about all that an earlier one was about. One that is about a part of it stands beside it: a
+ * rule that is wrongly dropped does harm, an old one in front of a newer one does not.
+ */
+function replaces(later: Sentence, earlier: Sentence): boolean {
+  if (earlier.weight < leastSubject || later.weight > 1.5 * earlier.weight + leastSubject) return false
+  return sharedWith(earlier.terms, later.terms) >= sameSubject
+}
+
+/** `/model`: typed for the agent's program, not for the agent. */
+function isBareCommand(text: string): boolean {
+  return /^\/[\w:-]*$/.test(text)
+}

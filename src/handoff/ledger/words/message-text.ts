@@ -1,0 +1,61 @@
+// What a message says: its text, the question it may end with, and whether it answers one.
+
+import { contentText } from '../../../tape/index.ts'
+import { asks, sentencesOf } from './sentences.ts'
+import type { Quote } from '../facts.ts'
+
+/** The text of a message, or the preview where the text lies in a blob. */
+export function messageText(content: unknown): { text: string; blob?: string } {
+  const { text, blob, hasImage } = contentText(content)
+  return { text: text === '' && hasImage ? '[image]' : text, blob }
+}
+
+/** The question that a text ends with, in any script; choices may be listed below it. */
+export function questionIn(text: string): string | undefined {
+  const last = text
+    .slice(-800)
+    .trimEnd()
+    .replace(/(?:\n[ \t]*(?:[-*•]|\(?\w{1,2}[.)])[ \t][^\n]*)+$/, '')
+  const mark = Math.max(last.lastIndexOf('?'), last.lastIndexOf('？'), last.lastIndexOf('؟'))
+  // Only closing marks, stars of Markdown and pictures may follow.
+  if (mark < 0 || !/^[*_)"'»”」\s\p{Extended_Pictographic}\uFE0F]*$/u.test(last.slice(mark + 1))) return undefined
+  const end = last.slice(0, mark + 1)
+  const stops = [...end.slice(0, -1).matchAll(/[.!?？。！؟](?=\s|\p{Script=Han})/gu)].map(({ index }) => index)
+  return end.slice(Math.max(end.lastIndexOf('\n'), stops.at(-1) ?? -1) + 1).trim()
+}
+
+/** The questions at the end of a text, which stand alone or in front of the one that it ends with. */
+export function questionsIn(text: string): string[] {
+  const last = questionIn(text)
+  if (last === undefined) return []
+  const paragraph =
+    text
+      .trimEnd()
+      .split(/\n\s*\n/)
+      .at(-1) ?? ''
+  const before = sentencesOf(paragraph).filter((sentence) => asks(sentence) && !last.includes(sentence))
+  return [...before.slice(-2), last]
+}
+
+const mostReplies = 100
+const replyEnd = 600
+
+/** What the assistant said last in each turn, the newest of them, with their middle left out where they are long. */
+export class ReplyBook {
+  readonly #replies: Quote[] = []
+
+  add({ text, id }: Quote): void {
+    this.#replies.push({ text: text.length > 2 * replyEnd ? bothEnds(text) : text, id })
+    if (this.#replies.length > mostReplies) this.#replies.shift()
+  }
+
+  facts(): Quote[] {
+    return [...this.#replies]
+  }
+}
+
+/** The beginning and the end of a text; no character is cut in half. */
+function bothEnds(text: string): string {
+  const head = text.slice(0, replyEnd).replace(/[\uD800-\uDBFF]$/, '')
+  return `${head}\n…\n${text.slice(-replyEnd).replace(/^[\uDC00-\uDFFF]/, '')}`
+}

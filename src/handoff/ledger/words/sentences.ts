@@ -1,0 +1,42 @@
+// Sentences in any script, letter for letter.
+
+/** Of a longer text, most of which may be pasted, only so much is read: its beginning and its end. */
+const longest = 12_000
+
+const listMark = /^\s*(?:[-*•–]|\(?(?:\d{1,2}|[a-z])[.)])\s+/i
+
+export function sentencesOf(text: string): string[] {
+  const read = text.length <= longest ? text : `${text.slice(0, longest / 2)}\n${text.slice(-longest / 2)}`
+  return read.split('\n').flatMap((line) =>
+    line
+      .replace(listMark, '')
+      .split(/(?<=[.!?…][)"'”»*_]?)\s+|(?<=[。！？।۔؟]["”」』）]?)/u)
+      .map((sentence) => sentence.trim())
+      .filter((sentence) => sentence !== ''),
+  )
+}
+
+const closing = '[\\s)"\'”»」』）*_`~\\p{Extended_Pictographic}\\uFE0F\\u200D]*$'
+const question = new RegExp(`[?？؟]${closing}`, 'u')
+const announcement = new RegExp(`[:：]${closing}`, 'u')
+
+/** Whether a sentence is a question, by its mark. */
+export function asks(sentence: string): boolean {
+  return question.test(sentence)
+}
+
+/** Whether a sentence only announces what follows it: a list, a paste, a call of a tool. */
+export function announces(sentence: string): boolean {
+  return announcement.test(sentence)
+}
+
+/** The sentences of what an assistant wrote in Markdown; none of its code, tables, headings and quotes. */
+export function proseOf(markdown: string): string[] {
+  let fenced = false
+  const lines = markdown.split('\n').filter((line) => {
+    const fence = /^\s*(?:```|~~~)/.test(line)
+    if (fence) fenced = !fenced
+    return !fence && !fenced && !/^\s*(?:#|>|\|)/.test(line)
+  })
+  return sentencesOf(lines.join('\n').replaceAll(/\*\*/g, ''))
+}

@@ -1,0 +1,109 @@
+// What a text is about, told without a list of words of any language. The words that every sentence needs are short in
+// every language, so a word weighs more the longer it is; names, numbers and paths weigh most. Scripts that put no spaces
+// between words are taken apart by the dictionaries of Intl.Segmenter.
+
+/** The beginning of each word that weighs anything, in lower case, with its weight. */
+export type Terms = ReadonlyMap<string, number>
+
+/** The weight of a name, a path or a long word. */
+const most = 5
+const shortStem = 4
+const longStem = 5
+
+const unspaced =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}ー\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}'
+const unspacedPattern = new RegExp(`[${unspaced}]`, 'u')
+const tokenPattern = new RegExp(
+  `[${unspaced}\\p{M}]+|(?:(?![${unspaced}])[\\p{L}\\p{N}_])(?:(?![${unspaced}])[\\p{L}\\p{M}\\p{N}_./@:%#+-])*`,
+  'gu',
+)
+const asciiPattern = /[A-Za-z0-9_][\w./@:%#+-]*/g
+const segmenter = new Intl.Segmenter('und', { granularity: 'word' })
+
+export function termsOf(text: string): Map<string, number> {
+  const terms = new Map<string, number>()
+  const add = (stem: string, weight: number) => {
+    if (weight > (terms.get(stem) ?? 0)) terms.set(stem, weight)
+  }
+  for (const token of text.match(isAscii(text) ? asciiPattern : tokenPattern) ?? []) {
+    if (token > '\u0DFF' && unspacedPattern.test(token)) {
+      for (const { segment } of segmenter.segment(token)) add(segment, unspacedWeight(segment))
+    } else {
+      const word = /[./:@+-]$/.test(token) ? token.replace(/[./:@+-]+$/, '') : token
+      const weight = weightOf(word)
+      if (weight > 0) add(stemOf(word, weight), weight)
+    }
+  }
+  return terms
+}
+
+export function weightIn(terms: Terms): number {
+  let sum = 0
+  for (const weight of terms.values()) sum += weight
+  return sum
+}
+
+/** Of the weight of `terms`, the part that the other terms have too; 0 when they weigh nothing. */
+export function sharedWith(terms: Terms, others: Terms): number {
+  let shared = 0
+  for (const [stem, weight] of terms) if (isAmong(stem, others)) shared += weight
+  return shared === 0 ? 0 : shared / weightIn(terms)
+}
+
+/** Whether a stem is one of the terms; a longer word has a longer stem. */
+export function isAmong(stem: string, terms: Terms): boolean {
+  return terms.has(stem) || (stem.length === longStem && terms.has(stem.slice(0, shortStem)))
+}
+
+/** A text to look for terms in. */
+export interface Haystack {
+  readonly text: string
+  readonly lower: string
+}
+
+export function haystackOf(text: string): Haystack {
+  return { text, lower: text.toLowerCase() }
+}
+
+/** Whether a text has a word that begins with the stem; a longer stem may stand inside a word: `limit` in `maxlimit`. */
+export function hasTerm({ text, lower }: Haystack, stem: string): boolean {
+  let at = lower.indexOf(stem)
+  if (stem.length > shortStem || unspacedPattern.test(stem)) return at >= 0
+  // A word begins behind anything but a letter, and in a name at a capital: `List` in `mdListItem`.
+  while (at > 0 && /[\p{L}\p{N}]/u.test(lower[at - 1]!) && text[at] === lower[at]) at = lower.indexOf(stem, at + 1)
+  return at >= 0
+}
+
+function isAscii(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- ASCII begins with control characters
+  return !/[^\u0000-\u007F]/.test(text)
+}
+
+/** Whether a word is a name, a number or a path rather than a word of a language. */
+export function isName(word: string): boolean {
+  return /[_./@:%#\d]/.test(word) || /\p{Ll}\p{Lu}/u.test(word) || /^\p{Lu}{2,5}$/u.test(word)
+}
+
+function weightOf(word: string): number {
+  const { length } = word
+  if (/^\d+$/.test(word)) return length > 1 ? 3 : 1
+  if (isName(word)) return most
+  // These scripts write syllables, or no vowels: their words are shorter.
+  if (/[\p{Script=Hangul}\p{Script=Arabic}\p{Script=Hebrew}]/u.test(word))
+    return length < 2 ? 0 : Math.min(most, length)
+  return Math.min(most, Math.max(0, length - 3))
+}
+
+/** In Chinese and Japanese a single character or a word in hiragana is grammar. */
+function unspacedWeight(word: string): number {
+  if (/^[\p{Script=Hiragana}ー]+$/u.test(word) || word.length < 2) return 0
+  return /[\p{Script=Han}\p{Script=Katakana}]/u.test(word) ? most : Math.min(most, word.length - 2)
+}
+
+/** Languages bend the ends of their words: the beginning is the word. */
+function stemOf(word: string, weight: number): string {
+  const lower = word.toLowerCase()
+  if (weight === most && isName(word)) return lower
+  if (/\p{Script=Hangul}/u.test(lower)) return lower.slice(0, 2)
+  return lower.slice(0, lower.length > 6 ? longStem : shortStem)
+}

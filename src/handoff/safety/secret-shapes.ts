@@ -1,0 +1,218 @@
+// Texts whose shape gives a secret away, as data: addresses, webhooks, lines of well-known files, statements, and options of
+// well-known programs. Every expression is bounded, so that a long text takes time in proportion.
+
+/** The secret is the group `secret`, or the whole match. */
+export interface ShapeForm {
+  readonly kind: string
+  readonly pattern: RegExp
+  /** The shape also fits plain words: the secret has to look like no word of code or prose. */
+  readonly doubtful?: boolean
+}
+
+export interface CommandForm {
+  /** Separated by blanks. */
+  readonly programs: string
+  /** Matches within one command, behind the program; the secret is the group `secret`. */
+  readonly option: RegExp
+}
+
+export const shapeForms: readonly ShapeForm[] = [
+  { kind: 'JSON web token', pattern: /\beyJ[\w-]{8,8000}\.eyJ[\w-]{8,8000}(?:\.[\w-]{0,8000})?/g },
+  {
+    kind: 'encrypted JSON web token',
+    pattern: /\beyJ[\w-]{8,800}\.[\w-]{0,1000}\.[\w-]{8,100}\.[\w-]{4,8000}\.[\w-]{16,100}/g,
+  },
+  { kind: 'Mapbox token', pattern: /\b(?:sk|tk)\.eyJ[\w-]{20,400}\.[\w-]{10,100}/g },
+  {
+    kind: 'basic auth',
+    pattern: /:\/\/(?<=https?:\/\/)(?<secret>[^\s/:@"'`<>?#]{0,200}:[^\s/"'`<>?]{1,300})@(?=[\w[])/g,
+  },
+  { kind: 'login', pattern: /:\/\/(?<!https?:\/\/)(?<secret>[^\s/:@"'`<>?#]{0,200}:[^\s/"'`<>?]{1,300})@(?=[\w[])/g },
+  { kind: 'token', pattern: /:\/\/(?<secret>[^\s/:@"'`<>?#]{16,200}):?@(?=[\w[])/g, doubtful: true },
+  {
+    kind: 'Slack webhook',
+    pattern: /hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)\/(?<secret>[\w/-]{16,120})/g,
+  },
+  {
+    kind: 'Discord webhook',
+    pattern: /discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/(?<secret>\d{10,25}\/[\w-]{30,120})/g,
+  },
+  { kind: 'Teams webhook', pattern: /webhook\.office\.com\/webhookb2\/(?<secret>[\w@/-]{30,300})/g },
+  { kind: 'webhook', pattern: /hooks\.zapier\.com\/hooks\/catch\/(?<secret>[\w/]{8,80})/g },
+  { kind: 'webhook', pattern: /maker\.ifttt\.com\/trigger\/\w{1,60}\/(?:json\/)?with\/key\/(?<secret>[\w-]{10,80})/g },
+  {
+    kind: 'webhook',
+    pattern: /open\.(?:feishu\.cn|larksuite\.com)\/open-apis\/bot\/v2\/hook\/(?<secret>[\w-]{16,60})/g,
+  },
+  { kind: 'webhook', pattern: /\/hooks\/(?<secret>[a-z0-9]{26})(?![\w-])/g, doubtful: true },
+  { kind: 'Telegram token', pattern: /(?<![\d:.])\d{8,10}:[A-Za-z][\w-]{34}(?![\w-])/g },
+  {
+    kind: 'Discord token',
+    pattern: /(?<![\w.-])(?:mfa\.[\w-]{80,90}|[MNO][\w-]{22,28}\.[\w-]{6,7}\.[\w-]{27,40})(?![\w.-])/g,
+    doubtful: true,
+  },
+  { kind: 'Terraform token', pattern: /\.atlasv1\.(?<secret>[\w-]{50,100})/g },
+  { kind: 'Mailchimp key', pattern: /-us(?<=\b(?<secret>[0-9a-f]{32})-us)\d{1,2}\b/dg },
+  { kind: 'Azure client secret', pattern: /(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~-])/g },
+  { kind: 'Azure DevOps token', pattern: /AZDO(?<=\b(?<secret>[A-Za-z0-9]{76})AZDO)[A-Za-z0-9]{4}\b/dg },
+  {
+    kind: 'Azure key',
+    pattern:
+      /(?:\+ASt|\+AMC|ACDb|\+AEh|AIoT|\+ARm|AzSe|AzFu)(?<=(?<![\w+/])(?<secret>[A-Za-z0-9+/]{37,80}))[A-Za-z0-9+/]{4,8}={0,2}(?![\w+/])/dg,
+  },
+  { kind: 'Firebase key', pattern: /\bAAAA[\w-]{7}:[\w-]{120,180}/g },
+  { kind: 'wallet key', pattern: /(?<![\w/+-])[5KL][1-9A-HJ-NP-Za-km-z]{50,51}(?![\w/+=-])/g, doubtful: true },
+  { kind: 'private key', pattern: /"(?:d|dp|dq|qi|k)"\s{0,3}:\s{0,3}"(?<secret>[\w-]{32,700})"/g, doubtful: true },
+  { kind: 'private key', pattern: /Private-Lines: \d+\s+(?<secret>(?:[A-Za-z0-9+/=]{1,80}\s{1,2}){1,100})/g },
+  {
+    kind: 'authorization',
+    pattern:
+      /\b(?:(?:[Bb]earer|BEARER|[Bb]asic|SSWS)\s{1,3}|[Tt]oken token=)["']?(?<secret>(?:\d{1,9}\|)?[\w.~+/=-]{12,8000})/g,
+    doubtful: true,
+  },
+  { kind: 'signature', pattern: /\bAWS4-HMAC-SHA256\b[^\n]{0,400}?Signature=(?<secret>[0-9a-f]{40,128})/g },
+  { kind: 'password', pattern: /\blogin\s{1,20}\S{1,200}\s{1,20}password\s{1,20}(?<secret>\S{1,200})/g },
+  {
+    kind: 'password',
+    pattern: /^[\w.*-]{1,100}:(?:5432|5433|6432|\*):[\w*.-]{1,60}:[\w*.-]{1,60}:(?<secret>\S{1,200})$/gm,
+  },
+  {
+    kind: 'password',
+    pattern: /^[\w.*-]{1,100}:\d{4,5}:[\w*.-]{1,60}:[\w*.-]{1,60}:(?<secret>\S{1,200})$/gm,
+    doubtful: true,
+  },
+  {
+    kind: 'password',
+    pattern: /\becho\s+(?:-n\s+)?["']?[\w.-]{1,60}:(?<secret>[^"'\s|]{2,200})["']?\s*\|\s*(?:sudo\s+)?chpasswd/g,
+  },
+  {
+    kind: 'password',
+    pattern:
+      /\b(?:echo|printf)\s+(?:-n\s+)?["']?(?<secret>[^"'\s|]{2,400})["']?\s*\|\s*(?:sudo\s+-\S*S|\S{1,40}\s+[^\n|]{0,100}--(?:password-stdin|with-token|stdin\b|passphrase-fd|token-stdin)|cryptsetup)/g,
+  },
+  { kind: 'password', pattern: /\/user:\S{1,80}\s+(?<secret>[^\s/]{3,100})/gi, doubtful: true },
+  {
+    kind: 'password',
+    pattern: /\bidentified\s+(?:with\s+\S{1,40}\s+)?by\s+(?:password\s+)?["'](?<secret>[^'"\n]{2,200})/gi,
+  },
+  {
+    kind: 'password',
+    pattern: /\b(?:PASSWORD|(?:with|encrypted) password)\s{1,3}(?:=\s{0,3})?'(?<secret>[^'\n]{2,200})'/g,
+  },
+  { kind: 'password', pattern: /\bPASSWORD\(\s{0,3}["'](?<secret>[^'"\n]{2,200})["']/g },
+  {
+    kind: 'password',
+    pattern: /\bSET PASSWORD[^=\n]{0,60}=\s{0,3}'(?<secret>[^'\n]{2,200})'/gi,
+  },
+  {
+    kind: 'password',
+    pattern: /\bSETUSER\s+\S{1,60}\s[^\n]{0,60}?>(?<secret>[^\s>]{2,200})/gi,
+  },
+  {
+    kind: 'password',
+    pattern: /\b(?:password|secret)\s+[05789]\s+(?<secret>[^\s;]{4,200})/g,
+  },
+  { kind: 'authorization', pattern: /\bAUTH\s+(?:PLAIN|LOGIN)\s+(?<secret>[A-Za-z0-9+/=]{8,400})/g, doubtful: true },
+  {
+    kind: 'password',
+    pattern:
+      /\bauth\s{0,2}[=:]\s{0,2}[([]\s{0,2}["'][^"'\n]{1,80}["']\s{0,2},\s{0,2}["'](?<secret>[^"'\n]{3,200})["']/g,
+  },
+  {
+    kind: 'password',
+    pattern:
+      /(?:BasicAuth|HTTPDigestAuth|\bbasic_?auth|\blogin|\bauthenticate)\(\s{0,3}["'][^"'\n]{1,80}["']\s{0,2},\s{0,2}["'](?<secret>[^"'\n]{3,200})["']/g,
+  },
+  { kind: 'password', pattern: /\bnet\s+user\s+\S{1,60}\s+(?<secret>[^\s/]{3,100})/gi, doubtful: true },
+  { kind: 'password', pattern: /\bhttp-basic\.\S{1,100}\s+\S{1,60}\s+(?<secret>[^\s"']{3,200})/g },
+  { kind: 'password', pattern: /\bjdbc:oracle:\w{2,6}:\w{1,60}\/(?<secret>[^@\s"'/]{1,100})@/g },
+  { kind: 'secret', pattern: /\bjwt\.\w{4,10}\([^,\n]{1,80},\s{0,3}["'](?<secret>[^"'\n]{4,200})["']/gi },
+  {
+    kind: 'secret',
+    pattern:
+      /\b(?:createHmac\(\s{0,3}["'][\w-]{2,20}["']\s{0,3},|hmac\.new\()\s{0,3}b?["'](?<secret>[^"'\n]{4,200})["']/g,
+  },
+  { kind: 'password', pattern: /\bbcrypt\w{0,10}\.\w{4,20}\(\s{0,3}b?["'](?<secret>[^"'\n]{4,200})["']/g },
+  {
+    kind: 'password',
+    pattern: /\.(?:auth|authenticate|login|set_?password)\(\s{0,3}["'](?<secret>[^"'\n]{5,200})["']\s{0,3}\)/gi,
+    doubtful: true,
+  },
+  { kind: 'password', pattern: /^PASS\s+(?<secret>\S{4,200})\s*$/gm, doubtful: true },
+  { kind: 'password', pattern: /\bWIFI:[^\n]{0,100}?;P:(?<secret>[^;\n]{4,100})/g },
+  {
+    kind: 'password',
+    pattern: /assword[^\n]{0,12}\n\s{0,8}send\s+(?:--\s+)?"(?<secret>[^"\\\n]{2,200})/g,
+  },
+  {
+    kind: 'password',
+    pattern:
+      /\b(?:[Uu]se|[Ww]ith|[Tt]ry|[Ee]nter|[Tt]ype)\s+["'`]?(?<secret>[^\s"'`]{5,100})["'`]?\s+(?:as|for)\s+(?:the\s+|my\s+|your\s+|a\s+|its\s+)?(?:\w{1,20}\s+){0,2}(?:password|passphrase|passcode|pw|token|secret|api key)\b/g,
+    doubtful: true,
+  },
+  {
+    kind: 'password',
+    pattern:
+      /\b(?:[Ll]ogin|[Cc]redentials?|[Cc]reds|[Aa]ccount|Zugangsdaten|Anmeldedaten|[Ii]dentifiants|[Cc]redenciales|user\/pass(?:word)?|username\/password)(?:\s{0,3}[:=]\s{0,3}|\s+(?:(?:are|is|with|as)\s+)?)["'`]?[\w.@+-]{2,80}\s?[:/]\s?(?<secret>[^\s"'`,;<>]{4,100})/g,
+    doubtful: true,
+  },
+]
+
+/** What follows an option, in quotes or not. */
+const argument = String.raw`["']?(?<secret>(?<=")[^"\n]{3,300}|(?<=')[^'\n]{3,300}|[^\s"'${'`'}<>]{3,300})`
+
+function option(flag: string): RegExp {
+  return new RegExp(String.raw`\s${flag}${argument}`, 'd')
+}
+
+export const commandForms: readonly CommandForm[] = [
+  {
+    programs: 'curl wget http https xh hurl',
+    option: /\s(?:-u|--user|-a|--auth|-U|--proxy-user)[ =]{0,2}["']?[^\s"':/]{0,100}:(?<secret>[^\s"']{1,300})/d,
+  },
+  {
+    programs: 'mysql mysqldump mysqladmin mysqlimport mysqlsh mysqlcheck mariadb mariadb-dump mariadb-admin mycli',
+    option: option('-p'),
+  },
+  { programs: 'ssh-keygen', option: option(String.raw`-[NP]\s{1,2}`) },
+  { programs: 'rclone', option: option(String.raw`obscure\s{1,2}`) },
+  { programs: 'wpa_passphrase', option: option(String.raw`\S{1,40}\s{1,2}`) },
+  { programs: 'kinit wrangler cryptsetup sudo su passwd gpg', option: option(String.raw`<<<\s{0,2}`) },
+  { programs: 'certutil', option: option(String.raw`-p\s{1,2}`) },
+  {
+    programs: 'gh',
+    option: new RegExp(String.raw`^\s+secret\s+set\s[^\n]{0,200}?(?:--body|-b)[ =]{1,2}${argument}`, 'd'),
+  },
+  { programs: 'sshpass', option: option(String.raw`-p\s{0,2}`) },
+  {
+    programs: 'docker podman nerdctl skopeo oras crane buildah helm az oc cf ibmcloud argocd tsh',
+    option: new RegExp(String.raw`\slogin\b[^\n]{0,200}?\s-p[ =]{1,2}${argument}`, 'd'),
+  },
+  {
+    programs:
+      'mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh snowsql rabbitmqadmin rdesktop clickhouse-client',
+    option: option(String.raw`-p\s{1,2}`),
+  },
+  {
+    programs: 'sqlcmd bcp osql isql tsql mosquitto_pub mosquitto_sub zip unzip ipmitool',
+    option: option(String.raw`-P\s{0,2}`),
+  },
+  { programs: 'redis-cli valkey-cli', option: option(String.raw`-a\s{1,2}`) },
+  { programs: 'ldapsearch ldapadd ldapmodify ldapwhoami ldapdelete ldappasswd', option: option(String.raw`-w\s{1,2}`) },
+  { programs: '7z 7za 7zr 7zz rar unrar', option: option('-p') },
+  { programs: 'xfreerdp wfreerdp', option: option('/p:') },
+  { programs: 'openssl', option: option(String.raw`(?:-pass(?:in|out|word)?\s+pass:|-k\s{1,2})`) },
+  {
+    programs: 'smbclient rpcclient mount.cifs smbmap',
+    option: /\s-U\s{0,2}["']?[^\s%"']{1,80}%(?<secret>[^\s"']{1,200})/d,
+  },
+  { programs: 'lftp', option: /\s-u\s{1,2}["']?[^\s,"']{1,80},(?<secret>[^\s"']{1,200})/d },
+  {
+    programs: 'sqlplus sqlldr expdp impdp rman',
+    option: /\s(?:userid=)?["']?\w{1,60}\/(?<secret>[^@\s"'/]{1,100})(?=@|["']?(?:\s|$))/d,
+  },
+  {
+    programs: 'htpasswd',
+    option: /^\s+-[A-Za-z]*b[A-Za-z]*\s+(?:\d+\s+)?(?:\S{1,200}\s+){1,2}?(?<secret>\S{3,200})\s*$/d,
+  },
+]

@@ -1,0 +1,166 @@
+// The history of the relay, newest first. The history of one trace is found by walking back its chain, so it costs no more than
+// the trace holds.
+
+import type { Entry, Json } from '../../store/index.ts'
+import { escalationId } from './open-requests.ts'
+import type { RelayContext } from '../context.ts'
+import { type RelayEvent, eventIn, traceKey } from './events.ts'
+import { type Envelope, type HandoffResponse, human, type Rejection } from '../schema.ts'
+
+export interface HandoffHistoryQuery {
+  readonly traceId?: string
+  /** ISO 8601 or milliseconds; older ones are left out. */
+  readonly since?: string | number
+  /** At most this many of the newest events. */
+  readonly limit?: number
+}
+
+/** One event of the history. */
+export type HandoffHistoryRow = {
+  readonly entry: number
+  readonly date: string
+  /** Undefined where the entry does not name it: a claim, for example, names only its request. */
+  readonly traceId?: string | undefined
+  /** Empty when a trace got another owner without a request. */
+  readonly requestId: string
+} & (
+  | { readonly type: 'requested'; readonly envelope: Envelope }
+  | {
+      readonly type: 'answered'
+      readonly response: HandoffResponse
+      readonly durationMs: number
+      readonly rejection?: Rejection | undefined
+      readonly timedOut?: boolean | undefined
+    }
+  | { readonly type: 'escalated'; readonly escalation: string }
+  | { readonly type: 'claimed' | 'released'; readonly worker: string }
+  | { readonly type: 'late'; readonly response: HandoffResponse }
+  | { readonly type: 'resumed' | 'retried' | 'dropped'; readonly by: string }
+  | {
+      readonly type: 'progress'
+      readonly by: string
+      readonly text?: string | undefined
+      readonly percent?: number | undefined
+    }
+  | { readonly type: 'question'; readonly by: string; readonly text: string }
+  | {
+      readonly type: 'reply'
+      readonly by: string
+      readonly answer?: Json | undefined
+      readonly refused?: string | undefined
+    }
+  | { readonly type: 'recovered'; readonly action: string; readonly reason: string }
+  | { readonly type: 'owner'; readonly owner: string; readonly reason: string }
+)
+
+export async function* history(
+  context: RelayContext,
+  traceId: string | undefined,
+  query: HandoffHistoryQuery,
+): AsyncGenerator<HandoffHistoryRow> {
+  const { since = 0, limit = Number.MAX_SAFE_INTEGER } = query
+  const oldest = typeof since === 'number' ? since : Date.parse(since)
+  let left = limit
+  const all = () => context.journal.read({ reverse: true, archived: true })
+  for await (const entry of traceId === undefined ? all() : walk(context, traceId)) {
+    if (left <= 0 || Date.parse(entry.date) < oldest) return
+    for (const row of await rowsOf(context, entry)) {
+      if (left-- > 0) yield row
+    }
+  }
+}
+
+/** Every event from now on. */
+export async function* watchHistory(context: RelayContext, signal: AbortSignal): AsyncGenerator<HandoffHistoryRow> {
+  const { journal } = context
+  const { at } = await journal.current()
+  for await (const entry of journal.watch(at, signal)) yield* (await rowsOf(context, entry)).reverse()
+}
+
+/** The entries of a trace, and the newest of each of its requests. */
+async function* walk(context: RelayContext, traceId: string): AsyncGenerator<Entry> {
+  const { journal } = context
+  const newest = await journal.latest(traceKey(traceId))
+  const carried = (await journal.carried()).traces.some(([id]) => id === traceId)
+  // A trace that was archived, or that began before an archive, is looked up there.
+  if ((newest === undefined || carried) && (await journal.segment()) !== undefined) {
+    for await (const entry of journal.read({ reverse: true, archived: true })) {
+      const event = eventIn(entry)
+      if (event !== undefined && (await traceOf(context, event)) === traceId) yield entry
+    }
+    return
+  }
+  const found: Entry[] = []
+  for (let entry = newest; entry !== undefined;) {
+    found.push(entry)
+    const event = eventIn(entry)
+    if (event?.type === 'requested') {
+      const { requestId } = event.envelope
+      for (const about of ['request', 'late', 'resumed', 'recovered', 'progress', 'question', 'dropped']) {
+        const last = await journal.latest(`${about}:${requestId}`)
+        if (last !== undefined) found.push(last)
+      }
+    }
+    const prev: number = event !== undefined && 'prev' in event ? event.prev : 0
+    entry = prev > 0 ? await journal.entry(prev) : undefined
+  }
+  yield* found.sort((a, b) => b.id - a.id)
+}
+
+/** The trace of an event; a claim, for example, names only its request. */
+async function traceOf({ journal }: RelayContext, event: RelayEvent): Promise<string | undefined> {
+  if (event.type === 'requested') return event.envelope.request.traceId
+  if ('traceId' in event) return event.traceId
+  const open = journal.openRequests.byId.get(event.requestId)
+  return open?.traceId ?? (await journal.closed(event.requestId))?.traceId
+}
+
+/** The rows of an entry, the newer one first. */
+async function rowsOf({ journal }: RelayContext, entry: Entry): Promise<HandoffHistoryRow[]> {
+  const event = eventIn(entry)
+  if (event === undefined || event.type === 'extended' || event.type === 'resuming') return []
+  const about = { entry: entry.id, date: entry.date, ...idsOf(event) }
+  switch (event.type) {
+    case 'requested': {
+      const { envelope, rejection } = event
+      const requested = { ...about, type: 'requested', envelope } as const
+      // One entry is two events: the request, and that a person is asked.
+      if (envelope.request.handoffTo !== human || rejection !== undefined) return [requested]
+      return [{ ...about, type: 'escalated', escalation: escalationId(entry.id) }, requested]
+    }
+    case 'answered': {
+      const { response, durationMs, rejection, timedOut } = await journal.whole(event)
+      return [{ ...about, type: 'answered', response, durationMs, rejection, timedOut }]
+    }
+    case 'escalated':
+      return [{ ...about, type: 'escalated', escalation: escalationId(entry.id) }]
+    case 'claimed':
+      return [{ ...about, type: 'claimed', worker: event.hold.worker }]
+    case 'released':
+      return [{ ...about, type: 'released', worker: event.worker }]
+    case 'late':
+      return [{ ...about, type: 'late', response: (await journal.whole(event)).response }]
+    case 'retried':
+    case 'dropped':
+    case 'resumed':
+      return [{ ...about, type: event.type, by: event.by }]
+    case 'progress':
+      return [{ ...about, type: 'progress', by: event.by, text: event.text, percent: event.percent }]
+    case 'question':
+      return [{ ...about, type: 'question', by: event.by, text: event.text }]
+    case 'reply':
+      return [{ ...about, type: 'reply', by: event.by, answer: event.answer, refused: event.refused }]
+    case 'recovered':
+      return [{ ...about, type: 'recovered', action: event.action, reason: event.reason }]
+    case 'owner':
+      return [{ ...about, type: 'owner', owner: event.owner, reason: event.reason }]
+  }
+}
+
+function idsOf(event: Exclude<RelayEvent, { type: 'extended' | 'resuming' }>): { traceId?: string; requestId: string } {
+  if (event.type === 'requested') {
+    return { traceId: event.envelope.request.traceId, requestId: event.envelope.requestId }
+  }
+  const requestId = 'requestId' in event ? event.requestId : ''
+  return 'traceId' in event ? { traceId: event.traceId, requestId } : { requestId }
+}

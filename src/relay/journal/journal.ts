@@ -1,0 +1,426 @@
+// The relay's tape, and the open requests that are folded from it. What this process writes is folded in at once, what others
+// write when somebody asks or while somebody waits. A snapshot now and then keeps the next start short: it is taken when
+// there are more entries since the last one than open requests, so its cost stays a fraction of theirs. Behind an archive the tape
+// begins with a snapshot; what is still needed of the archive is carried along.
+
+import { BatonError, CancelledError, LimitError, NotFoundError } from '../../errors.ts'
+import { type BlobRef, type Draft, type Entry, type Expect, limits, type Store } from '../../store/index.ts'
+import { blobIfLarge, readJsonBlob } from '../../tape/index.ts'
+import type { Envelope, HandoffResponse } from '../schema.ts'
+import { after, pause } from '../timers.ts'
+import type { TraceState } from '../request/trace-rules.ts'
+import { draftOf, eventIn, type RelayEvent, requestKey, type Resumed, type Resuming, tape } from './events.ts'
+import { type OpenRequest, OpenRequests, type SegmentStart, type Snapshot } from './open-requests.ts'
+
+const leastBetween = 1_000
+const snapshotKey = 'snapshot'
+/** How long the tape is followed after the last one who waited, who is often the next to wait. */
+const lingerMs = 1_000
+
+/** How often a process that does not follow the tape looks whether it was archived. */
+const lookEveryMs = 1_000
+
+/** Where the requests of archives are found by their ids. */
+const closedTape = 'relay/closed'
+
+/** A request of an archive. */
+export interface ClosedRequest {
+  readonly requestId: string
+  readonly traceId: string
+  /** The entries of the request and of the answer that counts. */
+  readonly request: number
+  readonly answer: number
+  /** Whether the answer of a person was used, or is being used. */
+  readonly resumption?: Resuming | Resumed
+}
+
+/** What is still needed of an archive. */
+export interface Carried {
+  readonly traces: readonly (readonly [traceId: string, state: TraceState, date: string])[]
+  readonly envelopes: readonly (readonly [entry: number, envelope: Envelope])[]
+}
+
+const nothingCarried: Carried = { traces: [], envelopes: [] }
+
+type Stored = { readonly through: number; readonly segment?: SegmentStart } & (
+  | { readonly board: Snapshot }
+  | { readonly blob: BlobRef }
+)
+
+/** Folds in what any process writes, while it is written. */
+class Following {
+  /** How long each of those who follow can do without news, in milliseconds. */
+  readonly #users = new Set<() => number>()
+  readonly done: Promise<void>
+  readonly #stop = new AbortController()
+  readonly #broken = new AbortController()
+  #keepOn: () => void = () => {}
+
+  constructor(journal: Journal, closing: AbortSignal, onEntry: () => void) {
+    this.done = this.#run(journal, closing, onEntry)
+  }
+
+  get broken(): AbortSignal {
+    return this.#broken.signal
+  }
+
+  join(restMs: () => number): void {
+    this.#users.add(restMs)
+    this.#keepOn()
+  }
+
+  leave(restMs: () => number, onEnd: () => void): void {
+    this.#users.delete(restMs)
+    if (this.#users.size > 0) return
+    this.#keepOn = after(lingerMs, () => {
+      this.#stop.abort()
+      onEnd()
+    })
+  }
+
+  /** Nobody waits any more, not even for a while. */
+  end(): void {
+    this.#keepOn()
+  }
+
+  async #run(journal: Journal, closing: AbortSignal, onEntry: () => void): Promise<void> {
+    const { openRequests } = journal
+    let asked = performance.now()
+    try {
+      for await (const entry of journal.watch(openRequests.at, this.#stop.signal)) {
+        // It had to be waited for, so what follows was written just now, and more will come.
+        const isNews = performance.now() - asked > 0.5
+        const restMs = isNews ? Math.min(...Array.from(this.#users, (rest) => rest())) : 0
+        // While everything is read again, what is watched cannot be folded in.
+        if (entry.id > openRequests.at + 1) await journal.current()
+        openRequests.apply(entry)
+        onEntry()
+        if (restMs > 0 && Number.isFinite(restMs)) await pause(restMs, this.#stop.signal)
+        asked = performance.now()
+      }
+      this.#keepOn()
+      this.#broken.abort(closing.reason ?? new CancelledError('The store was closed'))
+    } catch (error) {
+      this.#keepOn()
+      this.#broken.abort(error)
+    }
+  }
+}
+
+export class Journal {
+  readonly openRequests: OpenRequests
+  readonly store: Store
+  readonly #now: () => number
+  readonly #monotonic: () => number
+  readonly #onSnapshot: () => void
+  readonly #closing = new AbortController()
+  /** Aborted when the relay is closed. */
+  readonly closing: AbortSignal = this.#closing.signal
+  /** How long an append takes, as a moving average in milliseconds. */
+  appendMs = 1
+  /** The entry of the last snapshot, and the last entry it takes into account. */
+  #snapshot = { entry: 0, through: 0 }
+  #written = 0
+  #refreshing: Promise<unknown> | undefined
+  #loaded: Promise<void> | undefined
+  #saving: Promise<void> | undefined
+  #following: Following | undefined
+  /** When it was last looked whether the tape was archived. */
+  #lookedAt = Number.NEGATIVE_INFINITY
+  #carried: { sha256: string; content: Carried } | undefined
+
+  /** `onSnapshot` is called after each snapshot, for housekeeping that need not be done at once. */
+  constructor(store: Store, clocks: { now: () => number; monotonic: () => number }, onSnapshot: () => void) {
+    this.store = store
+    this.#now = clocks.now
+    this.#monotonic = clocks.monotonic
+    this.#onSnapshot = onSnapshot
+    this.openRequests = new OpenRequests(clocks.monotonic)
+  }
+
+  /** Durable when resolved. A conflict is a `ConflictError`, as the store says. */
+  async append(events: readonly RelayEvent[], expect?: Expect): Promise<Entry[]> {
+    const drafts: Draft[] = []
+    for (const event of events) drafts.push(draftOf(isHeavy(event) ? await this.#lightened(event) : event))
+    const options = expect === undefined ? {} : { expect }
+    const start = this.#monotonic()
+    const entries = await this.store.append(tape, drafts, options).catch((error: unknown) => {
+      this.#checkRepaired(error, expect)
+      throw tooLarge(error, drafts) ?? error
+    })
+    for (const entry of entries) this.openRequests.apply(entry)
+    this.appendMs += (this.#monotonic() - start - this.appendMs) / 8
+    this.#written += entries.length
+    // A process that writes much also takes snapshots; one that writes a line or two need not even load the state.
+    if (this.#written >= leastBetween) {
+      this.#written = 0
+      this.#refreshing = this.current().catch(() => {}) // whoever needs the state next gets the error
+    }
+    return entries
+  }
+
+  /** An entry that this process saw is gone: a repair has lost it, or an archive has taken it, so all is read again. */
+  #checkRepaired(error: unknown, expect: Expect | undefined): void {
+    if (!BatonError.is(error) || error.code !== 'conflict' || typeof expect !== 'object') return
+    if (!('actual' in error) || Number(error.actual) >= expect.id) return
+    this.openRequests.clear()
+    this.#loaded = undefined
+    this.#refreshing = this.#reload()
+  }
+
+  async #reload(): Promise<void> {
+    try {
+      await this.current()
+      this.openRequests.reloaded()
+    } catch {
+      // Whoever needs the state next tries again, and gets the error.
+    }
+  }
+
+  /** Large inputs leave the line for a blob, which is durable before the entry that names it. */
+  async #lightened(event: Answering): Promise<RelayEvent> {
+    const { providedInputs, ...response } = event.response
+    const inputsBlob = await blobIfLarge(this.store, JSON.stringify(providedInputs))
+    return inputsBlob === undefined ? event : { ...event, response, inputsBlob }
+  }
+
+  /** The event with the inputs that it provides, wherever they are kept. */
+  async whole<E extends { response: HandoffResponse; inputsBlob?: BlobRef }>(event: E): Promise<E> {
+    if (event.inputsBlob === undefined) return event
+    const providedInputs = (await readJsonBlob(this.store, event.inputsBlob.sha256)) as Record<string, never>
+    return { ...event, response: { ...event.response, providedInputs } }
+  }
+
+  /** The newest entry under a key, since the last archive. */
+  async latest(key: string): Promise<Entry | undefined> {
+    return this.store.latest(tape, key)
+  }
+
+  /** An entry of the tape or its archives. */
+  async entry(id: number): Promise<Entry> {
+    const range = { after: id - 1, before: id + 1 }
+    for await (const entry of this.store.read(tape, range)) return entry
+    for await (const entry of this.store.read(tape, { ...range, archived: true })) return entry
+    throw new NotFoundError(`There is no entry ${id} on ${tape}`)
+  }
+
+  read(range: { reverse?: boolean; after?: number; archived?: boolean }): AsyncIterable<Entry> {
+    return this.store.read(tape, range)
+  }
+
+  watch(after: number, signal: AbortSignal): AsyncIterable<Entry> {
+    return this.store.watch(tape, after, AbortSignal.any([signal, this.#closing.signal]))
+  }
+
+  /** The envelope of a request, read from its entry. A request that was lost in a repair is not found. */
+  async envelope(entry: number): Promise<Envelope> {
+    const { segment } = this.openRequests
+    if (segment !== undefined && entry <= segment.through) {
+      const carried = (await this.carried()).envelopes.find(([id]) => id === entry)
+      if (carried !== undefined) return carried[1]
+    }
+    const event = eventIn(await this.entry(entry))
+    if (event?.type === 'requested') return event.envelope
+    throw new NotFoundError(`The request in ${tape}#${entry} was damaged and could not be kept`, {
+      hint: 'Ask again; "baton relay status" lists what was lost.',
+    })
+  }
+
+  /** The envelope of an open request; undefined when it was lost in a repair, and then the request is no longer open. */
+  async envelopeOf(open: OpenRequest): Promise<Envelope | undefined> {
+    if (open.envelope !== undefined) return open.envelope
+    try {
+      const { deadline, ...envelope } = await this.envelope(open.entry)
+      // A dead letter that is tried again has a later deadline than it began with.
+      const end = open.deadline === undefined ? deadline : new Date(open.deadline).toISOString()
+      const acceptedAt = new Date(open.at).toISOString()
+      open.envelope = { ...envelope, acceptedAt, ...(end === undefined ? {} : { deadline: end }) }
+      return open.envelope
+    } catch (error) {
+      if (!BatonError.is(error) || error.code !== 'not_found') throw error
+      this.openRequests.drop(open)
+      return undefined
+    }
+  }
+
+  /** The entries that were damaged, and lost in a repair. */
+  async lost(): Promise<number[]> {
+    const ids: number[] = []
+    for await (const { id } of this.store.read(tape, { kinds: ['error'] })) ids.push(id)
+    return ids
+  }
+
+  /** The newest claim, escalation or answer of a request, also of one in an archive. */
+  async newestOf(requestId: string): Promise<{ event: RelayEvent; entry: Entry } | undefined> {
+    const newest = await this.latest(requestKey(requestId))
+    if (newest !== undefined) return { event: eventIn(newest)!, entry: newest }
+    const closed = await this.closed(requestId)
+    if (closed === undefined) return undefined
+    const entry = await this.entry(closed.answer)
+    const event = eventIn(entry)
+    return event && { event, entry }
+  }
+
+  /** What is known of a request that was archived. */
+  async closed(requestId: string): Promise<ClosedRequest | undefined> {
+    if ((await this.segment()) === undefined) return undefined
+    const entry = await this.store.latest(closedTape, requestKey(requestId))
+    return (entry?.payload as { data: ClosedRequest } | undefined)?.data
+  }
+
+  /** Where the tape begins after the last archive; undefined when there is none. */
+  async segment(): Promise<SegmentStart | undefined> {
+    if (this.#following !== undefined && !this.#following.broken.aborted) return this.openRequests.segment
+    const now = this.#monotonic()
+    if (now - this.#lookedAt < lookEveryMs) return this.openRequests.segment
+    const before = ((await this.store.info(tape))?.firstId ?? 1) - 1
+    this.#lookedAt = now
+    if ((this.openRequests.segment?.through ?? 0) !== before) await this.current()
+    return this.openRequests.segment
+  }
+
+  /** What is still needed of the last archive. */
+  async carried(): Promise<Carried> {
+    const { sha256 } = (await this.segment())?.carried ?? {}
+    if (sha256 === undefined) return nothingCarried
+    if (this.#carried?.sha256 === sha256) return this.#carried.content
+    const content = (await readJsonBlob(this.store, sha256)) as Carried
+    this.#carried = { sha256, content }
+    return content
+  }
+
+  /** The open requests with everything that is durable now. */
+  async current(): Promise<OpenRequests> {
+    await this.#load()
+    await this.#catchUp()
+    return this.openRequests
+  }
+
+  #load(): Promise<void> {
+    this.#loaded ??= this.#loadSnapshot().catch((error: unknown) => {
+      this.#loaded = undefined // the next caller tries again
+      throw error
+    })
+    return this.#loaded
+  }
+
+  async #loadSnapshot(): Promise<void> {
+    // The anchor that opens the tape behind an archive may have been damaged: then the archive has the one before it.
+    const [anchor] = await this.store.anchors(tape, { limit: 1 })
+    const [newest] = anchor === undefined ? await this.store.anchors(tape, { limit: 1, archived: true }) : [anchor]
+    // This process may have written the first entry itself and folded all since: then there is nothing to load.
+    if (this.openRequests.at > 0) return
+    if (anchor === undefined) this.openRequests.lostStart = ((await this.store.info(tape))?.firstId ?? 1) - 1
+    if (newest === undefined) return
+    const stored = newest.state as Stored
+    const snapshot =
+      'board' in stored ? stored.board : ((await readJsonBlob(this.store, stored.blob.sha256)) as Snapshot)
+    this.openRequests.load(snapshot)
+    this.#snapshot = { entry: newest.id, through: stored.through }
+  }
+
+  async #catchUp(): Promise<void> {
+    for await (const entry of this.store.read(tape, { after: this.openRequests.at })) {
+      // The entries between are in an archive that was made meanwhile.
+      if (entry.id > this.openRequests.at + 1) {
+        for await (const earlier of this.store.read(tape, { after: this.openRequests.at, archived: true })) {
+          this.openRequests.apply(earlier)
+        }
+        // What is not in an archive either is lost: a repair cannot tell how many lines were cut from the start of a tape.
+        this.openRequests.skipTo(entry.id)
+      }
+      this.openRequests.apply(entry)
+    }
+    this.#saveWhenDue()
+  }
+
+  #saveWhenDue(): void {
+    const { at, byId } = this.openRequests
+    if (at - this.#snapshot.through < Math.max(leastBetween, byId.size) || this.#saving !== undefined) return
+    // A snapshot only makes the next start faster, so a failure is not reported; a later process takes its own.
+    this.#saving = this.#save()
+      .catch(() => {})
+      .finally(() => (this.#saving = undefined))
+  }
+
+  /** The draft of a snapshot of the open requests as they are now. */
+  async snapshotDraft(segment: SegmentStart | undefined): Promise<Draft> {
+    const snapshot = { ...this.openRequests.snapshot(this.#now()), ...(segment === undefined ? {} : { segment }) }
+    const { through } = snapshot
+    // Behind an archive, no key has an entry yet.
+    const open = segment === undefined ? snapshot.open : snapshot.open.map((row) => row.with(8, 0))
+    const whole = { ...snapshot, open }
+    const blob = await blobIfLarge(this.store, JSON.stringify(whole))
+    const opens = segment === undefined ? {} : { segment }
+    const state = blob === undefined ? { through, ...opens, board: whole } : { through, ...opens, blob }
+    const meta = { key: snapshotKey, context: false }
+    return { kind: 'anchor', payload: { name: `through ${through}`, state }, meta }
+  }
+
+  async #save(): Promise<void> {
+    const through = this.openRequests.at
+    const draft = await this.snapshotDraft(undefined)
+    const expected = this.#snapshot.entry
+    this.#snapshot = { entry: expected, through }
+    try {
+      const [entry] = await this.store.append(tape, [draft], { expect: { key: snapshotKey, id: expected } })
+      this.#snapshot = { entry: entry!.id, through }
+      this.openRequests.apply(entry!)
+      this.#onSnapshot()
+    } catch (error) {
+      if (!BatonError.is(error) || error.code !== 'conflict') throw error
+      // Another process was faster: its snapshot serves as well.
+      const newest = await this.latest(snapshotKey)
+      const taken = (newest?.payload as { state?: Stored } | undefined)?.state
+      if (newest !== undefined && taken !== undefined) this.#snapshot = { entry: newest.id, through: taken.through }
+    }
+  }
+
+  /**
+   * Keeps the open requests up to date until `stop`; `broken` is aborted with the reason when that ends early. `restMs` says for how
+   * long the caller can do without news.
+   */
+  async follow(restMs: () => number = () => 0): Promise<{ broken: AbortSignal; stop: () => void }> {
+    if (this.#following === undefined || this.#following.broken.aborted) {
+      await this.current()
+      this.#closing.signal.throwIfAborted()
+    }
+    if (this.#following === undefined || this.#following.broken.aborted) {
+      this.#following = new Following(this, this.#closing.signal, () => this.#saveWhenDue())
+    }
+    const following = this.#following
+    following.join(restMs)
+    let isOver = false
+    const stop = () => {
+      if (isOver) return
+      isOver = true
+      following.leave(restMs, () => {
+        if (this.#following === following) this.#following = undefined
+      })
+    }
+    return { broken: following.broken, stop }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new CancelledError('The relay was closed'))
+    await this.#following?.done
+    this.#following?.end()
+    await this.#refreshing
+    await this.#saving
+  }
+}
+
+type Answering = Extract<RelayEvent, { type: 'answered' | 'late' }>
+
+function isHeavy(event: RelayEvent): event is Answering {
+  return (event.type === 'answered' || event.type === 'late') && event.response.providedInputs !== undefined
+}
+
+/** The error in terms of requests and answers, because callers do not know of batches. */
+function tooLarge(error: unknown, drafts: readonly Draft[]): LimitError | undefined {
+  if (!BatonError.is(error) || error.code !== 'limit') return undefined
+  const bytes = Buffer.byteLength(JSON.stringify(drafts))
+  return new LimitError(`What is handed over has ${bytes} bytes, and may have ${limits.batchBytes}`, {
+    hint: 'Leave the content in a file or on a tape, and hand over its path or its tape:// reference.',
+  })
+}

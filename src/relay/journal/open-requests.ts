@@ -1,0 +1,445 @@
+// The open requests with their holds and escalations, the dead letters, and the counters, folded from the tape. Answered requests
+// are dropped, so the size follows the open work, not the history.
+
+import { Inbox } from '../work/inbox.ts'
+import type { BlobRef, Entry } from '../../store/index.ts'
+import { Activity, type ActivityRows } from './activity.ts'
+import {
+  type Answered,
+  type Escalated,
+  eventIn,
+  type Hold,
+  type LostDelivery,
+  type Progressed,
+  type Questioned,
+  type RelayEvent,
+  type Replied,
+  type Requested,
+  type Retried,
+} from './events.ts'
+import { type Envelope, human, type Priority } from '../schema.ts'
+
+/** Counts since the relay's first request, over all processes. */
+export interface Counters {
+  readonly requests: number
+  readonly resolved: number
+  readonly partial: number
+  /** Includes the rejected ones. */
+  readonly failed: number
+  readonly escalated: number
+  readonly rejected: number
+  readonly circularBlocked: number
+  readonly timedOut: number
+  readonly late: number
+}
+
+export interface OpenRequest {
+  readonly requestId: string
+  readonly traceId: string
+  readonly from: string
+  readonly to: string
+  readonly priority: Priority
+  /** The entry of the request itself. */
+  readonly entry: number
+  readonly at: number
+  readonly deadline: number | undefined
+  /** When this process first saw it, by a clock that never goes back. */
+  readonly seen: number
+  /** The newest entry under the request's key, which the next one expects; 0 while there is none. */
+  head: number
+  hold: (Hold & { seen: number }) | undefined
+  /** A hold whose lease has ended; it still counts for as long as nobody else takes the request. */
+  lapsed: Hold | undefined
+  escalation: string | undefined
+  /** The workers that took it and did not come back. */
+  lost: readonly LostDelivery[]
+  /** The envelope, while it is in memory; `Journal.envelopeOf` reads it otherwise. */
+  envelope: Envelope | undefined
+}
+
+/** A request that ended because workers died with it; it is kept until somebody retries or drops it. */
+export interface DeadLetter {
+  readonly requestId: string
+  readonly traceId: string
+  readonly from: string
+  readonly to: string
+  readonly priority: Priority
+  /** The entry of the request. */
+  readonly entry: number
+  /** When it was given up, in milliseconds. */
+  readonly at: number
+  readonly lost: readonly LostDelivery[]
+}
+
+/** Where the tape begins after an archive. */
+export interface SegmentStart {
+  /** The last entry of the archive. */
+  readonly through: number
+  /** What is still needed of the archive: traces that are not closed, and the envelopes of open requests. */
+  readonly carried?: BlobRef
+}
+
+/** What listeners are told. */
+export type RequestChange =
+  | { readonly type: 'waiting'; readonly request: OpenRequest }
+  | { readonly type: 'escalated'; readonly requestId: string; readonly escalation: string }
+  | { readonly type: 'answered'; readonly requestId: string; readonly answer: Answered; readonly entry: Entry }
+  | { readonly type: 'progress'; readonly requestId: string; readonly progress: Progressed }
+  | { readonly type: 'question'; readonly requestId: string; readonly question: Questioned }
+  /** Everything was read again, after a repair or an archive: a request that is no longer open has ended meanwhile. */
+  | { readonly type: 'reloaded' }
+  | { readonly type: 'reply'; readonly requestId: string; readonly reply: Replied }
+
+export interface Snapshot {
+  /** The last entry that it takes into account. */
+  readonly through: number
+  readonly counters: Counters
+  readonly turns: readonly (readonly [agent: string, turns: number])[]
+  readonly open: readonly SnapshotRow[]
+  readonly dead?: readonly DeadLetter[]
+  readonly activity?: ActivityRows
+  readonly segment?: SegmentStart
+}
+
+type SnapshotRow = readonly [
+  requestId: string,
+  traceId: string,
+  from: string,
+  to: string,
+  priority: Priority,
+  entry: number,
+  at: number,
+  deadline: number | null,
+  head: number,
+  hold: Hold | null,
+  escalation: string | null,
+  lost?: readonly LostDelivery[],
+]
+
+/** Beyond so many open requests, envelopes are read when they are needed. */
+const mostEnvelopes = 10_000
+
+const noCounters: Counters = {
+  requests: 0,
+  resolved: 0,
+  partial: 0,
+  failed: 0,
+  escalated: 0,
+  rejected: 0,
+  circularBlocked: 0,
+  timedOut: 0,
+  late: 0,
+}
+
+export class OpenRequests {
+  /** The last entry that was folded in. */
+  at = 0
+  readonly counters: Record<keyof Counters, number> = { ...noCounters }
+  readonly byId = new Map<string, OpenRequest>()
+  readonly deadLetters = new Map<string, DeadLetter>()
+  readonly activity = new Activity()
+  segment: SegmentStart | undefined
+  /** The last entry of an archive whose snapshot, which follows it, was damaged and lost; 0 when none was. */
+  lostStart = 0
+  readonly #inboxes = new Map<string, Inbox<OpenRequest>>()
+  /** By agent, the requests that somebody holds. */
+  readonly #held = new Map<string, Map<string, OpenRequest>>()
+  /** By agent, when each of its workers last claimed something. */
+  readonly #workers = new Map<string, Map<string, number>>()
+  readonly #listeners = new Set<(change: RequestChange) => void>()
+  readonly #monotonic: () => number
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic
+  }
+
+  /** Calls `listener` for every change from now on, until the returned function is called. */
+  listen(listener: (change: RequestChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** Folds in the next entry; an earlier one, or one that leaves a gap, is ignored. */
+  apply(entry: Entry): void {
+    if (entry.id !== this.at + 1) return
+    const event = eventIn(entry)
+    if (event !== undefined) this.#fold(event, entry)
+    else if (entry.kind === 'anchor') this.#anchored(entry)
+    else if (entry.id === this.lostStart + 1 && this.lostStart > 0) this.#begin({ through: this.lostStart })
+    this.at = entry.id
+  }
+
+  /** Goes on with that entry, because those before it are lost. */
+  skipTo(id: number): void {
+    if (id > this.at + 1) this.at = id - 1
+  }
+
+  /** Behind an archive, no key has an entry yet. */
+  #anchored({ payload }: Entry): void {
+    const { segment } = (payload as { state?: { segment?: SegmentStart } }).state ?? {}
+    if (segment !== undefined && segment.through > (this.segment?.through ?? 0)) this.#begin(segment)
+  }
+
+  #begin(segment: SegmentStart): void {
+    this.segment = segment
+    for (const request of this.byId.values()) request.head = 0
+  }
+
+  #fold(event: RelayEvent, entry: Entry): void {
+    switch (event.type) {
+      case 'requested':
+        return this.#requested(event, entry)
+      case 'answered':
+        return this.#answered(event, entry)
+      case 'escalated':
+        return this.#escalated(event, entry)
+      case 'retried':
+        return this.#retried(event, entry)
+      case 'dropped':
+        return void this.deadLetters.delete(event.requestId)
+      case 'late':
+        return this.#count({ late: 1 })
+      case 'progress':
+        return this.#emit({ type: 'progress', requestId: event.requestId, progress: event })
+      case 'question':
+        return this.#emit({ type: 'question', requestId: event.requestId, question: event })
+      case 'reply':
+        return this.#emit({ type: 'reply', requestId: event.requestId, reply: event })
+      case 'resuming':
+      case 'resumed':
+      case 'recovered':
+      case 'owner':
+        return undefined
+      case 'claimed':
+      case 'extended':
+      case 'released':
+        break
+    }
+    const request = this.byId.get(event.requestId)
+    if (request === undefined) return
+    request.head = entry.id
+    if (event.type === 'claimed') {
+      this.inbox(event.agent).tookTurn()
+      this.#workers.set(event.agent, this.#workersOf(event.agent).set(event.hold.worker, this.#monotonic()))
+      const before = request.hold ?? request.lapsed
+      if (before !== undefined) request.lost = [...request.lost, { worker: before.worker, at: before.at }]
+      this.#hold(request, event.hold)
+    } else if (event.type === 'extended') this.#hold(request, event.hold)
+    else this.#release(request, undefined)
+  }
+
+  #requested({ envelope, hold, rejection }: Requested, entry: Entry): void {
+    this.#count({ requests: 1 })
+    if (rejection !== undefined) return
+    const { requestId, request: body, acceptedAt, deadline } = envelope
+    const request = this.#open({
+      requestId,
+      traceId: body.traceId,
+      from: body.sourceAgent,
+      to: body.handoffTo,
+      priority: body.priority,
+      entry: entry.id,
+      at: Date.parse(acceptedAt),
+      deadline: deadline === undefined ? undefined : Date.parse(deadline),
+      envelope: this.byId.size < mostEnvelopes ? envelope : undefined,
+    })
+    if (body.handoffTo === human) this.#toPerson(request, escalationId(entry.id), entry.date)
+    else if (hold === undefined) this.#toInbox(request)
+    else this.#hold(request, hold)
+  }
+
+  /** Keeps a request that begins to be open, or is open again. */
+  #open(about: Omit<OpenRequest, 'seen' | 'head' | 'hold' | 'lapsed' | 'escalation' | 'lost'>): OpenRequest {
+    const request: OpenRequest = {
+      ...about,
+      seen: this.#monotonic(),
+      head: 0,
+      hold: undefined,
+      lapsed: undefined,
+      escalation: undefined,
+      lost: [],
+    }
+    this.byId.set(request.requestId, request)
+    return request
+  }
+
+  #retried(event: Retried, entry: Entry): void {
+    const { requestId, traceId, request: of, from, to, priority, acceptedAt, deadline } = event
+    this.deadLetters.delete(requestId)
+    const about = { requestId, traceId, from, to, priority, entry: of, envelope: undefined }
+    const request = this.#open({ ...about, at: Date.parse(acceptedAt), deadline: Date.parse(deadline) })
+    request.head = entry.id
+    this.#toInbox(request)
+  }
+
+  #answered(answer: Answered, entry: Entry): void {
+    const { requestId, response, rejection, timedOut, dead, durationMs } = answer
+    const at = Date.parse(entry.date)
+    if (response.status === 'failed') this.activity.add('failed', at)
+    if (rejection === 'circular') this.activity.add('circular', at)
+    // People take long, and refusals take no time: neither says anything about the agents.
+    if (rejection === undefined && response.respondingAgent !== human) this.activity.add('duration', at, durationMs)
+    this.#count({
+      [response.status]: 1,
+      ...(rejection === undefined ? {} : { rejected: 1 }),
+      ...(rejection === 'circular' ? { circularBlocked: 1 } : {}),
+      ...(timedOut === undefined ? {} : { timedOut: 1 }),
+    })
+    const request = this.byId.get(requestId)
+    if (request !== undefined) {
+      this.drop(request)
+      const { traceId, from, to, priority, entry: of } = request
+      if (dead !== undefined)
+        this.deadLetters.set(requestId, { requestId, traceId, from, to, priority, entry: of, at, lost: dead })
+    }
+    this.#emit({ type: 'answered', requestId, answer, entry })
+  }
+
+  #escalated({ requestId }: Escalated, entry: Entry): void {
+    const request = this.byId.get(requestId)
+    if (request === undefined) return
+    request.head = entry.id
+    this.#forget(request)
+    request.hold = undefined
+    request.lapsed = undefined
+    this.#toPerson(request, escalationId(entry.id), entry.date)
+  }
+
+  #toPerson(request: OpenRequest, escalation: string, date: string): void {
+    request.escalation = escalation
+    this.#count({ escalated: 1 })
+    this.activity.add('escalated', Date.parse(date))
+    this.#emit({ type: 'escalated', requestId: request.requestId, escalation })
+  }
+
+  #toInbox(request: OpenRequest, returned = false): void {
+    this.inbox(request.to).add(request, returned)
+    this.#emit({ type: 'waiting', request })
+  }
+
+  #hold(request: OpenRequest, hold: Hold): void {
+    this.#forget(request)
+    request.hold = { ...hold, seen: this.#monotonic() }
+    request.lapsed = undefined
+    let held = this.#held.get(request.to)
+    if (held === undefined) this.#held.set(request.to, (held = new Map<string, OpenRequest>()))
+    held.set(request.requestId, request)
+  }
+
+  /** Drops a request that is over, or whose entry was lost. */
+  drop(request: OpenRequest): void {
+    this.#forget(request)
+    this.byId.delete(request.requestId)
+  }
+
+  #forget(request: OpenRequest): void {
+    this.#inboxes.get(request.to)?.delete(request)
+    this.#held.get(request.to)?.delete(request.requestId)
+  }
+
+  /** Ends the hold on a request whose lease is over. */
+  lapse(request: OpenRequest): void {
+    this.#release(request, request.hold)
+  }
+
+  /** Puts a request back into its inbox, before those that came later. */
+  #release(request: OpenRequest, lapsed: Hold | undefined): void {
+    this.#forget(request)
+    request.hold = undefined
+    request.lapsed = lapsed
+    this.#toInbox(request, true)
+  }
+
+  /** Reports to listeners that they may have missed something. */
+  reloaded(): void {
+    this.#emit({ type: 'reloaded' })
+  }
+
+  inbox(agent: string): Inbox<OpenRequest> {
+    let inbox = this.#inboxes.get(agent)
+    if (inbox === undefined) this.#inboxes.set(agent, (inbox = new Inbox()))
+    return inbox
+  }
+
+  held(agent: string): OpenRequest[] {
+    return [...(this.#held.get(agent)?.values() ?? [])]
+  }
+
+  #workersOf(agent: string): Map<string, number> {
+    return this.#workers.get(agent) ?? new Map<string, number>()
+  }
+
+  /** The workers of an agent that have claimed something in the last so many milliseconds. */
+  workers(agent: string, withinMs: number): string[] {
+    const known = this.#workersOf(agent)
+    const oldest = this.#monotonic() - withinMs
+    for (const [worker, seen] of known) if (seen < oldest) known.delete(worker)
+    return [...known.keys()]
+  }
+
+  /** The agents some of whose requests are, or were, held. */
+  holders(): string[] {
+    return [...this.#held.keys()]
+  }
+
+  #count(more: Partial<Record<keyof Counters, number>>): void {
+    for (const [name, n] of Object.entries(more)) this.counters[name as keyof Counters] += n
+  }
+
+  #emit(change: RequestChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  snapshot(now: number): Snapshot {
+    return {
+      through: this.at,
+      counters: { ...this.counters },
+      turns: [...this.#inboxes].flatMap(([agent, { turns }]) => (turns === 0 ? [] : [[agent, turns] as const])),
+      open: [...this.byId.values()].map(rowOf),
+      dead: [...this.deadLetters.values()],
+      activity: this.activity.rows(now),
+      ...(this.segment === undefined ? {} : { segment: this.segment }),
+    }
+  }
+
+  /** Forgets everything, to be loaded again. */
+  clear(): void {
+    this.at = 0
+    this.segment = undefined
+    this.byId.clear()
+    this.deadLetters.clear()
+    this.#inboxes.clear()
+    this.#held.clear()
+    Object.assign(this.counters, noCounters)
+    this.activity.load({})
+  }
+
+  load(snapshot: Snapshot): void {
+    this.at = snapshot.through
+    Object.assign(this.counters, snapshot.counters)
+    for (const [agent, turns] of snapshot.turns) this.#inboxes.set(agent, new Inbox(turns))
+    for (const letter of snapshot.dead ?? []) this.deadLetters.set(letter.requestId, letter)
+    this.activity.load(snapshot.activity ?? {})
+    this.segment = snapshot.segment
+    for (const row of snapshot.open) {
+      const [requestId, traceId, from, to, priority, entry, at, deadline, head, hold, escalation, lost = []] = row
+      const about = { requestId, traceId, from, to, priority, entry, at, envelope: undefined }
+      const request = this.#open({ ...about, deadline: deadline ?? undefined })
+      Object.assign(request, { head, lost, escalation: escalation ?? undefined })
+      if (escalation !== null) continue
+      if (hold === null) this.inbox(to).add(request)
+      else this.#hold(request, hold)
+    }
+  }
+}
+
+function rowOf(open: OpenRequest): SnapshotRow {
+  const { requestId, traceId, from, to, priority, entry, at, deadline, head, escalation, lost } = open
+  const hold = open.hold ?? open.lapsed
+  const held =
+    hold === undefined ? null : { token: hold.token, worker: hold.worker, leaseMs: hold.leaseMs, at: hold.at }
+  return [requestId, traceId, from, to, priority, entry, at, deadline ?? null, head, held, escalation ?? null, lost]
+}
+
+/** The id of an escalation: the entry that asks the person, as a name that is easy to type. */
+export const escalationId = (entry: number) => `e${entry}`

@@ -1,0 +1,124 @@
+// Escalations: requests that wait for a person. An answer belongs to one escalation. It is checked like the answer of an agent,
+// counts once, and reaches whoever waits for it, however long that takes.
+
+import { BatonError, ConflictError, InvalidError, NotFoundError } from '../../errors.ts'
+import type { Answers } from '../request/answers.ts'
+import type { OpenRequest } from '../journal/open-requests.ts'
+import type { RelayContext } from '../context.ts'
+import { escalationOf } from './notices.ts'
+import type { AnswerResult, Escalation, EscalationDetail } from '../results.ts'
+import { type Answered, type Escalated, eventIn, type Requested } from '../journal/events.ts'
+import { isSameAnswer, responseTo } from '../request/response.ts'
+import { human, priorities } from '../schema.ts'
+
+export interface EscalationAnswer {
+  /** Who answers. */
+  readonly by: string
+  /** `resolved` by default. */
+  readonly status?: 'resolved' | 'partial' | 'failed' | undefined
+  /** Why it failed; with any other status, a remark for the agent. */
+  readonly reason?: string | undefined
+}
+
+export class Escalations {
+  readonly #context: RelayContext
+  readonly #answers: Answers
+
+  constructor(context: RelayContext, answers: Answers) {
+    this.#context = context
+    this.#answers = answers
+  }
+
+  /** The open escalations: the most urgent first, then the oldest. */
+  async list({ limit = 1_000 }: { limit?: number } = {}): Promise<Escalation[]> {
+    const ids = (await this.ids()).slice(0, limit)
+    const found = await Promise.all(ids.map((id) => this.show(id).catch(unlessLost)))
+    return found.flatMap((detail) => (detail === undefined ? [] : [strip(detail)]))
+  }
+
+  /** The ids of the open escalations, in the same order. */
+  async ids(): Promise<string[]> {
+    const openRequests = await this.#context.journal.current()
+    const rank = ({ priority }: OpenRequest) => priorities.indexOf(priority)
+    return [...openRequests.byId.values()]
+      .sort((a, b) => rank(a) - rank(b) || a.entry - b.entry)
+      .flatMap(({ escalation }) => escalation ?? [])
+  }
+
+  async show(id: string): Promise<EscalationDetail> {
+    const { journal, now } = this.#context
+    const { requestEntry, event, date } = await this.#find(id)
+    const envelope = await journal.envelope(requestEntry)
+    const recommendations = event.type === 'escalated' ? event.recommendations : undefined
+    const newest = await journal.newestOf(envelope.requestId)
+    const isAnswered = newest?.event.type === 'answered'
+    const { by, response } = isAnswered ? await journal.whole(newest.event as Answered) : {}
+    return {
+      ...escalationOf(envelope, id, now(), recommendations, date),
+      request: envelope.request,
+      ...(event.type === 'escalated' ? { via: event.via } : {}),
+      ...(isAnswered ? { answer: { by: by!, at: newest.entry.date, response: response! } } : {}),
+    }
+  }
+
+  async #find(id: string): Promise<{ requestEntry: number; event: Requested | Escalated; date: string }> {
+    const unknown = () =>
+      new NotFoundError(`There is no escalation "${id}"`, { hint: 'See "baton escalations ls" for those that wait.' })
+    const entryId = /^e(\d{1,15})$/.exec(id)?.[1]
+    if (entryId === undefined) throw unknown()
+    const { journal } = this.#context
+    const entry = await journal.entry(Number(entryId)).catch((error: unknown) => {
+      throw error instanceof NotFoundError ? unknown() : error
+    })
+    const event = eventIn(entry)
+    if (event?.type === 'escalated') return { requestEntry: event.request, event, date: entry.date }
+    const isToPerson = event?.type === 'requested' && event.envelope.request.handoffTo === human
+    if (!isToPerson || event.rejection !== undefined) throw unknown()
+    return { requestEntry: entry.id, event, date: event.envelope.acceptedAt }
+  }
+
+  async answer(id: string, inputs: unknown, { by, status, reason }: EscalationAnswer): Promise<AnswerResult> {
+    if (by === '') throw new InvalidError('An answer needs to say whose it is', { path: 'by' })
+    const { journal } = this.#context
+    const { requestEntry } = await this.#find(id)
+    const envelope = await journal.envelope(requestEntry)
+    const { requestId, request, acceptedAt } = envelope
+    const given = {
+      status: status ?? 'resolved',
+      ...(inputs === undefined ? {} : { providedInputs: inputs }),
+      ...(reason === undefined ? {} : status === 'failed' ? { failureReason: reason } : { recommendations: [reason] }),
+    }
+    for (;;) {
+      const open = (await journal.current()).byId.get(requestId)
+      const tookMs = this.#context.now() - Date.parse(acceptedAt)
+      const response = responseTo(this.#context, request, given, { agent: human, tookMs })
+      if (open === undefined) {
+        const settled = await this.#answers.settled(requestId)
+        if (settled.escalation !== id || !isSameAnswer(settled.response, response)) throw alreadyAnswered(id, settled)
+        this.#context.observer.ignored({ requestId, why: 'duplicate' })
+        return { status: 'duplicate', response: settled.response }
+      }
+      if (open.escalation !== id)
+        throw new ConflictError(`${id} is not what ${requestId} waits for`, { actual: open.head })
+      const settling = { requestId, entry: requestEntry, head: open.head, envelope, escalation: id }
+      const result = await this.#answers.settle(settling, response, { by })
+      if (result !== undefined) return result
+    }
+  }
+}
+
+function alreadyAnswered(id: string, { by, response }: Answered): ConflictError {
+  return new ConflictError(`${id} was answered by ${by} on ${response.timestamp}`, {
+    actual: 0,
+    hint: `An answer counts once; see it with "baton escalations show ${id}".`,
+  })
+}
+
+/** The request was damaged, and could not be kept when the tape was repaired. */
+export function unlessLost(error: unknown): undefined {
+  if (!BatonError.is(error) || error.code !== 'not_found') throw error
+}
+
+function strip({ request: _request, via: _via, answer: _answer, ...escalation }: EscalationDetail): Escalation {
+  return escalation
+}

@@ -1,0 +1,128 @@
+// Callers that wait for an answer, in the process that made the request or in another. One listener serves them all.
+
+import { CancelledError } from '../../errors.ts'
+import type { Answers } from './answers.ts'
+import type { RequestChange } from '../journal/open-requests.ts'
+import type { RelayContext } from '../context.ts'
+import { asProgress, type HandoffProgress, type HandoffQuestion } from '../journal/status.ts'
+import type { Answered } from '../journal/events.ts'
+import { after, onAbort } from '../timers.ts'
+
+export type Settled =
+  | { readonly type: 'answered'; readonly answer: Answered }
+  | { readonly type: 'escalated'; readonly escalation: string }
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Whether to keep waiting when a person is asked. */
+  readonly forPeople: boolean
+  readonly onProgress?: ((progress: HandoffProgress) => void) | undefined
+  /** Called with each question that the worker asks back. */
+  readonly onQuestion?: ((question: HandoffQuestion) => void) | undefined
+}
+
+export class Waiters {
+  readonly #context: RelayContext
+  readonly #answers: Answers
+  readonly #waiters = new Map<string, Set<(change: RequestChange) => void>>()
+
+  constructor(context: RelayContext, answers: Answers) {
+    this.#context = context
+    this.#answers = answers
+    context.journal.openRequests.listen((change) => {
+      if (change.type === 'waiting') return
+      if (change.type === 'reloaded') return context.inBackground(this.#lookAgain())
+      for (const listener of this.#waiters.get(change.requestId) ?? []) listener(change)
+    })
+  }
+
+  /** Finds the answers that came while everything was read again. */
+  async #lookAgain(): Promise<void> {
+    const { byId } = this.#context.journal.openRequests
+    for (const [requestId, listeners] of this.#waiters) {
+      if (byId.has(requestId)) continue
+      const newest = await this.#context.journal.newestOf(requestId)
+      if (newest?.event.type !== 'answered') continue
+      for (const listener of listeners)
+        listener({ type: 'answered', requestId, answer: newest.event, entry: newest.entry })
+    }
+  }
+
+  /** Resolves when the request is answered, or when a person is asked. A timer of its own ends the request when it is overdue. */
+  async settled(requestId: string, options: WaitOptions): Promise<Settled> {
+    const { journal } = this.#context
+    const { broken, stop } = await journal.follow()
+    try {
+      // What another process wrote may not have been folded in yet.
+      const open = journal.openRequests.byId.get(requestId) ?? (await journal.current()).byId.get(requestId)
+      if (open === undefined) return { type: 'answered', answer: await this.#answers.settled(requestId) }
+      if (options.signal?.aborted === true) throw noLonger(requestId)
+      const { escalation, at, deadline } = open
+      if (escalation !== undefined && !options.forPeople) return { type: 'escalated', escalation }
+      const left = deadline === undefined ? undefined : Math.min(deadline - at, deadline - this.#context.now())
+      const settled = await this.#wait(requestId, { ...options, left, broken })
+      return settled.type === 'answered' ? { ...settled, answer: await journal.whole(settled.answer) } : settled
+    } finally {
+      stop()
+    }
+  }
+
+  /** Calls back as a request makes progress and when its worker asks back, until the returned function is called. */
+  listen(requestId: string, { onProgress, onQuestion }: Pick<WaitOptions, 'onProgress' | 'onQuestion'>): () => void {
+    const listener = (change: RequestChange) => {
+      if (change.type === 'progress') onProgress?.(asProgress(change.progress))
+      else if (change.type === 'question') onQuestion?.(change.question)
+    }
+    const waiters = this.#waiters.get(requestId) ?? new Set()
+    this.#waiters.set(requestId, waiters.add(listener))
+    return () => {
+      waiters.delete(listener)
+      if (waiters.size === 0) this.#waiters.delete(requestId)
+    }
+  }
+
+  /** Reports to the observer that a caller has the answer of a person. */
+  async reportResumed({ requestId, request: entry, response, durationMs, escalation }: Answered): Promise<void> {
+    if (escalation === undefined) return
+    const { request, traceparent } = await this.#context.journal.envelope(entry)
+    this.#context.observer.resumed({ requestId, request, response, durationMs, traceparent, escalation })
+  }
+
+  #wait(
+    requestId: string,
+    {
+      signal,
+      forPeople,
+      onProgress,
+      onQuestion,
+      left,
+      broken,
+    }: WaitOptions & { left: number | undefined; broken: AbortSignal },
+  ): Promise<Settled> {
+    return new Promise((resolve, reject) => {
+      const finish = (end: () => void) => {
+        waiters.delete(listener)
+        for (const stop of stops) stop()
+        if (waiters.size === 0) this.#waiters.delete(requestId)
+        end()
+      }
+      const listener = (change: RequestChange) => {
+        if (change.type === 'answered') finish(() => resolve(change))
+        else if (change.type === 'escalated' && !forPeople) finish(() => resolve(change))
+      }
+      const cancel = () => finish(() => reject(noLonger(requestId)))
+      const fail = () => finish(() => reject(broken.reason as Error))
+      const waiters = this.#waiters.get(requestId) ?? new Set()
+      this.#waiters.set(requestId, waiters.add(listener))
+      // A wall clock that jumps must neither end the wait nor make it endless: this timer runs by another one.
+      const timeOut = () => this.#answers.timeOut(requestId).catch((error: unknown) => finish(() => reject(error)))
+      const stops = [this.listen(requestId, { onProgress, onQuestion })]
+      if (left !== undefined) stops.push(after(left, () => void timeOut()))
+      stops.push(onAbort(signal, cancel), onAbort(broken, fail))
+    })
+  }
+}
+
+function noLonger(requestId: string): CancelledError {
+  return new CancelledError(`No longer waiting for the answer to ${requestId}`)
+}

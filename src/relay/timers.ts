@@ -1,0 +1,66 @@
+// Timers and abort signals: for spans longer than `setTimeout` takes, by a clock that does not jump, and for signals that
+// many wait on at once.
+
+import { setMaxListeners } from 'node:events'
+
+const longest = 2 ** 31 - 1
+
+/** Calls back after so many milliseconds, unless the returned function is called before. */
+export function after(ms: number, callback: () => void): () => void {
+  let timer: NodeJS.Timeout
+  const start = (left: number) => {
+    timer = setTimeout(
+      () => (left > longest ? start(left - longest) : callback()),
+      Math.min(Math.max(left, 0), longest),
+    )
+  }
+  start(ms)
+  return () => clearTimeout(timer)
+}
+
+/** Resolves after so many milliseconds, or when the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = after(ms, () => {
+      ignore()
+      resolve()
+    })
+    const ignore = onAbort(signal, () => {
+      stop()
+      resolve()
+    })
+  })
+}
+
+/**
+ * Calls back when the signal is aborted, at once if it is, unless the returned function is called before. A relay may serve any
+ * number of requests at once, so many listeners on one signal are no leak.
+ */
+export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
+  if (signal === undefined) return () => {}
+  if (signal.aborted) {
+    callback()
+    return () => {}
+  }
+  setMaxListeners(0, signal)
+  signal.addEventListener('abort', callback, { once: true })
+  return () => signal.removeEventListener('abort', callback)
+}
+
+/** Renews a lease three times in its length, until the returned function is called or `renew` says that it is lost. */
+export function keepLease(leaseMs: number, renew: () => Promise<boolean>, onLost: () => void): () => void {
+  let isOver = false
+  const every = Math.max(1, leaseMs / 3)
+  const next = async () => {
+    // A renewal that cannot be written is tried again. If none can be written, the lease ends as if the worker had died.
+    const isHeld = await renew().catch(() => true)
+    if (isOver) return
+    if (isHeld) stop = after(every, () => void next())
+    else onLost()
+  }
+  let stop = after(every, () => void next())
+  return () => {
+    isOver = true
+    stop()
+  }
+}

@@ -1,0 +1,331 @@
+// Claims: which worker works on which request. A claim is an entry that expects the request's chain of entries as its worker
+// saw it, so two workers never hold one request. Its lease ends by the wall clock, or when this process has seen it for that long
+// without a heartbeat, whichever comes first: a clock that goes back cannot keep a dead worker's request for ever.
+
+import { randomUUID } from 'node:crypto'
+import { checked } from '../../config/index.ts'
+import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
+import type { Answers } from '../request/answers.ts'
+import type { OpenRequests, OpenRequest } from '../journal/open-requests.ts'
+import { leaseLeft, type RelayContext } from '../context.ts'
+import type { Claim, InboxItem } from '../results.ts'
+import { type Hold, requestKey } from '../journal/events.ts'
+import { checkAgent } from '../request/routes.ts'
+import { leaseSchema } from '../settings.ts'
+import { after, onAbort } from '../timers.ts'
+
+/** A worker that has claimed something within this time counts as present. */
+const presenceMs = 1_000
+/** How long a request is left to a worker that comes first, in milliseconds: when work is slow, and in appends when it is fast. */
+const courtesy = { slow: 5, appends: 8, most: 500 }
+
+/** How far the clocks of two machines may be apart before one of them counts as having jumped. */
+const tolerance = 1_000
+
+export interface ClaimOptions {
+  readonly worker: string
+  readonly leaseMs?: number | undefined
+  /** Claim this request and no other. */
+  readonly requestId?: string | undefined
+}
+
+interface SomeOptions extends Omit<ClaimOptions, 'requestId'> {
+  readonly most: number
+  /** The worker does nothing else. */
+  readonly isIdle: boolean
+  /** Its work takes less time than to write it down. */
+  readonly isFast: boolean
+}
+
+export class Claims {
+  readonly #context: RelayContext
+  readonly #answers: Answers
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(context: RelayContext, answers: Answers) {
+    this.#context = context
+    this.#answers = answers
+  }
+
+  /** Claims the next request of an agent; undefined when there is none. */
+  async claim(agent: string, options: ClaimOptions): Promise<Claim | undefined> {
+    this.#check(agent, options)
+    // Callers of one process take turns; otherwise they would all try to claim the same request.
+    const turn = this.#turn.then(() => this.#claim(agent, options))
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  #check(agent: string, { leaseMs }: { leaseMs?: number | undefined }): void {
+    checkAgent(this.#context.settings, agent, 'agent')
+    if (leaseMs !== undefined) checked(leaseSchema, leaseMs, 'leaseMs')
+  }
+
+  async #claim(agent: string, options: ClaimOptions): Promise<Claim | undefined> {
+    const { journal, settings, now } = this.#context
+    const { requestId } = options
+    for (;;) {
+      const openRequests = await journal.current()
+      await this.#expireLeases(openRequests, agent)
+      const open =
+        requestId === undefined
+          ? openRequests.inbox(agent).next(now(), settings.patienceMs)
+          : claimable(openRequests.byId.get(requestId), agent)
+      if (open === undefined) return undefined
+      const claim = await this.#take(open, agent, options)
+      if (claim !== undefined) return claim
+    }
+  }
+
+  /**
+   * Claims up to `most` requests at once, in one commit of the store. The caller follows the tape. Workers of other processes
+   * claim from the same inbox, and every commit takes its time: so those that are present line up, and each leaves a request for a
+   * moment to those before it, longer when writing is what takes the time. A request whose worker died is claimed alone, so that it takes no other work down with it.
+   */
+  async claimSome(agent: string, options: SomeOptions): Promise<Claim[]> {
+    this.#check(agent, options)
+    const { journal } = this.#context
+    for (let isCurrent = false; ; isCurrent = true) {
+      const openRequests = isCurrent ? await journal.current() : journal.openRequests
+      await this.#expireLeases(openRequests, agent)
+      const chosen = this.#choose(openRequests, agent, options)
+      if (chosen.length === 0) return []
+      const claims = await Promise.all(chosen.map((open) => this.#take(open, agent, options)))
+      const taken = claims.filter((claim) => claim !== undefined)
+      if (taken.length > 0) return taken
+    }
+  }
+
+  /** How long a worker leaves a request to those that come before it. */
+  courtesyMs(agent: string, { worker, isFast }: { worker: string; isFast: boolean }): number {
+    const { openRequests, appendMs } = this.#context.journal
+    const before = openRequests.workers(agent, presenceMs).filter((other) => other < worker).length
+    const each = isFast ? Math.min(courtesy.appends * appendMs, courtesy.most) : 0
+    return before * Math.max(each, courtesy.slow)
+  }
+
+  #choose(openRequests: OpenRequests, agent: string, { worker, most, isIdle, isFast }: SomeOptions): OpenRequest[] {
+    const { now, monotonic, settings } = this.#context
+    const leftAlone = monotonic() - this.courtesyMs(agent, { worker, isFast })
+    const chosen: OpenRequest[] = []
+    let looked = 0
+    for (const open of openRequests.inbox(agent).inTurn(now(), settings.patienceMs)) {
+      if (chosen.length >= most || ++looked > most * 8 + 64) break
+      if (isSuspect(open)) return chosen.length === 0 && isIdle ? [open] : chosen
+      const isUrgent = open.priority === 'critical' || open.priority === 'high'
+      if (isUrgent || open.seen <= leftAlone) chosen.push(open)
+    }
+    return chosen
+  }
+
+  /** Claims one request; undefined when another process was faster, or the request has ended. */
+  async #take(open: OpenRequest, agent: string, { worker, leaseMs }: ClaimOptions): Promise<Claim | undefined> {
+    const { journal, settings } = this.#context
+    if (this.#answers.isOverdue(open)) {
+      await this.#answers.timeOut(open.requestId)
+      return undefined
+    }
+    const lost = open.lapsed === undefined ? open.lost : [...open.lost, open.lapsed]
+    if (lost.length >= settings.limits.maxDeliveries) {
+      await this.#answers.bury(
+        open,
+        lost.map(({ worker, at }) => ({ worker, at })),
+      )
+      return undefined
+    }
+    const hold = this.newHold(worker, leaseMs ?? this.leaseOf(agent))
+    const { requestId, entry } = open
+    const id = await this.#append(open, { type: 'claimed', requestId, agent, hold })
+    const envelope = id === undefined ? undefined : await journal.envelopeOf(open)
+    return envelope && claimOf(hold, agent, id!, { envelope, entry })
+  }
+
+  newHold(worker: string, leaseMs: number): Hold {
+    return { token: randomUUID(), worker, leaseMs, at: this.#context.now() }
+  }
+
+  leaseOf(agent: string): number {
+    return this.#context.settings.agents[agent]?.leaseMs ?? this.#context.settings.leaseMs
+  }
+
+  /** Returns the id of the new entry; undefined if another process wrote first. */
+  async #append(
+    { requestId, head }: { requestId: string; head: number },
+    event: Parameters<RelayContext['journal']['append']>[0][number],
+  ): Promise<number | undefined> {
+    try {
+      const [entry] = await this.#context.journal.append([event], { key: requestKey(requestId), id: head })
+      return entry!.id
+    } catch (error) {
+      if (BatonError.is(error) && error.code === 'conflict') return undefined
+      throw error
+    }
+  }
+
+  /** Starts the lease anew; false when the claim no longer holds the request, or the request is overdue. */
+  async heartbeat(claim: Claim | Pick<Claim, 'requestId' | 'token'>): Promise<boolean> {
+    const { requestId, token } = claim
+    const beat = async ({ head, worker, leaseMs }: { head: number; worker: string; leaseMs: number }) => {
+      const hold = { token, worker, leaseMs, at: this.#context.now() }
+      return this.#append({ requestId, head }, { type: 'extended', requestId, hold })
+    }
+    let id = 'head' in claim ? await beat(claim) : undefined
+    while (id === undefined) {
+      const open = (await this.#context.journal.current()).byId.get(requestId)
+      const hold = open?.hold ?? open?.lapsed
+      if (open === undefined || hold?.token !== token) return false
+      if (this.#answers.isOverdue(open)) {
+        await this.#answers.timeOut(requestId)
+        return false
+      }
+      id = await beat({ ...hold, head: open.head })
+    }
+    if ('head' in claim) claim.head = id
+    return true
+  }
+
+  /** Puts a request back into its inbox. */
+  async release(requestId: string, { claim }: { claim?: Pick<Claim, 'token'> | undefined } = {}): Promise<void> {
+    for (;;) {
+      const open = (await this.#context.journal.current()).byId.get(requestId)
+      if (open === undefined) {
+        throw new NotFoundError(`There is no open request ${requestId}`, { hint: 'See "baton relay status".' })
+      }
+      const hold = open.hold ?? open.lapsed
+      if (claim !== undefined && hold?.token !== claim.token) {
+        throw new ConflictError(`${requestId} is no longer held by this claim`, { actual: open.head })
+      }
+      if (hold === undefined) return
+      const id = await this.#append(open, { type: 'released', requestId, worker: hold.worker })
+      if (id !== undefined) return
+    }
+  }
+
+  /** The requests that can be claimed now, in the order in which they would be. */
+  async inbox(agent: string, limit: number): Promise<InboxItem[]> {
+    const { journal, settings } = this.#context
+    checkAgent(settings, agent, 'agent')
+    const openRequests = await journal.current()
+    this.#lapseExpired(openRequests, agent)
+    const items: InboxItem[] = []
+    for (const open of openRequests.inbox(agent).listed()) {
+      if (items.length >= limit) break
+      const item = this.#answers.isOverdue(open) ? undefined : await this.item(open)
+      if (item !== undefined) items.push(item)
+    }
+    return items
+  }
+
+  /** Undefined when the request was lost. */
+  async item(open: OpenRequest): Promise<InboxItem | undefined> {
+    const envelope = await this.#context.journal.envelopeOf(open)
+    if (envelope === undefined) return undefined
+    const { request, acceptedAt, deadline } = envelope
+    return {
+      requestId: open.requestId,
+      traceId: request.traceId,
+      from: request.sourceAgent,
+      to: request.handoffTo,
+      priority: request.priority,
+      reason: request.reason,
+      summary: request.contextForTarget.summary,
+      acceptedAt,
+      deadline,
+    }
+  }
+
+  /** Every request as it becomes claimable. */
+  async *watch(agent: string, signal: AbortSignal): AsyncGenerator<InboxItem> {
+    const { journal, settings } = this.#context
+    checkAgent(settings, agent, 'agent')
+    const { broken, stop } = await journal.follow()
+    const ended = AbortSignal.any([signal, broken])
+    /** By request id, its newest entry when it was shown. */
+    const shown = new Map<string, number>()
+    try {
+      while (!ended.aborted) {
+        const openRequests = await journal.current()
+        this.#lapseExpired(openRequests, agent)
+        const { arrivals } = openRequests.inbox(agent)
+        for (const requestId of shown.keys()) if (!openRequests.byId.has(requestId)) shown.delete(requestId)
+        for (const open of openRequests.inbox(agent).listed()) {
+          if (shown.get(open.requestId) === open.head || this.#answers.isOverdue(open)) continue
+          shown.set(open.requestId, open.head)
+          const item = await this.item(open)
+          if (item !== undefined) yield item
+          if (signal.aborted) return
+        }
+        await this.change(agent, arrivals, ended)
+      }
+      if (!signal.aborted) throw broken.reason as Error
+    } finally {
+      stop()
+    }
+  }
+
+  /** Resolves when requests have arrived since `arrivals` were counted, or a lease has ended. */
+  change(agent: string, arrivals: number, signal: AbortSignal): Promise<void> {
+    const { openRequests } = this.#context.journal
+    if (signal.aborted || openRequests.inbox(agent).arrivals !== arrivals) return Promise.resolve()
+    return new Promise((resolve) => {
+      const done = () => {
+        stopListening()
+        stopTimer()
+        ignore()
+        resolve()
+      }
+      const stopListening = openRequests.listen((change) => {
+        if (change.type === 'waiting' && change.request.to === agent) done()
+      })
+      const soonest = this.soonestEnd(agent)
+      const stopTimer = soonest === undefined ? () => {} : after(soonest + 1, done)
+      const ignore = onAbort(signal, done)
+    })
+  }
+
+  /** How long until the next lease of an agent's requests is over; undefined when nobody holds any. */
+  soonestEnd(agent: string): number | undefined {
+    const held = this.#context.journal.openRequests.held(agent)
+    return held.length === 0 ? undefined : Math.min(...held.map(({ hold }) => leaseLeft(this.#context, hold!)))
+  }
+
+  /** Ends every claim whose lease is over. */
+  lapseAllExpired(openRequests: OpenRequests): void {
+    for (const agent of openRequests.holders()) this.#lapseExpired(openRequests, agent)
+  }
+
+  #lapseExpired(openRequests: OpenRequests, agent: string): void {
+    for (const open of openRequests.held(agent)) if (leaseLeft(this.#context, open.hold!) <= 0) openRequests.lapse(open)
+  }
+
+  /** Also makes a lease that begins in the future begin now, so that other processes see it end. */
+  async #expireLeases(openRequests: OpenRequests, agent: string): Promise<void> {
+    this.#lapseExpired(openRequests, agent)
+    const now = this.#context.now()
+    for (const open of openRequests.held(agent)) {
+      const { requestId, hold } = open
+      if (hold === undefined || hold.at <= now + tolerance) continue
+      const { token, worker, leaseMs } = hold
+      await this.#append(open, { type: 'extended', requestId, hold: { token, worker, leaseMs, at: now } })
+    }
+  }
+}
+
+/** Whether a worker died with it: then it may be the reason. */
+function isSuspect({ lost, lapsed }: OpenRequest): boolean {
+  return lost.length > 0 || lapsed !== undefined
+}
+
+/** The request, if it is in that agent's inbox. */
+function claimable(open: OpenRequest | undefined, agent: string): OpenRequest | undefined {
+  return open?.to === agent && open.hold === undefined && open.escalation === undefined ? open : undefined
+}
+
+export function claimOf(
+  { token, worker, leaseMs }: Hold,
+  agent: string,
+  head: number,
+  { envelope, entry }: Pick<Claim, 'envelope' | 'entry'>,
+): Claim {
+  return { requestId: envelope.requestId, agent, worker, token, leaseMs, envelope, entry, head }
+}

@@ -1,0 +1,105 @@
+// Questions that a worker asks back before it goes on, and how far it is meanwhile. Both are on the tape, so the agent that
+// asked sees them live in any process. A question goes to whoever waits for the answer of the request; without anyone who
+// answers questions it is refused at once, so the worker does not wait for nobody.
+
+import { randomUUID } from 'node:crypto'
+import { checked } from '../../config/index.ts'
+import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
+import type { Json } from '../../store/index.ts'
+import type { RelayContext } from '../context.ts'
+import { questionKey, type Replied } from '../journal/events.ts'
+import type { HandoffQuestion } from '../journal/status.ts'
+import type { Claim } from '../results.ts'
+import { plainJson, progressSchema } from '../schema.ts'
+import { onAbort } from '../timers.ts'
+
+export interface ProgressUpdate {
+  readonly text?: string
+  /** 0 to 100. */
+  readonly percent?: number
+}
+
+/** Answers a question that a worker asks back. */
+export type QuestionHandler = (question: HandoffQuestion) => Promise<Json> | Json
+
+export class Questions {
+  readonly #context: RelayContext
+  readonly #waiting = new Map<string, (reply: Replied) => void>()
+
+  constructor(context: RelayContext) {
+    this.#context = context
+    context.journal.openRequests.listen((change) => {
+      if (change.type === 'reply') this.#waiting.get(change.reply.question)?.(change.reply)
+    })
+  }
+
+  /** Durable when resolved. */
+  async report(requestId: string, by: string, update: ProgressUpdate): Promise<void> {
+    const { text, percent } = checked(progressSchema, update, 'progress')
+    const shown = { ...(text === undefined ? {} : { text }), ...(percent === undefined ? {} : { percent }) }
+    await this.#context.journal.append([{ type: 'progress', requestId, by, ...shown }])
+  }
+
+  /** Asks the agent that made the request, and resolves with its reply. */
+  async ask(
+    { requestId, worker }: Pick<Claim, 'requestId' | 'worker'>,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<Json> {
+    const question = randomUUID()
+    const { broken, stop } = await this.#context.journal.follow()
+    try {
+      return await new Promise<Json>((resolve, reject) => {
+        const ignore = [
+          onAbort(signal, () => reject(signal.reason as Error)),
+          onAbort(broken, () => reject(broken.reason as Error)),
+        ]
+        const finish = ({ answer = null, refused, by }: Replied) => {
+          for (const end of ignore) end()
+          if (refused === undefined) resolve(answer)
+          else reject(new BatonError('refused', `${by} does not answer "${text}": ${refused}`))
+        }
+        this.#waiting.set(question, finish)
+        const event = { type: 'question', requestId, question, by: worker, text } as const
+        this.#context.journal.append([event]).catch(reject)
+      })
+    } finally {
+      this.#waiting.delete(question)
+      stop()
+    }
+  }
+
+  /** Replies to the question that is open; the first reply counts. */
+  async reply(
+    requestId: string,
+    { question, by, ...rest }: { question?: string; by: string } & ({ answer: Json } | { refused: string }),
+  ): Promise<void> {
+    const { journal } = this.#context
+    const newest = await journal.latest(questionKey(requestId))
+    const event = newest && (newest.payload as { name: string; data: { question: string } })
+    if (newest === undefined || event?.name !== 'handoff.question') {
+      throw new NotFoundError(`No question about ${requestId} is open`, { hint: 'See "baton relay status".' })
+    }
+    if (question !== undefined && event.data.question !== question) {
+      throw new ConflictError(`The worker asks something else about ${requestId} by now`, { actual: newest.id })
+    }
+    const reply = 'answer' in rest ? { answer: checked(plainJson, rest.answer, 'answer') } : rest
+    await journal.append([{ type: 'reply', requestId, question: event.data.question, by, ...reply }], {
+      key: questionKey(requestId),
+      id: newest.id,
+    })
+  }
+
+  /** Answers a question with what the asker says, or refuses it. Another process that waits may have been faster. */
+  async handle(question: HandoffQuestion, by: string, handler: QuestionHandler | undefined): Promise<void> {
+    const { requestId, question: id } = question
+    const answered = async () =>
+      handler === undefined ? { refused: 'it answers no questions' } : { answer: await handler(question) }
+    const said = await answered().catch((error: unknown) => ({
+      refused: error instanceof Error ? error.message : String(error),
+    }))
+    await this.reply(requestId, { question: id, by, ...said }).catch((error: unknown) => {
+      if (!BatonError.is(error) || (error.code !== 'conflict' && error.code !== 'not_found')) throw error
+    })
+  }
+}

@@ -1,0 +1,87 @@
+// Tells the watchers of this process that a tape may have grown: at once for its own writes, by a notification for those of
+// other processes, and once a second in any case, since a notification is only a hint.
+
+import { everySecond } from '../../system/index.ts'
+import type { Database } from './database.ts'
+
+/** At most one notification in so many milliseconds: each takes a lock of the whole server. */
+const pauseMs = 10
+
+export class ChangeNews {
+  readonly #database: Database
+  readonly #listeners = new Map<string, Set<() => void>>()
+  readonly #toNotify = new Set<string>()
+  #isPausing = false
+  #isClosed = false
+  #connection: Promise<(() => Promise<void>) | undefined> | undefined
+  #stopSeconds: (() => void) | undefined
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** This process has written to the tape. */
+  changed(tape: string): void {
+    this.#wake(tape)
+    this.#toNotify.add(tape)
+    if (!this.#isPausing) this.#notify()
+  }
+
+  #notify(): void {
+    const names = [...this.#toNotify]
+    this.#toNotify.clear()
+    if (names.length === 0 || this.#isClosed) return
+    this.#isPausing = true
+    // A lost notification is made up for by the look once a second.
+    const rest = () => {
+      setTimeout(() => {
+        this.#isPausing = false
+        this.#notify()
+      }, pauseMs).unref()
+    }
+    this.#database.notify(names).then(rest, rest)
+  }
+
+  subscribe(tape: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(tape) ?? new Set()
+    this.#listeners.set(tape, listeners.add(listener))
+    this.#stopSeconds ??= everySecond(() => this.#everyone())
+    this.#listen()
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) this.#listeners.delete(tape)
+      if (this.#listeners.size > 0) return
+      this.#stopSeconds?.()
+      this.#stopSeconds = undefined
+    }
+  }
+
+  #everyone(): void {
+    this.#listen()
+    for (const tape of this.#listeners.keys()) this.#wake(tape)
+  }
+
+  #listen(): void {
+    if (this.#isClosed) return
+    this.#connection ??= this.#database
+      .listen(
+        (tape) => this.#wake(tape),
+        () => (this.#connection = undefined),
+      )
+      .catch(() => {
+        this.#connection = undefined
+        return undefined
+      })
+  }
+
+  #wake(tape: string): void {
+    for (const listener of this.#listeners.get(tape) ?? []) listener()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#stopSeconds?.()
+    const end = await this.#connection
+    await end?.()
+  }
+}

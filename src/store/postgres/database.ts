@@ -1,0 +1,316 @@
+// The connections to one schema of a PostgreSQL server: opened, retried while the server is away, and errors in words a
+// reader can act on. Every statement stands alone or in one transaction, so a pooler between us and the server does no harm.
+
+import pg from 'pg'
+import { parse, toClientConfig } from 'pg-connection-string'
+import {
+  BatonError,
+  InvalidError,
+  LockedError,
+  StorageError,
+  UnknownOutcomeError,
+  UnsupportedError,
+} from '../../errors.ts'
+import { forSchema, migrations, schemaVersion } from './schema.ts'
+
+/** What a statement may be given. */
+export type Parameter = string | number | boolean | null | Buffer | readonly (string | number | null)[]
+
+export type Row = Record<string, unknown>
+
+export interface Statements {
+  /** Runs one statement; `S` in it stands for the schema. */
+  query(sql: string, parameters?: readonly Parameter[]): Promise<Row[]>
+}
+
+/** Long enough for a server to restart or to fail over. */
+const defaultPatience = 30_000
+/** A person who names a wrong server is told at once. */
+const openingPatience = 3_000
+const statementMs = 60_000
+const connections = 10
+const oldestServer = 130_000
+
+export class Database implements Statements {
+  readonly schema: string
+  /** The server and the database, without user or password. */
+  readonly place: string
+  readonly #pool: pg.Pool
+  readonly #config: pg.ClientConfig
+  readonly #patience: number
+
+  constructor(address: string, patience = defaultPatience) {
+    const { schema, client, place } = parseAddress(address)
+    this.schema = schema
+    this.place = place
+    this.#patience = patience
+    this.#config = {
+      ...client,
+      application_name: 'baton',
+      connectionTimeoutMillis: 10_000,
+      query_timeout: statementMs,
+      keepAlive: true,
+    }
+    this.#pool = new pg.Pool({ ...this.#config, max: connections, idleTimeoutMillis: 30_000, allowExitOnIdle: true })
+    // A server that stops ends idle connections; the next statement opens a new one.
+    this.#pool.on('error', () => {})
+  }
+
+  /** A statement that may be run twice: it is tried again while the server cannot be reached. */
+  query(sql: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    return this.#persist(() => this.#once(sql, parameters))
+  }
+
+  /**
+   * A statement that must not be run twice. When its answer is lost, it is run with `again` set, by which it finds out what
+   * became of the first.
+   */
+  write(sql: string, parameters: (again: boolean) => readonly Parameter[]): Promise<Row[]> {
+    let again = false
+    return this.#persist(
+      async () => {
+        try {
+          return await this.#once(sql, parameters(again))
+        } catch (error) {
+          again ||= !neverSent(error)
+          throw error
+        }
+      },
+      { isWrite: true },
+    )
+  }
+
+  /** A transaction. It is run again when the server went away before it could be committed. */
+  transaction<T>(work: (statements: Statements) => Promise<T>, patience = this.#patience): Promise<T> {
+    return this.#persist(
+      async () => {
+        const client = await this.#pool.connect()
+        let failure: Error | undefined
+        const ignore = () => {}
+        client.on('error', ignore)
+        try {
+          await client.query('begin')
+          const result = await work({ query: (sql, parameters = []) => this.#on(client, sql, parameters) })
+          await client.query('commit')
+          return result
+        } catch (error) {
+          failure = error instanceof Error ? error : new Error(String(error))
+          if (!isGone(error)) await client.query('rollback').catch((late: Error) => (failure = late))
+          throw error
+        } finally {
+          client.off('error', ignore)
+          client.release(failure !== undefined && isGone(failure) ? failure : undefined)
+        }
+      },
+      { patience },
+    )
+  }
+
+  /**
+   * Calls `heard` with every name that is notified on this schema's channel. It is only a hint: a lost connection is opened again by the
+   * next call, and behind a pooler nothing may ever come.
+   */
+  async listen(heard: (name: string) => void, lost: () => void): Promise<() => Promise<void>> {
+    const client = new pg.Client(this.#config)
+    client.on('notification', ({ payload }) => heard(payload ?? ''))
+    client.on('error', lost)
+    client.on('end', lost)
+    await client.connect()
+    await client.query(`listen ${this.#channel}`)
+    return async () => {
+      client.off('end', lost)
+      await client.end().catch(lost)
+    }
+  }
+
+  async notify(names: readonly string[]): Promise<void> {
+    await this.#once('select pg_notify($1, name) from unnest($2::text[]) name', [this.#channel, names])
+  }
+
+  get #channel(): string {
+    return `baton_${this.schema}`
+  }
+
+  /** What a commit on this server means, in one sentence for people. */
+  async guarantee(): Promise<string> {
+    const [row] = await this.query(
+      "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as sync",
+    )
+    const { fsync, sync } = row as { fsync: string; sync: string }
+    if (fsync === 'off') return 'The server runs with fsync=off: an acknowledged entry is lost when it crashes.'
+    if (sync === 'off') {
+      return 'The server runs with synchronous_commit=off: the last entries before a crash may be lost although they were acknowledged.'
+    }
+    return `An acknowledged entry was committed by the server (synchronous_commit=${sync}) and survives its crash.`
+  }
+
+  /** Makes the tables where there are none, and brings those of an older version up to date. Safe with many starters. */
+  async prepare(workspace: () => string): Promise<string> {
+    return this.transaction(
+      async (db) => {
+        const [server] = await db.query(
+          "select current_setting('server_version_num')::int as version, pg_is_in_recovery() as standby",
+        )
+        if (Number(server!['version']) < oldestServer) {
+          throw new UnsupportedError(`The server of ${this.place} is older than PostgreSQL 13`, {
+            hint: 'Upgrade the server.',
+          })
+        }
+        const exists = async () =>
+          (await db.query('select from pg_tables where schemaname = $1 and tablename = $2', [this.schema, 'workspace']))
+            .length > 0
+        if (!(await exists())) {
+          if (server!['standby'] === true) {
+            throw new StorageError(`${this.place} is a read-only replica without Baton's tables`, {
+              hint: 'Name the primary server.',
+            })
+          }
+          await db.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`baton ${this.schema}`])
+        }
+        if (!(await exists())) {
+          await db.query(`create schema if not exists ${this.schema}`)
+          await db.query(migrations[0]!)
+          await db.query('insert into S.workspace values ($1, 1)', [workspace()])
+        }
+        const [found] = await db.query('select id, version from S.workspace')
+        const version = Number(found!['version'])
+        if (version > schemaVersion) {
+          throw new StorageError(`${this.place} was written by a newer version of Baton (format ${version})`, {
+            hint: 'Nothing was written. Upgrade Baton on this machine.',
+          })
+        }
+        for (const migration of migrations.slice(version)) await db.query(migration)
+        if (version < schemaVersion) await db.query('update S.workspace set version = $1', [schemaVersion])
+        return String(found!['id'])
+      },
+      Math.min(openingPatience, this.#patience),
+    )
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end()
+  }
+
+  async #once(sql: string, parameters: readonly Parameter[]): Promise<Row[]> {
+    const client = await this.#pool.connect()
+    let failure: Error | undefined
+    const ignore = () => {}
+    client.on('error', ignore)
+    try {
+      return await this.#on(client, sql, parameters)
+    } catch (error) {
+      failure = error instanceof Error ? error : new Error(String(error))
+      throw error
+    } finally {
+      client.off('error', ignore)
+      client.release(failure !== undefined && isGone(failure) ? failure : undefined)
+    }
+  }
+
+  async #on(client: pg.PoolClient, sql: string, parameters: readonly Parameter[]): Promise<Row[]> {
+    const text = forSchema(sql, this.schema)
+    const { rows } = await (parameters.length === 0
+      ? client.query<Row>(text)
+      : client.query<Row>(text, [...parameters]))
+    return rows ?? []
+  }
+
+  async #persist<T>(work: () => Promise<T>, { isWrite = false, patience = this.#patience } = {}): Promise<T> {
+    const end = performance.now() + patience
+    let isUnknown = false
+    for (let wait = 20; ; wait = Math.min(1_000, wait * 2)) {
+      try {
+        return await work()
+      } catch (error) {
+        if (BatonError.is(error)) throw error
+        isUnknown ||= isWrite && isGone(error) && !neverSent(error)
+        const mayReturn = (isGone(error) && !isFinal(error)) || isPassing(error)
+        if (!mayReturn || performance.now() + wait > end) throw this.#explain(error, isUnknown)
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait))
+    }
+  }
+
+  #explain(error: unknown, isUnknown: boolean): unknown {
+    const code = codeOf(error)
+    const why = error instanceof Error ? error.message : String(error)
+    if (isUnknown) {
+      return new UnknownOutcomeError(`The connection to ${this.place} was lost while it wrote: ${why}`, {
+        hint: 'It may or may not have been stored. Retrying with the same meta.idempotency is safe.',
+        cause: error,
+      })
+    }
+    if (code === '55P03')
+      return new LockedError(`Another process holds this tape of ${this.place}`, { hint: 'Try again.' })
+    const hint =
+      hints[code] ?? (isGone(error) ? 'Nothing was written. Check that the server runs and can be reached.' : undefined)
+    if (hint === undefined && !(error instanceof pg.DatabaseError)) return error
+    return new StorageError(`Cannot use ${this.place}: ${why}`, { hint, cause: error })
+  }
+}
+
+const hints: Record<string, string> = {
+  '28P01': 'The password is wrong. It may stand in the address, in PGPASSWORD or in ~/.pgpass.',
+  '28000': 'The server does not let this user in; see its pg_hba.conf.',
+  '3D000': 'There is no such database. Make it with "createdb".',
+  '42501': 'This user lacks the permission. Grant it CREATE on the database, and all on the schema.',
+  '25006': 'The server is a read-only replica. Name the primary server.',
+  '53100': "The server's disk is full. Nothing of this was kept; free some space and try again.",
+  '53300': 'The server has no connection left. Raise its max_connections, or put a pooler in front of it.',
+  '42P01': "Baton's tables are gone from the server.",
+  '3F000': "Baton's tables are gone from the server.",
+  ENOTFOUND: 'There is no such host.',
+  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate of the server is not trusted; see sslrootcert and sslmode.',
+}
+
+function parseAddress(address: string): { client: pg.ClientConfig; schema: string; place: string } {
+  let options: ReturnType<typeof parse>
+  try {
+    options = parse(address)
+  } catch {
+    // The address is not repeated: it may hold a password.
+    throw new InvalidError('That is not the address of a PostgreSQL database', {
+      hint: 'It looks like postgres://USER@HOST:5432/DATABASE',
+    })
+  }
+  const { schema = 'baton', ...rest } = options as typeof options & { schema?: string }
+  if (!/^[a-z_][a-z0-9_]{0,40}$/.test(schema)) {
+    throw new InvalidError(`"${schema}" cannot be the schema of a store`, {
+      hint: 'Use small letters, digits and underscores: postgres://HOST/DATABASE?schema=team_a',
+    })
+  }
+  const host = rest.host === '' || rest.host === null ? 'localhost' : rest.host
+  const place = `postgres://${host}${rest.port ? `:${rest.port}` : ''}/${rest.database ?? ''}?schema=${schema}`
+  return { client: toClientConfig(rest), schema, place }
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+}
+
+/** The connection is lost, or was never made. */
+function isGone(error: unknown): boolean {
+  const code = codeOf(error)
+  if (/^(08|57P0)/.test(code) || /^E[A-Z]+$/.test(code)) return true
+  const text = error instanceof Error ? error.message : ''
+  return /Connection terminated|timeout expired|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    text,
+  )
+}
+
+/** Waiting will not mend it. */
+function isFinal(error: unknown): boolean {
+  return codeOf(error) === 'ENOTFOUND'
+}
+
+/** Nothing of the statement can have reached the server. */
+function neverSent(error: unknown): boolean {
+  return (
+    /^(ECONNREFUSED|ENOENT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|57P03|53300)$/.test(codeOf(error)) || isPassing(error)
+  )
+}
+
+/** The server refused it for now and changed nothing: out of connections, a deadlock, a replica that is being promoted. */
+function isPassing(error: unknown): boolean {
+  return /^(53300|40P01|40001|25006)$/.test(codeOf(error))
+}

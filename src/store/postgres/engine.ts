@@ -1,0 +1,541 @@
+// The engine on PostgreSQL: one schema of a database holds a workspace. An entry is kept as the text that was appended, with
+// its checksum; the columns beside it are what is looked up. A row for each tape is locked by whoever appends, so ids have no gaps.
+
+import { createHash, randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { crc32 } from 'node:zlib'
+import { ConflictError, DamagedError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
+import { asAnchor, prepare, type Prepared } from '../draft.ts'
+import type { Draft, Entry } from '../entry.ts'
+import { decodeName, encodeName, lineageTape, newWorkspaceId } from '../name.ts'
+import type {
+  AnchorQuery,
+  AnchorRef,
+  AppendOptions,
+  ArchiveRef,
+  BlobRef,
+  Damage,
+  Range,
+  Store,
+  TapeInfo,
+  VerifyReport,
+} from '../store.ts'
+import { appendParameters, AppendQueue, appendSql, indexed, rowColumns } from './append-queue.ts'
+import { ChangeNews } from './change-news.ts'
+import { Database, type Parameter, type Row, type Statements } from './database.ts'
+
+export interface PostgresStoreOptions {
+  /** How long a call waits for a server that is away, in milliseconds. */
+  patience?: number
+  now?: () => Date
+}
+
+/** Opens the workspace at `postgres://USER@HOST/DATABASE?schema=NAME`, making its tables if there are none. */
+export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<Store> {
+  const database = new Database(address, options.patience)
+  try {
+    const workspace = await database.prepare(newWorkspaceId)
+    await sweepUnfinished(database)
+    return new PostgresStore(database, workspace, await database.guarantee(), options)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** What a process left behind that died while it made a tape. Nobody takes a day for one. */
+async function sweepUnfinished(database: Database): Promise<void> {
+  const [stale] = await database.query("select key from S.unfinished where begun < now() - interval '1 day' limit 1")
+  if (stale === undefined) return
+  await database.query(
+    `with gone as (delete from S.unfinished where begun < now() - interval '1 day' returning key)
+     delete from S.entries where key in (select key from gone)`,
+  )
+}
+
+/** How much is read from the server at once. */
+const pageRows = 1_000
+const pageBytes = 2 * 1024 * 1024
+const blobPart = 1024 * 1024
+
+class PostgresStore implements Store {
+  readonly workspace: string
+  readonly guarantee: string
+  readonly #database: Database
+  readonly #now: () => Date
+  readonly #queues = new Map<string, AppendQueue>()
+  readonly #news: ChangeNews
+  readonly #closing = new AbortController()
+  #closed: Promise<void> | undefined
+
+  constructor(
+    database: Database,
+    workspace: string,
+    guarantee: string,
+    { now = () => new Date() }: PostgresStoreOptions,
+  ) {
+    this.#database = database
+    this.workspace = workspace
+    this.guarantee = guarantee
+    this.#now = now
+    this.#news = new ChangeNews(database)
+  }
+
+  get place(): string {
+    return this.#database.place
+  }
+
+  async append(tape: string, drafts: readonly Draft[], options: AppendOptions = {}): Promise<Entry[]> {
+    const encoded = encodeName(tape)
+    const prepared = prepare(drafts, this.#now)
+    this.#assertOpen()
+    return this.#queue(tape, encoded).append(prepared, options.expect)
+  }
+
+  #queue(tape: string, encoded: string): AppendQueue {
+    const known = this.#queues.get(encoded)
+    if (known !== undefined) return known
+    if (this.#queues.size > 1_000) for (const [name, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(name)
+    const repeated = (first: number, size: number) => this.#between(encoded, first, first + size - 1)
+    const queue = new AppendQueue(this.#database, { name: tape, encoded }, repeated, () => this.#news.changed(encoded))
+    this.#queues.set(encoded, queue)
+    return queue
+  }
+
+  async #between(encoded: string, first: number, last: number): Promise<Entry[]> {
+    const rows = await this.#database.query(
+      `select e.id, e.rest, e.crc from S.tapes t join S.entries e using (key)
+       where t.name = $1 and e.id between $2 and $3 order by e.id`,
+      [encoded, first, last],
+    )
+    return rows.map((row) => this.#entry(row))
+  }
+
+  async create(tape: string, batches: Iterable<readonly Draft[]> | AsyncIterable<readonly Draft[]>): Promise<TapeInfo> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    const refuseExisting = async (db: Statements) => {
+      const [found] = await db.query('select last_id from S.tapes where name = $1', [encoded])
+      if (found === undefined) return
+      const actual = Number(found['last_id'])
+      throw new ConflictError(`There is a tape ${tape} already, with ${actual} entries`, { expected: 0, actual })
+    }
+    await refuseExisting(this.#database)
+    const [made] = await this.#database.query("insert into S.unfinished values (nextval('S.tape_keys')) returning key")
+    const key = String(made!['key'])
+    try {
+      const { lastId, bytes, date } = await this.#fill(key, batches)
+      if (date === undefined) throw new InvalidError('A batch needs at least one entry')
+      await this.#database.transaction(async (db) => {
+        await db.query("select pg_advisory_xact_lock(hashtextextended('S.' || $1, 0))", [encoded])
+        const [mine] = await db.query('select last_id from S.tapes where name = $1 and key = $2', [encoded, key])
+        if (mine !== undefined) return
+        await refuseExisting(db)
+        await db.query('insert into S.tapes values ($1, $2, 1, $3, $4, $5)', [encoded, key, lastId, bytes, date])
+        await db.query('delete from S.unfinished where key = $1', [key])
+      })
+    } catch (error) {
+      await this.#database.query(
+        `with gone as (delete from S.unfinished where key = $1 returning key)
+         delete from S.entries where key in (select key from gone)`,
+        [key],
+      )
+      throw error
+    }
+    this.#news.changed(encoded)
+    return (await this.info(tape))!
+  }
+
+  async #fill(
+    key: string,
+    batches: Iterable<readonly Draft[]> | AsyncIterable<readonly Draft[]>,
+  ): Promise<{ lastId: number; bytes: number; date: string | undefined }> {
+    let [lastId, bytes] = [0, 0]
+    let date: string | undefined
+    for await (const drafts of batches) {
+      const prepared = prepare(drafts, this.#now)
+      const columns = rowColumns(prepared)
+      await this.#database.query(insertSql, [key, lastId, prepared.length, ...columns.slice(0, -1)])
+      lastId += prepared.length
+      bytes += prepared.reduce((sum, one) => sum + one.bytes, 0)
+      date = String(columns.at(-1)!.at(-1))
+    }
+    return { lastId, bytes, date }
+  }
+
+  async *read(tape: string, range: Range = {}): AsyncIterable<Entry> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    const { kinds, reverse = false, archived = false, onDamage } = range
+    let left = range.limit ?? Number.POSITIVE_INFINITY
+    if (left <= 0) return
+    const [known] = await this.#database.query('select key, first_id, last_id from S.tapes where name = $1', [encoded])
+    if (known === undefined) return
+    let after = Math.max(range.after ?? 0, archived ? 0 : Number(known['first_id']) - 1)
+    let before = Math.min(range.before ?? Number.MAX_SAFE_INTEGER, Number(known['last_id']) + 1)
+    while (left > 0 && after < before - 1) {
+      this.#assertOpen()
+      const size = Math.min(left, pageRows)
+      const rows = await this.#database.query(pageSql(reverse), [
+        String(known['key']),
+        after,
+        before,
+        kinds === undefined ? null : kinds.map((kind) => indexed(kind)),
+        size,
+        pageBytes,
+      ])
+      for (const row of rows) {
+        const entry = this.#entryOr(row, tape, onDamage)
+        if (entry !== undefined) yield entry
+      }
+      if (rows.length === 0) return
+      left -= rows.length
+      const last = Number(rows.at(-1)!['id'])
+      if (reverse) before = last
+      else after = last
+    }
+  }
+
+  async anchors(tape: string, query: AnchorQuery = {}): Promise<AnchorRef[]> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    const { name, limit = null, after = 0, before = Number.MAX_SAFE_INTEGER, archived = false } = query
+    const rows = await this.#database.query(
+      `select e.id, e.rest, e.crc from S.tapes t join S.entries e using (key)
+       where t.name = $1 and e.anchor is not null and ($2::text is null or e.anchor = $2)
+         and e.id > $3 and e.id < $4 and ($5 or e.id >= t.first_id) order by e.id desc limit $6`,
+      [encoded, indexed(name), after, before, archived, limit],
+    )
+    return rows.map((row) => asAnchor(this.#entry(row))).reverse()
+  }
+
+  async latest(tape: string, key: string): Promise<Entry | undefined> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    const [row] = await this.#database.query(
+      `select e.id, e.rest, e.crc from S.tapes t join S.entries e using (key)
+       where t.name = $1 and e.keyed = $2 and e.id >= t.first_id order by e.id desc limit 1`,
+      [encoded, indexed(key)],
+    )
+    return row && this.#entry(row)
+  }
+
+  async *watch(tape: string, after: number, signal: AbortSignal): AsyncIterable<Entry> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    const ended = AbortSignal.any([signal, this.#closing.signal])
+    let last = after
+    let isChanged = false
+    let wake = () => {}
+    const stop = () => wake()
+    const unsubscribe = this.#news.subscribe(encoded, () => {
+      isChanged = true
+      wake()
+    })
+    ended.addEventListener('abort', stop)
+    try {
+      while (!ended.aborted) {
+        isChanged = false
+        for await (const entry of this.read(tape, { after: last, archived: true })) {
+          last = entry.id
+          yield entry
+          if (ended.aborted) return
+        }
+        if (!isChanged && !ended.aborted) await new Promise<void>((resolve) => (wake = resolve))
+      }
+    } finally {
+      ended.removeEventListener('abort', stop)
+      unsubscribe()
+    }
+  }
+
+  async info(tape: string): Promise<TapeInfo | undefined> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    // A tape that was removed has archives only.
+    const [row] = await this.#database.query(`${infoSql} where t.name = $1 and t.last_id >= t.first_id`, [encoded])
+    return row && asInfo(row)
+  }
+
+  async *list(prefix = ''): AsyncIterable<TapeInfo> {
+    this.#assertOpen()
+    let after = ''
+    for (;;) {
+      const rows = await this.#database.query(
+        `${infoSql} where t.name > $1 and t.last_id >= t.first_id order by t.name limit 500`,
+        [after],
+      )
+      for (const row of rows) {
+        const info = asInfo(row)
+        if (info.tape.startsWith(prefix) && info.tape !== lineageTape) yield info
+      }
+      if (rows.length < 500) return
+      after = String(rows.at(-1)!['name'])
+    }
+  }
+
+  async archive(tape: string, first: (archive: ArchiveRef) => readonly Draft[]): Promise<ArchiveRef> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    let done: ArchiveRef | undefined
+    const archive = await this.#database.transaction(async (db) => {
+      const [row] = await db.query('select key, first_id, last_id, bytes from S.tapes where name = $1 for update', [
+        encoded,
+      ])
+      if (row === undefined) throw new NotFoundError(`There is no tape ${tape} to archive`)
+      // The answer to the commit may have been lost: then this archive is there.
+      if (done !== undefined && (await archivesOf(db, encoded)).some(({ ref }) => ref === done!.ref)) return done
+      const [firstId, lastId, bytes] = [Number(row['first_id']), Number(row['last_id']), Number(row['bytes'])]
+      const archive: ArchiveRef = { ref: `archived/${encoded}_${firstId}-${lastId}`, tape, firstId, lastId, bytes }
+      const prepared = prepare(first(archive), this.#now)
+      const key = String(row['key'])
+      await db.query('insert into S.archives values ($1, $2, $3, $4, $5)', [key, archive.ref, firstId, lastId, bytes])
+      await db.query('update S.tapes set first_id = last_id + 1, bytes = 0 where name = $1', [encoded])
+      await db.query(appendSql, openingParameters(encoded, prepared))
+      done = archive
+      return archive
+    })
+    this.#news.changed(encoded)
+    return archive
+  }
+
+  async remove(tape: string): Promise<ArchiveRef> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    let done: ArchiveRef | undefined
+    const archive = await this.#database.transaction(async (db) => {
+      const [row] = await db.query('select key, first_id, last_id, bytes from S.tapes where name = $1 for update', [
+        encoded,
+      ])
+      // The answer to the commit may have been lost: then this archive is there.
+      if (done !== undefined && (await archivesOf(db, encoded)).some(({ ref }) => ref === done!.ref)) return done
+      const [firstId, lastId, bytes] = [Number(row?.['first_id']), Number(row?.['last_id']), Number(row?.['bytes'])]
+      if (row === undefined || lastId < firstId) throw new NotFoundError(`There is no tape ${tape} to delete`)
+      const archive: ArchiveRef = { ref: `archived/${encoded}_${firstId}-${lastId}`, tape, firstId, lastId, bytes }
+      const values = [String(row['key']), archive.ref, firstId, lastId, bytes]
+      await db.query('insert into S.archives values ($1, $2, $3, $4, $5)', values)
+      await db.query('update S.tapes set first_id = last_id + 1, bytes = 0 where name = $1', [encoded])
+      done = archive
+      return archive
+    })
+    this.#news.changed(encoded)
+    return archive
+  }
+
+  async archives(tape: string): Promise<ArchiveRef[]> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    return archivesOf(this.#database, encoded)
+  }
+
+  async purge(tape: string): Promise<ArchiveRef[]> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    return this.#database.transaction(async (db) => {
+      const [row] = await db.query('select key, first_id, last_id from S.tapes where name = $1 for update', [encoded])
+      if (row === undefined) return []
+      const found = await archivesOf(db, encoded)
+      await db.query('delete from S.archives where key = $1', [String(row['key'])])
+      await db.query('delete from S.entries where key = $1 and id < $2', [String(row['key']), Number(row['first_id'])])
+      if (Number(row['last_id']) < Number(row['first_id']))
+        await db.query('delete from S.tapes where name = $1', [encoded])
+      return found
+    })
+  }
+
+  async putBlob(bytes: Uint8Array): Promise<BlobRef> {
+    this.#assertOpen()
+    const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    const [known] = await this.#database.query('select from S.blobs where sha256 = $1', [sha256])
+    if (known !== undefined) return { sha256, bytes: content.length }
+    await this.#database.transaction(async (db) => {
+      const made = await db.query('insert into S.blobs values ($1, $2) on conflict do nothing returning sha256', [
+        sha256,
+        content.length,
+      ])
+      if (made.length === 0) return
+      for (let part = 0; part * blobPart < content.length; part++) {
+        const piece = content.subarray(part * blobPart, (part + 1) * blobPart)
+        await db.query('insert into S.blob_parts values ($1, $2, $3)', [sha256, part, piece])
+      }
+    })
+    return { sha256, bytes: content.length }
+  }
+
+  async getBlob(sha256: string, range: { start?: number; end?: number } = {}): Promise<Readable> {
+    this.#assertOpen()
+    if (!/^[0-9a-f]{64}$/.test(sha256)) throw new InvalidError(`"${sha256}" is not the name of a blob`)
+    const [known] = await this.#database.query('select bytes from S.blobs where sha256 = $1', [sha256])
+    if (known === undefined) throw new NotFoundError(`There is no blob ${sha256} in this workspace`)
+    const size = Number(known['bytes'])
+    const start = Math.min(Math.max(0, range.start ?? 0), size)
+    const end = Math.min(range.end ?? size, size)
+    return Readable.from(this.#blobParts(sha256, start, end, start === 0 && end === size), { objectMode: false })
+  }
+
+  /** Read as a whole, the bytes are checked against their name. */
+  async *#blobParts(sha256: string, start: number, end: number, isWhole: boolean): AsyncGenerator<Buffer> {
+    const hash = createHash('sha256')
+    for (let at = start; at < end;) {
+      const part = Math.floor(at / blobPart)
+      const [row] = await this.#database.query('select content from S.blob_parts where sha256 = $1 and part = $2', [
+        sha256,
+        part,
+      ])
+      const content = row?.['content']
+      if (!Buffer.isBuffer(content)) break
+      const piece = content.subarray(at - part * blobPart, end - part * blobPart)
+      hash.update(piece)
+      yield piece
+      at = (part + 1) * blobPart
+    }
+    if (!isWhole || hash.digest('hex') === sha256) return
+    throw new DamagedError(`The blob ${sha256} in ${this.#database.place} is not what was stored`, {
+      file: this.#database.place,
+      offset: 0,
+    })
+  }
+
+  async verify(tape: string): Promise<VerifyReport[]> {
+    const damage: Damage[] = []
+    let [entries, next] = [0, 0]
+    for await (const entry of this.read(tape, { archived: true, onDamage: (one) => damage.push(one) })) {
+      entries++
+      next = entry.id + 1
+    }
+    const info = await this.info(tape)
+    if (info === undefined && next === 0) return []
+    return [{ tape, file: this.#database.place, entries, bytes: info?.bytes ?? 0, damage, index: 'ok' }]
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const pending = [...this.#queues.values()].map((queue) => queue.settled())
+    this.#closing.abort()
+    await Promise.all(pending)
+    await this.#news.close()
+    await this.#database.close()
+  }
+
+  #assertOpen(): void {
+    if (!this.#closing.signal.aborted) return
+    throw new StorageError(`The store in ${this.#database.place} has been closed`, {
+      hint: 'Nothing was written. Open it again.',
+    })
+  }
+
+  #entry(row: Row): Entry {
+    const id = Number(row['id'])
+    const rest = String(row['rest'])
+    if (crc32(rest) === Number(row['crc'])) return JSON.parse(`{"id":${id}${rest}}`) as Entry
+    throw new DamagedError(`Entry ${id} in ${this.#database.place} is not what was written: its checksum differs`, {
+      file: this.#database.place,
+      offset: id,
+      hint: 'Restore the database from a backup.',
+    })
+  }
+
+  /** Reports a damaged entry where the caller wants to read on. */
+  #entryOr(row: Row, tape: string, onDamage: ((damage: Damage) => void) | undefined): Entry | undefined {
+    if (onDamage === undefined) return this.#entry(row)
+    try {
+      return this.#entry(row)
+    } catch (error) {
+      const id = Number(row['id'])
+      const message = `entry ${id} of ${tape}: ${error instanceof Error ? error.message : String(error)}`
+      onDamage({
+        kind: 'checksum',
+        file: this.#database.place,
+        offset: id,
+        length: 0,
+        lost: { from: id, to: id },
+        message,
+      })
+      return undefined
+    }
+  }
+}
+
+const insertSql = `
+  insert into S.entries
+    (key, id, kind, anchor, anchor_from, keyed, idempotency, batch_index, batch_size, crc, bytes, rest)
+  select $1, $2::bigint + i, e.kind, e.anchor, e.anchor_from, e.keyed, e.idempotency, i - 1, $3, e.crc, octet_length(e.rest), e.rest
+  from unnest($4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::text[], $10::bigint[])
+    with ordinality as e(rest, kind, anchor, anchor_from, keyed, idempotency, crc, i)
+  on conflict do nothing`
+
+/** A page of entries: at most so many, and no more bytes than the first that exceeds the bound. */
+function pageSql(reverse: boolean): string {
+  const order = reverse ? 'desc' : 'asc'
+  return `
+    select id, rest, crc from (
+      select id, rest, crc, bytes, sum(bytes) over (order by id ${order}) as sum from (
+        select * from S.entries where key = $1 and id > $2 and id < $3 and ($4::text[] is null or kind = any($4))
+        order by id ${order} limit $5
+      ) page
+    ) summed where sum - bytes < $6 order by id ${order}`
+}
+
+const infoSql = `
+  select t.name, t.first_id, t.last_id, t.bytes, t.date, a.anchors, last.id as anchor_id, last.rest as anchor_rest,
+    phase.first as phase_first, phase.bytes as phase_bytes
+  from S.tapes t
+  cross join lateral (
+    select count(*) as anchors from S.entries e where e.key = t.key and e.anchor is not null and e.id >= t.first_id
+  ) a
+  left join lateral (
+    select e.id, e.anchor_from, e.rest from S.entries e
+    where e.key = t.key and e.anchor is not null and e.id >= t.first_id order by e.id desc limit 1
+  ) last on true
+  cross join lateral (
+    select greatest(t.first_id, coalesce(last.anchor_from, last.id + 1, t.first_id)) as first,
+      (select coalesce(sum(e.bytes), 0) from S.entries e
+       where e.key = t.key and e.id >= greatest(t.first_id, coalesce(last.anchor_from, last.id + 1, t.first_id))) as bytes
+  ) phase`
+
+function asInfo(row: Row): TapeInfo {
+  const [firstId, lastId] = [Number(row['first_id']), Number(row['last_id'])]
+  const id = row['anchor_id'] === null ? undefined : Number(row['anchor_id'])
+  const anchor =
+    id === undefined ? undefined : asAnchor(JSON.parse(`{"id":${id}${String(row['anchor_rest'])}}`) as Entry)
+  const first = Number(row['phase_first'])
+  return {
+    tape: decodeName(String(row['name']))!,
+    entries: lastId - firstId + 1,
+    firstId,
+    lastId,
+    anchors: Number(row['anchors']),
+    lastAnchor: anchor && {
+      id: anchor.id,
+      name: anchor.name,
+      ...(anchor.from === undefined ? {} : { from: anchor.from }),
+    },
+    phase: { entries: Math.max(0, lastId - first + 1), bytes: Number(row['phase_bytes']) },
+    bytes: Number(row['bytes']),
+    date: String(row['date']),
+  }
+}
+
+function openingParameters(encoded: string, prepared: readonly Prepared[]): Parameter[] {
+  return appendParameters(encoded, randomUUID(), false, [{ prepared, expect: undefined }])
+}
+
+async function archivesOf(db: Statements, encoded: string): Promise<ArchiveRef[]> {
+  const rows = await db.query(
+    `select a.ref, a.first_id, a.last_id, a.bytes from S.tapes t join S.archives a using (key)
+     where t.name = $1 order by a.first_id`,
+    [encoded],
+  )
+  return rows.map((row) => ({
+    ref: String(row['ref']),
+    tape: decodeName(encoded)!,
+    firstId: Number(row['first_id']),
+    lastId: Number(row['last_id']),
+    bytes: Number(row['bytes']),
+  }))
+}

@@ -1,0 +1,128 @@
+// Carries out the effects of the cycle and returns their outcome as an event. A driver that refuses has typed nothing; after
+// any other failure the keys may have arrived all the same, and only the transcript can show it.
+
+import fs from 'node:fs'
+import { BatonError } from '../../errors.ts'
+import type { Store } from '../../store/index.ts'
+import type { Author, Effect, CycleEvent, AgentAction, Trigger } from './cycle-state.ts'
+import { documentsFolder, freePath, spelledOut } from '../documents/document-file.ts'
+import { keepDocument } from '../documents/document-store.ts'
+import type { Observation } from '../observe/observation.ts'
+import type { Journal } from '../session/journal.ts'
+import type { AgentHandle, Run } from '../run.ts'
+import type { SessionSettings } from '../settings.ts'
+import { snapshotWork } from '../documents/snapshot.ts'
+import type { TranscriptTape } from '../documents/transcript-tape.ts'
+
+export interface EffectOptions {
+  readonly store: Store
+  readonly run: Run
+  /** The entry with which the work began. */
+  readonly since: number
+  readonly tape: TranscriptTape
+  readonly settings: () => SessionSettings
+  readonly signal: AbortSignal
+  readonly journal: Journal
+}
+
+export type Action = Exclude<Effect, { do: 'health' }>
+
+export class EffectRunner {
+  readonly #options: EffectOptions
+  /** The document as the agent wrote it, before facts were added to it. */
+  #written: { path: string; text: string } | undefined
+
+  constructor(options: EffectOptions) {
+    this.#options = options
+  }
+
+  /** Never rejects: a failure is returned as an event. */
+  async run(action: Action, handle: AgentHandle, observation: Observation): Promise<CycleEvent> {
+    const { signal } = this.#options
+    switch (action.do) {
+      case 'ask':
+      case 'resume':
+      case 'say':
+        return touch(action.do, () =>
+          handle.driver.submit(handle.adapter.inline === true ? spelledOut(action.text) : action.text, signal),
+        )
+      case 'clear':
+        return touch('clear', () => handle.driver.clear(signal))
+      case 'interrupt':
+        return touch('interrupt', () => handle.driver.interrupt(signal, action.about))
+      case 'snapshot':
+        return this.#snapshot()
+      case 'store':
+        return this.#store(action.by, action.path, action.trigger, observation)
+    }
+  }
+
+  /** A clear touches no file, so a snapshot that fails, or that cannot be recorded, does not hold it up. */
+  async #snapshot(): Promise<CycleEvent> {
+    const { run, signal, journal } = this.#options
+    try {
+      await journal.write('snapshot', await snapshotWork(run.cwd, run.name, { signal }))
+    } catch (error) {
+      if (!BatonError.is(error)) throw error
+    }
+    return { type: 'snapshot' }
+  }
+
+  async #store(by: Author, path: string, trigger: Trigger, observation: Observation): Promise<CycleEvent> {
+    const { store, run, since, tape, settings, signal, journal } = this.#options
+    const { budget, handoffs } = settings()
+    const now = new Date()
+    try {
+      const text = by === 'ledger' ? undefined : await this.#text(path, observation)
+      const name = observation.file === undefined ? undefined : await tape.update(observation.file)
+      const kept = await keepDocument({
+        store,
+        name: run.name,
+        since,
+        cwd: run.cwd,
+        tape: name,
+        by,
+        text,
+        // The path that the agent was asked to write to stays free for it.
+        path: by === 'ledger' ? freePath(documentsFolder(run.cwd, run.name, handoffs), now, path) : path,
+        trigger,
+        turns: observation.turns,
+        budget,
+        now,
+        signal,
+      })
+      if (kept.problems.length > 0) await journal.write('overruled', { problems: kept.problems.slice(0, 20) })
+      return { type: 'stored', document: kept.document }
+    } catch (error) {
+      return { type: 'refused', what: 'store', reason: messageOf(error) }
+    }
+  }
+
+  /** The document as the agent wrote it: in the file, or in its reply. */
+  async #text(path: string, observation: Observation): Promise<string | undefined> {
+    if (this.#written?.path === path) return this.#written.text
+    const text = fs.existsSync(path)
+      ? fs.readFileSync(path, 'utf8')
+      : observation.file === undefined
+        ? undefined
+        : await this.#options.tape.reply(observation.file)
+    if (text !== undefined) this.#written = { path, text }
+    return text
+  }
+}
+
+async function touch(what: AgentAction, act: () => Promise<void>): Promise<CycleEvent> {
+  try {
+    await act()
+    return { type: 'done', what }
+  } catch (error) {
+    if (BatonError.is(error) && ['refused', 'unsupported', 'cancelled'].includes(error.code)) {
+      return { type: 'refused', what, reason: error.message }
+    }
+    return { type: 'done', what }
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

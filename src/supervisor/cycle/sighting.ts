@@ -1,0 +1,108 @@
+// Puts together what the step function is shown: the observation of the session, the screen where it matters, and the state
+// of the document.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { agentNamed, type ScreenState } from '../../agents/index.ts'
+import { BatonError } from '../../errors.ts'
+import { samePrompt } from '../../handoff/index.ts'
+import { examineFile, judgeDocument } from '../documents/document-file.ts'
+import type { TranscriptTape } from '../documents/transcript-tape.ts'
+import { isLeftDraft } from '../drivers/screen.ts'
+import type { Observation } from '../observe/observation.ts'
+import type { AgentHandle } from '../run.ts'
+import type { Cycle, DocumentState, Prompt, Sighting } from './cycle-state.ts'
+
+export interface SightingOptions {
+  readonly handle: AgentHandle
+  readonly observation: Observation
+  readonly cycle: Cycle
+  readonly cwd: string
+  readonly tape: TranscriptTape
+  /** Whether to read the screen, which costs more than reading the transcript. */
+  readonly screen: boolean
+  readonly submitMs: number
+  readonly now: number
+}
+
+export async function sightingOf(options: SightingOptions): Promise<Sighting> {
+  const { handle, observation, cycle } = options
+  const drawn = options.screen || cycle.at !== 'watching' ? await handle.driver.screenState().catch(unseen) : unknown
+  const screen = withoutOurs(drawn, promptOf(cycle)?.text ?? handle.adapter.clear ?? '')
+  return {
+    type: 'session',
+    observation,
+    screen,
+    heard: await isHeard(options),
+    read: await isRead(options),
+    document: await found(options),
+  }
+}
+
+const unknown: ScreenState = { is: 'unknown' }
+
+/** A screen that is gone counts as unknown; the observer notices by itself that the agent is gone too. */
+function unseen(error: unknown): ScreenState {
+  if (BatonError.is(error) && (error.code === 'refused' || error.code === 'storage')) return unknown
+  throw error
+}
+
+/** Words that a supervisor left when it died before it pressed Enter are Baton's own: nobody is typing there. */
+function withoutOurs(screen: ScreenState, words: string): ScreenState {
+  return 'draft' in screen && isLeftDraft(screen.draft, words) ? { ...screen, draft: '' } : screen
+}
+
+function promptOf(cycle: Cycle): Prompt | undefined {
+  return 'prompt' in cycle ? cycle.prompt : cycle.at === 'watching' ? cycle.say : undefined
+}
+
+/** Whether the transcript holds the prompt: looked up in its last prompt, and in all of it before anything is typed again. */
+async function isHeard({ observation, cycle, tape, submitMs, now }: SightingOptions): Promise<boolean> {
+  const prompt = promptOf(cycle)
+  if (prompt === undefined || prompt.state === 'heard') return false
+  const { text, at } = observation.prompt ?? {}
+  // The same words may have been said to a process that is gone.
+  const since = Math.max(prompt.began - 5_000, observation.started ?? 0)
+  if (text !== undefined && samePrompt(prompt.text, text) && (at === undefined || Date.parse(at) >= since)) return true
+  const late = prompt.state === 'typed' && now - prompt.at >= submitMs
+  return late && observation.file !== undefined && (await tape.heard(observation.file, prompt.text, since))
+}
+
+/** Whether the fresh context has read the document; any tool call that names it counts once the turn is over. */
+async function isRead({ handle, observation, cycle, tape }: SightingOptions): Promise<boolean> {
+  if (cycle.at !== 'verifying' || observation.session === cycle.from) return false
+  if (handle.adapter.inline === true) return true
+  const { path: file } = cycle.document
+  if (observation.read.some((each) => path.resolve(each) === file || real(each) === real(file))) return true
+  return observation.turn === 'idle' && observation.file !== undefined && (await tape.touched(observation.file, file))
+}
+
+function real(file: string): string {
+  try {
+    return fs.realpathSync(file)
+  } catch {
+    return file
+  }
+}
+
+/** The state of the file; where the agent could not write it, its reply may be the document. */
+async function found({ observation, cycle, cwd, tape, now }: SightingOptions): Promise<DocumentState> {
+  if (cycle.at !== 'asked' && cycle.at !== 'documented') return { is: 'nothing' }
+  const settled = observation.turn === 'idle'
+  const file = examineFile({ path: cycle.path, since: cycle.trigger.at, cwd, settled }, now)
+  if (file.is !== 'nothing' || cycle.at !== 'asked' || observation.turn !== 'idle' || cycle.prompt.state !== 'heard')
+    return file
+  const reply = observation.file === undefined ? undefined : await tape.reply(observation.file)
+  if (reply === undefined) return file
+  const judged = judgeDocument(reply, cwd)
+  return judged.is === 'valid' ? judged : file
+}
+
+/** When the lines were written that a sighting shows: Baton's own time is measured from there. */
+export function evidenceOf(sighting: Sighting | undefined): number | undefined {
+  const { file, turnSince } = sighting?.observation ?? {}
+  // A database is written for other sessions too, and its file only now and then: its rows tell their own times.
+  if (file !== undefined && agentNamed(file.agent).sharesFile === true) return Date.parse(turnSince ?? '') || undefined
+  const stat = file === undefined ? undefined : fs.statSync(file.path, { throwIfNoEntry: false })
+  return stat?.mtimeMs
+}

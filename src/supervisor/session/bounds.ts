@@ -1,0 +1,80 @@
+// What ends an unattended run: a command that succeeds, or so many dollars, hours, cycles, or minutes without a change.
+
+import { runCommand } from '../../system/index.ts'
+import type { Ended } from '../run.ts'
+import type { Bounds } from '../settings.ts'
+
+export interface Spent {
+  /** In dollars; undefined: the agent does not tell. */
+  readonly usd: number | undefined
+  /** How long it has been open, in milliseconds. */
+  readonly ms: number
+  readonly cycles: number
+  readonly turns: number
+  /** When anything changed last. */
+  readonly changedAt: number
+}
+
+export function boundReached(
+  bounds: Bounds,
+  { usd, ms, cycles, turns, changedAt }: Spent,
+  now: number,
+): Extract<Ended, { why: 'bound' }> | undefined {
+  const { maxUsd, maxHours, maxCycles, maxTurns, stallMinutes } = bounds
+  if (maxUsd !== undefined && usd !== undefined && usd >= maxUsd) {
+    return { why: 'bound', bound: 'usd', details: `$${usd.toFixed(2)} of $${maxUsd.toFixed(2)} are spent` }
+  }
+  if (maxHours !== undefined && ms >= maxHours * 3_600_000) {
+    return { why: 'bound', bound: 'hours', details: `${maxHours} hours are over` }
+  }
+  if (maxCycles !== undefined && cycles >= maxCycles) {
+    return { why: 'bound', bound: 'cycles', details: `${cycles} cycles are done` }
+  }
+  if (maxTurns !== undefined && turns >= maxTurns) {
+    return { why: 'bound', bound: 'turns', details: `${turns} turns are done` }
+  }
+  if (stallMinutes !== undefined && now - changedAt >= stallMinutes * 60_000) {
+    return { why: 'bound', bound: 'stalled', details: `nothing has changed for ${stallMinutes} minutes` }
+  }
+  return undefined
+}
+
+/** When the next bound of time is reached; undefined: none. */
+export function nextBound(
+  { maxHours, stallMinutes }: Bounds,
+  { ms, changedAt }: Spent,
+  now: number,
+): number | undefined {
+  const times = [
+    ...(maxHours === undefined ? [] : [now + maxHours * 3_600_000 - ms]),
+    ...(stallMinutes === undefined ? [] : [changedAt + stallMinutes * 60_000]),
+  ]
+  return times.length === 0 ? undefined : Math.min(...times)
+}
+
+export interface CheckResult {
+  /** Undefined: it was stopped, or could not be started. */
+  readonly code: number | undefined
+  /** The end of what it printed. */
+  readonly output: string
+}
+
+const keptCharacters = 4_000
+const timeoutMs = 600_000
+
+/** Runs the command of `until` in the project. It is a person's own command line, so a shell reads it. */
+export async function runCheck(command: string, cwd: string, signal: AbortSignal): Promise<CheckResult> {
+  try {
+    const { end, code, output } = await runCommand(['/bin/sh', '-c', command], {
+      cwd,
+      timeoutMs,
+      signal,
+      keptBytes: 16 * keptCharacters,
+      leftovers: 'end-group',
+    })
+    const text = output.whole().toString('utf8').slice(-keptCharacters)
+    return { code: end === 'exit' && typeof code === 'number' ? code : undefined, output: text }
+  } catch (error) {
+    return { code: undefined, output: (error as Error).message }
+  }
+}

@@ -1,0 +1,43 @@
+// How long a limit holds a session back. An agent names the minute of a reset, not the second, and says the same words again when
+// it is asked too early: so it is asked shortly after the time that it names, and then ever later. What the agent does by
+// itself lifts the limit at once.
+
+import type { Observation } from '../observe/observation.ts'
+
+export interface LimitPatience {
+  /** After the reset that was named, before the agent is asked. */
+  readonly graceMs: number
+  /** Where no reset is known, or it has passed: the first wait, doubled for each further one. */
+  readonly backoffMs: number
+}
+
+const longestMs = 900_000
+
+export class LimitWatch {
+  /** The limit that holds now: what it is known by, and when the agent may be asked again. */
+  #limit: { readonly key: string; readonly until: number } | undefined
+  /** Limits in a row that were told after their reset, or without one. */
+  #tries = 0
+
+  /** The observation with the limit as it really holds. */
+  apply(observation: Observation, { graceMs, backoffMs }: LimitPatience): Observation {
+    const { limit, state, turn, error, at } = observation
+    if (limit === undefined && state.state !== 'limited') {
+      this.#limit = undefined
+      if (turn === 'idle' && error === undefined) this.#tries = 0
+      return observation
+    }
+    const reset = Date.parse((state.state === 'limited' ? state.until : limit?.until) ?? '')
+    const key = `${limit?.date ?? 'quota'} ${reset}`
+    if (this.#limit?.key !== key) {
+      const isAhead = reset > at
+      const until = isAhead ? reset + graceMs : at + Math.min(backoffMs * 2 ** this.#tries, longestMs)
+      if (!isAhead) this.#tries++
+      this.#limit = { key, until }
+    }
+    const { until } = this.#limit
+    if (at < until) return { ...observation, state: { state: 'limited', until: new Date(until).toISOString() } }
+    // The next prompt will show whether it still holds.
+    return state.state === 'limited' ? { ...observation, state: { state: 'waiting' } } : observation
+  }
+}

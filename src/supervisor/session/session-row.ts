@@ -1,0 +1,122 @@
+// The supervised sessions of a workspace, a row each.
+
+import * as z from 'zod'
+import type { Store } from '../../store/index.ts'
+import { isRunning } from '../../system/index.ts'
+import { holderOf } from './lease.ts'
+import { sessionTape } from '../run.ts'
+
+/** A supervised session as lists show it. */
+export interface SessionRow {
+  readonly name: string
+  readonly agent: string
+  readonly project: string
+  readonly state:
+    | 'starting'
+    | 'working'
+    | 'waiting'
+    | 'limited'
+    | 'dialog'
+    | 'cycling'
+    | 'paused'
+    | 'restarting'
+    /** Nobody supervises it: its agent works on by itself. */
+    | 'unsupervised'
+    /** Nobody supervises it, and its agent is gone. */
+    | 'dead'
+    | 'ended'
+  /** The step of the cycle, and what is waited for, in words. */
+  readonly step?: string
+  readonly until?: string
+  /** 0 to 1; missing: unknown. */
+  readonly context_usage?: number
+  readonly tokens?: number
+  readonly window?: number
+  readonly threshold?: number
+  readonly last_check: string
+  /** The agent's own id of what it writes now. */
+  readonly session?: string
+  readonly cycles: number
+  readonly lastCycle?: string
+  /** Turns until the next cycle, by its growth. */
+  readonly nextCycleTurns?: number
+  readonly usd?: number
+  readonly started: string
+  /** The supervisor's process; missing: nobody supervises it now. */
+  readonly supervisor?: { readonly pid: number; readonly host: string }
+  readonly place?: unknown
+  /** Why it ended. */
+  readonly ended?: string
+}
+
+/** The sessions of a workspace, those that have ended too. */
+export async function* sessionRows(store: Store): AsyncGenerator<SessionRow> {
+  for await (const name of sessionNames(store)) {
+    const entry = await store.latest(sessionTape(name), 'row')
+    if (entry === undefined) continue
+    const { data: row } = entry.payload as { data: SessionRow }
+    const holder = await holderOf(store, sessionTape(name), leaseKey)
+    if (holder !== undefined) yield { ...row, supervisor: { pid: holder.pid, host: holder.host } }
+    // What its last supervisor saw need not be so any more.
+    else yield row.state === 'ended' ? row : { ...row, state: isAgentThere(row.place) ? 'unsupervised' : 'dead' }
+  }
+}
+
+/** Without a screen an agent is a process for each turn, so that none is missing between two. */
+function isAgentThere(place: unknown): boolean {
+  const { data } = placeSchema.safeParse(place)
+  if (data === undefined) return false
+  return data.pid === undefined ? data.driver === 'headless' : isRunning(data.pid, data.started)
+}
+
+const placeSchema = z.object({ driver: z.string(), pid: z.int().optional(), started: z.string().optional() })
+
+export const leaseKey = 'lease'
+
+export async function* sessionNames(store: Store): AsyncGenerator<string> {
+  for await (const { tape } of store.list(sessionTape(''))) {
+    const name = tape.slice(sessionTape('').length)
+    if (!name.startsWith('~')) yield name
+  }
+}
+
+/** Rows are written when they say something new, and not more often than people would notice. */
+const rowMs = 2_000
+
+/** Writes the row of one session. */
+export class RowWriter {
+  readonly #write: (row: SessionRow) => Promise<unknown>
+  readonly #onRow: (row: SessionRow) => void
+  #kept: SessionRow | undefined
+  #writing: Promise<unknown> = Promise.resolve()
+
+  constructor(write: (row: SessionRow) => Promise<unknown>, onRow: (row: SessionRow) => void) {
+    this.#write = write
+    this.#onRow = onRow
+  }
+
+  /** Nobody waits for a row: it is written after those before it. */
+  show(row: SessionRow): void {
+    this.#onRow(row)
+    const kept = this.#kept
+    const sudden = kept === undefined || suddenly(kept) !== suddenly(row)
+    const slow = Date.parse(row.last_check) - Date.parse(kept?.last_check ?? row.last_check) >= rowMs
+    if (!sudden && !(slow && gradually(kept) !== gradually(row))) return
+    this.#kept = row
+    this.#writing = this.#writing.then(() => this.#write(row))
+  }
+
+  /** Resolves when all are written. */
+  async flush(): Promise<void> {
+    await this.#writing
+  }
+}
+
+/** What a person wants to know at once. */
+function suddenly({ state, step, until, session, cycles, agent, ended, place }: SessionRow): string {
+  return JSON.stringify([state, step, until, session, cycles, agent, ended, place])
+}
+
+function gradually({ context_usage, threshold, usd }: SessionRow): string {
+  return JSON.stringify([Math.round((context_usage ?? -1) * 100), threshold, usd])
+}

@@ -1,0 +1,34 @@
+// What the operating system gives: running commands, ending processes, locks, durable files, watching a folder, reading shell text.
+
+export { timeText } from './clock-text.ts'
+export { createFile, makeFolder, replaceFile, syncFolder, writeAll } from './durable.ts'
+export { type Holder, holderSchema, isHolding, silentMs, thisProcess } from './holder.ts'
+export { Lock } from './lock.ts'
+export { agentAbove, agentMark, agentPrograms, type Ancestor, type Person, personAtTerminal } from './person.ts'
+export {
+  allProcesses,
+  endTree,
+  folderOf,
+  isRunning,
+  isThere,
+  openFilesOf,
+  pause,
+  type Process,
+  processAt,
+  send,
+  startOf,
+  type Stray,
+  treeOf,
+} from './processes.ts'
+export { everySecond, watchFolder } from './watch-folder.ts'
+export {
+  commandsIn,
+  type List,
+  type Node,
+  parseShell,
+  type Redirect,
+  shellWord,
+  type SimpleCommand,
+  type Word,
+} from './shell.ts'
+export { type Output, type Run, runCommand, type RunOptions } from './run.ts'

@@ -1,0 +1,81 @@
+// A kernel lock on a file that is never removed: freed the moment its holder dies, never stolen from one that is only
+// paused. Waiting is done by asking again rather than by a blocking call, which would occupy the thread pool that the
+// holder, when it is this same process, needs for its sync.
+
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import { LockedError, UnsupportedError } from '../errors.ts'
+
+interface Binding {
+  tryLock(fd: number): boolean
+  unlock(fd: number): void
+}
+
+let binding: Binding | undefined
+
+/** Loaded when a lock is first needed: reading a tape does without. */
+function native(): Binding {
+  if (binding !== undefined) return binding
+  try {
+    binding = createRequire(import.meta.url)('fs-native-extensions') as Binding
+  } catch (cause) {
+    throw new UnsupportedError(`No kernel file locks on this platform (${String(cause)})`, {
+      hint: 'Reading works; to write, use a platform that fs-native-extensions has a binary for.',
+    })
+  }
+  return binding
+}
+
+const asleep = new Int32Array(new SharedArrayBuffer(4))
+
+export class Lock {
+  readonly path: string
+  readonly #patience: number
+  readonly #flags: 'a' | 'r+'
+  #fd: number | undefined
+
+  /** `patience` is how long to wait for another holder, in milliseconds; `r+` does not make the file. */
+  constructor(path: string, patience: number, flags: 'a' | 'r+' = 'a') {
+    this.path = path
+    this.#patience = patience
+    this.#flags = flags
+  }
+
+  /** True when taken at once. */
+  tryNow(): boolean {
+    for (;;) {
+      this.#fd ??= fs.openSync(this.path, this.#flags, 0o600)
+      if (!native().tryLock(this.#fd)) return false
+      // Somebody may have removed the file for a stale one: then this is a lock that nobody else looks at.
+      if (fs.fstatSync(this.#fd).nlink > 0) return true
+      this.close()
+      if (this.#flags === 'r+' && !fs.existsSync(this.path)) return false
+    }
+  }
+
+  async take(): Promise<void> {
+    const deadline = performance.now() + this.#patience
+    for (;;) {
+      // Holders are done within a sync, so a few short naps usually suffice; then other work gets a turn.
+      for (let nap = 0; nap < 20; nap++) {
+        if (this.tryNow()) return
+        Atomics.wait(asleep, 0, 0, 0.05)
+      }
+      if (performance.now() > deadline) {
+        throw new LockedError(`${this.path} has been held by another process for ${this.#patience / 1000} s`, {
+          hint: `Find it with "fuser ${this.path}"; it may be stopped or hung. Nothing was written.`,
+        })
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4))
+    }
+  }
+
+  release(): void {
+    if (this.#fd !== undefined) native().unlock(this.#fd)
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) fs.closeSync(this.#fd)
+    this.#fd = undefined
+  }
+}

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest'
+import { type SectionKey, sectionOf } from '../../../../src/handoff/document/document.ts'
+import { writeDocument, writeHandoff } from '../../../../src/handoff/index.ts'
+import { openTape } from '../../../../src/tape/index.ts'
+import { temporaryStore } from '../../../support/workspace.ts'
+
+const ask = (content: string) => ({ kind: 'message', payload: { role: 'user', content } })
+const edit = (id: string, path: string) => [
+  { kind: 'tool_call', payload: { calls: [{ id, name: 'fs.write', arguments: { path, content: 'x' } }] } },
+  { kind: 'tool_result', payload: { results: [{ call_id: id, name: 'fs.write', output: 'ok' }] } },
+]
+
+test('what the user said and what was changed before the first handoff is in the tenth document, within its budget [H13]', async () => {
+  const tape = await openTape('main', { store: await temporaryStore() })
+  await tape.append([
+    ask('Build the importer. Never touch the public API.'),
+    ...edit('c1', 'src/import.ts'),
+    ask('Only use the standard library, whatever comes up.'),
+  ])
+  await writeHandoff(tape, { budget: 1_500 })
+  let last = ''
+  for (let n = 2; n <= 10; n++) {
+    const talk = { role: 'assistant', content: 'thought about it at length. '.repeat(300) }
+    await tape.append([
+      ask(`Look at part ${n}.`),
+      ...edit(`c${n}`, `src/part-${n}.ts`),
+      { kind: 'message', payload: talk },
+    ])
+    last = (await writeHandoff(tape, { budget: 1_500 })).markdown
+  }
+  expect(last).toContain('Build the importer. Never touch the public API.')
+  expect(last).toContain('Only use the standard library, whatever comes up.')
+  for (const file of ['import.ts', 'part-2.ts', 'part-10.ts']) expect(last).toContain(file)
+  expect(last.match(/> User/g)!.length).toBeLessThan(20)
+  // The first request still names the entry that it is in.
+  expect(last).toMatch(/User \[#2\]: Build the importer/)
+})
+
+const summary = `This session is being continued from a previous conversation that ran out of context.
+
+Summary:
+1. Primary Request and Intent:
+   Move the shop to the new billing engine, in small steps.
+
+2. Key Technical Concepts:
+   - Money is in cents
+
+7. Pending Tasks:
+   - Migrate the invoices
+
+9. Optional Next Step:
+   Run the migration on a copy.
+
+If you need specific details from before compaction, read the full transcript at: /home/me/x.jsonl
+Continue the conversation from where it left off without asking the user any further questions.
+`
+
+test.each([
+  ['numbered', summary],
+  [
+    'elements',
+    '<state_snapshot>\n<overall_goal>\nMove the shop to the new billing engine, in small steps.\n</overall_goal>\n<key_knowledge>\n- Money is in cents\n</key_knowledge>\n<current_plan>\n1. [DONE] Read it\n2. Migrate the invoices\n</current_plan>\n<next_step>\nRun the migration on a copy.\n</next_step>\n</state_snapshot>',
+  ],
+])(
+  'after a compaction the facts of the whole session are told, and what the agent summed up: %s [H11] [H13]',
+  async (_, state) => {
+    const tape = await openTape('main', { store: await temporaryStore() })
+    await tape.append([
+      ask('Build the engine. Never touch the prices.'),
+      ...edit('c1', 'src/bill.ts'),
+      { kind: 'anchor', payload: { name: 'compaction', state: { summary: state } } },
+      {
+        kind: 'message',
+        payload: { role: 'user', content: 'Build the engine. Never touch the prices.' },
+        meta: { kept: true },
+      },
+      { kind: 'message', payload: { role: 'assistant', content: 'I go on:' } },
+    ])
+    const { document, markdown, ledger } = await writeDocument(tape)
+    expect(ledger.instructions).toHaveLength(1)
+    expect(markdown).not.toMatch(/without asking|full transcript/)
+    expect(markdown).toContain('created src/bill.ts')
+    expect(markdown).toContain('- Move the shop to the new billing engine, in small steps. [#5] (claimed)')
+    const of = (key: SectionKey) => sectionOf(document, key)!.items.map(({ text }) => text)
+    expect(of('pending')).toEqual(['Migrate the invoices'])
+    expect(of('context')).toContain('Money is in cents')
+    expect(of('next')[0]).toBe('Run the migration on a copy.')
+  },
+)

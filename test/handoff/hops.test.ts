@@ -1,0 +1,253 @@
+// Work that passes from agent to agent: each hop is a session of another agent, which was told to read the document of the one
+// before it. What the first user said and what was done for them is in the last document.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { continueText, withDocumentText, writeDocument } from '../../src/handoff/index.ts'
+import { Tape, openTape, tokenCounter } from '../../src/tape/index.ts'
+import { importFile } from '../../src/transcripts/import.ts'
+import { fileAt } from '../../src/transcripts/resolve.ts'
+import type { AgentName } from '../../src/agents/index.ts'
+import { temporaryFolder, temporaryStore } from '../support/workspace.ts'
+
+type Line = Record<string, unknown>
+
+/** What happens in a session, in the lines of one agent. */
+interface Scribe {
+  user(text: string): Line[]
+  says(text: string): Line[]
+  runs(command: string, output: string, exit?: number): Line[]
+  writes(file: string): Line[]
+  /** The file as the agent is shown it. */
+  reads(file: string, text: string): Line[]
+}
+
+const at = '2026-05-01T10:00:00Z'
+let calls = 0
+
+function claude(session: string): Scribe {
+  let last: string | null = null
+  const line = (type: string, message: Line): Line => {
+    const uuid = `${session}-${++calls}`
+    const made = { type, uuid, parentUuid: last, sessionId: session, cwd: '/work/shop', timestamp: at, message }
+    last = uuid
+    return made
+  }
+  const tool = (name: string, input: Line, content: string, isError = false): Line[] => {
+    const id = `toolu_${++calls}`
+    return [
+      line('assistant', {
+        id,
+        role: 'assistant',
+        model: 'm',
+        stop_reason: 'tool_use',
+        content: [{ type: 'tool_use', id, name, input }],
+      }),
+      line('user', {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: id, content, ...(isError ? { is_error: true } : {}) }],
+      }),
+    ]
+  }
+  return {
+    user: (text) => [line('user', { role: 'user', content: text })],
+    says: (text) => [
+      line('assistant', {
+        id: `m${++calls}`,
+        role: 'assistant',
+        model: 'm',
+        stop_reason: 'end_turn',
+        content: [{ type: 'text', text }],
+      }),
+    ],
+    runs: (command, output, exit = 0) =>
+      tool('Bash', { command }, exit === 0 ? output : `Exit code ${exit}\n${output}`, exit !== 0),
+    writes: (file) => tool('Write', { file_path: `/work/shop/${file}`, content: 'x\n' }, 'File created successfully'),
+    reads: (file, text) =>
+      tool(
+        'Read',
+        { file_path: file },
+        text
+          .split('\n')
+          .map((row, n) => `${String(n + 1).padStart(6)}→${row}`)
+          .join('\n'),
+      ),
+  }
+}
+
+function codex(session: string): Scribe {
+  const item = (payload: Line): Line => ({ type: 'response_item', timestamp: at, payload })
+  const message = (role: string, type: string, text: string) =>
+    item({ type: 'message', role, content: [{ type, text }] })
+  const exec = (cmd: string, output: string, exit: number): Line[] => {
+    const call_id = `call_${++calls}`
+    const shown = `Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code ${exit}\nOutput:\n${output}`
+    return [
+      item({ type: 'function_call', name: 'exec_command', arguments: JSON.stringify({ cmd }), call_id }),
+      item({ type: 'function_call_output', call_id, output: shown }),
+    ]
+  }
+  let begun = false
+  const start = (): Line[] => {
+    if (begun) return []
+    begun = true
+    return [{ type: 'session_meta', timestamp: at, payload: { id: session, cwd: '/work/shop', timestamp: at } }]
+  }
+  return {
+    user: (text) => [...start(), message('user', 'input_text', text)],
+    says: (text) => [
+      message('assistant', 'output_text', text),
+      { type: 'event_msg', timestamp: at, payload: { type: 'task_complete' } },
+    ],
+    runs: (command, output, exit = 0) => exec(command, output, exit),
+    writes: (file) => exec(`cat > ${file} <<'EOF'\nx\nEOF`, '', 0),
+    reads: (file, text) => exec(`cat ${file}`, text, 0),
+  }
+}
+
+function pi(session: string): Scribe {
+  let begun = false
+  const line = (message: Line): Line => ({ type: 'message', id: `p${++calls}`, timestamp: at, message })
+  const tool = (name: string, args: Line, text: string, isError = false): Line[] => {
+    const id = `tc_${++calls}`
+    return [
+      line({ role: 'assistant', content: [{ type: 'toolCall', id, name, arguments: args }], stopReason: 'toolUse' }),
+      line({ role: 'toolResult', toolCallId: id, toolName: name, content: [{ type: 'text', text }], isError }),
+    ]
+  }
+  const start = (): Line[] => {
+    if (begun) return []
+    begun = true
+    return [{ type: 'session', version: 3, id: session, timestamp: at, cwd: '/work/shop' }]
+  }
+  return {
+    user: (text) => [...start(), line({ role: 'user', content: [{ type: 'text', text }] })],
+    says: (text) => [line({ role: 'assistant', content: [{ type: 'text', text }], stopReason: 'stop' })],
+    runs: (command, output, exit = 0) =>
+      tool('bash', { command }, exit === 0 ? output : `${output}\n\nCommand exited with code ${exit}`, exit !== 0),
+    writes: (file) => tool('write', { path: `/work/shop/${file}`, content: 'x\n' }, 'Successfully wrote 2 bytes'),
+    reads: (file, text) => tool('read', { path: file }, text),
+  }
+}
+
+const agents: readonly [AgentName, (session: string) => Scribe][] = [
+  ['claude', claude],
+  ['codex', codex],
+  ['pi', pi],
+]
+
+describe('ten hops over three agents', () => {
+  test('what the first user said and what was done for them is in the tenth document, within 2,000 tokens [H13]', async () => {
+    const store = await temporaryStore()
+    const folder = temporaryFolder()
+    const count = await tokenCounter()
+    let document = ''
+    let markdown = ''
+    for (let hop = 1; hop <= 10; hop++) {
+      const [agent, scribe] = agents[(hop - 1) % 3]!
+      const session = `0000000${hop % 10}-1111-4222-8333-444455556666`
+      const s = scribe(session)
+      const lines: Line[] = []
+      if (hop === 1) {
+        lines.push(
+          ...s.user('Build the returns page of the shop. Never touch src/api.ts, partners import it.'),
+          ...s.writes('src/returns.ts'),
+          ...s.says('The page is there.'),
+          ...s.user('All amounts stay in cents, whatever the carriers send.'),
+          ...s.says(
+            'I keep the amounts as integers in a ledger table rather than as JSON, because the auditors read it with SQL.',
+          ),
+          ...s.user('Now the labels.'),
+          ...s.writes('src/labels.ts'),
+          ...s.runs(
+            'npx vitest run test/labels.test.ts',
+            ' FAIL  test/labels.test.ts > prints\n Tests  1 failed (1)',
+            1,
+          ),
+          ...s.says('The label test still fails, the printer is missing here.'),
+        )
+      } else {
+        const prompt = continueText(document)
+        // Every third session is given the document in its prompt, as `baton continue` does where it is short.
+        const inline = hop % 3 === 0
+        lines.push(
+          ...s.user(inline ? withDocumentText(prompt, markdown) : prompt),
+          ...(inline || hop === 8 ? [] : s.reads(document, markdown)),
+          ...s.writes(`src/part-${hop}.ts`),
+          ...s.runs(`node scripts/check-part.mjs --part ${hop}`, 'ok'),
+          ...s.says(`Part ${hop} is done and checked. The rest of the page stays as it is.`),
+        )
+      }
+      const file = path.join(
+        folder,
+        `${agent}-${hop}`,
+        `${agent === 'codex' ? 'rollout-2026-05-01T10-00-00-' : ''}${session}.jsonl`,
+      )
+      fs.mkdirSync(path.dirname(file), { recursive: true })
+      fs.writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+      const { tape } = await importFile(store, fileAt(file, agent))
+      const written = await writeDocument(new Tape(store, tape), { budget: 2_000 })
+      markdown = written.markdown
+      document = path.join(folder, `handoff-${hop}.md`)
+      fs.writeFileSync(document, markdown)
+    }
+    expect(count(markdown)).toBeLessThanOrEqual(2_000)
+    for (const words of [
+      'Build the returns page of the shop. Never touch src/api.ts, partners import it.',
+      'All amounts stay in cents, whatever the carriers send.',
+      'ledger table rather than as JSON',
+      'npx vitest run test/labels.test.ts',
+      'returns.ts',
+      'labels.ts',
+      'part-2.ts',
+      'part-10.ts',
+    ])
+      expect.soft(markdown).toContain(words)
+  })
+
+  test('a failure is dropped at the hop that settles it [H13]', async () => {
+    const store = await temporaryStore()
+    const folder = temporaryFolder()
+    const first = claude('a1')
+    const write = async (name: string, lines: readonly Line[]) => {
+      const file = path.join(folder, name, `${name}.jsonl`)
+      fs.mkdirSync(path.dirname(file), { recursive: true })
+      fs.writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+      const { tape } = await importFile(store, fileAt(file, 'claude'))
+      return (await writeDocument(new Tape(store, tape))).markdown
+    }
+    const failed = await write('a1', [
+      ...first.user('Make the tests pass.'),
+      ...first.runs('npx vitest run test/cart.test.ts', ' FAIL  test/cart.test.ts > adds\n Tests  1 failed (1)', 1),
+      ...first.says('It fails on the sum.'),
+    ])
+    expect(failed).toContain('npx vitest run test/cart.test.ts')
+    const second = claude('a2')
+    const settled = await write('a2', [
+      ...second.user(withDocumentText(continueText('/x/handoff.md'), failed)),
+      ...second.runs('npx vitest run', ' Tests  9 passed (9)'),
+      ...second.says('All of them pass now.'),
+    ])
+    expect(settled.split('## Open Failures')[1]).not.toContain('cart.test.ts')
+    expect(settled).toContain('Make the tests pass.')
+  })
+})
+
+test("a plain anchor and the model's own handoff do not make a document forget the user [H13] [T9]", async () => {
+  const tape = await openTape('main', { store: await temporaryStore() })
+  const say = (role: string, content: string) => ({ kind: 'message', payload: { role, content } })
+  await tape.append([say('user', 'Build the importer. Never touch the public API.'), say('assistant', 'I begin.')])
+  await tape.append([{ kind: 'anchor', payload: { name: 'p', state: null } }])
+  await tape.append([say('user', 'Rows end in CRLF, always.'), say('assistant', 'Noted.')])
+  await tape.append([
+    {
+      kind: 'anchor',
+      payload: { name: 'half', state: { summary: 'parser half done', next_steps: ['Register the route'] } },
+    },
+  ])
+  const { markdown } = await writeDocument(tape)
+  expect(markdown).toContain('Never touch the public API.')
+  expect(markdown).toContain('Rows end in CRLF, always.')
+  expect(markdown).toContain('1. Register the route')
+})

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest'
+import type { Ending } from '../../../src/handoff/ledger/facts.ts'
+import { Session } from './session.ts'
+
+describe('how the work stands', () => {
+  test.each<[string, (session: Session) => void, Partial<Ending>]>([
+    ['empty: nothing was said', () => {}, { state: 'empty' }],
+    ['requested: the user spoke last', (s) => s.user('add a cart'), { state: 'requested' }],
+    [
+      'answered: the assistant spoke last',
+      (s) => {
+        s.user('add a cart')
+        s.tool('Write', { file_path: 'cart.ts', content: 'x' }, 'File created')
+        s.assistant('The cart is there.')
+      },
+      { state: 'answered' },
+    ],
+    [
+      'answered: a structured result was handed over',
+      (s) => {
+        s.user('review this')
+        s.tool('StructuredOutput', { findings: [] }, 'Structured output provided successfully')
+      },
+      { state: 'answered' },
+    ],
+    [
+      'asks: the last words are a question',
+      (s) => {
+        s.user('add a cart')
+        s.assistant('It is there.\n\nShall I commit it?')
+      },
+      { state: 'asks' },
+    ],
+    [
+      'interrupted: a call has no result',
+      (s) => {
+        s.user('add a cart')
+        s.assistant('I run the tests.')
+        s.call('Bash', { command: 'npm test' })
+      },
+      { state: 'interrupted', during: 'npm test' },
+    ],
+    [
+      'interrupted: the words announce what never came',
+      (s) => {
+        s.user('add a cart')
+        s.assistant('Ich sehe mir jetzt die Tests an:')
+      },
+      { state: 'interrupted' },
+    ],
+    [
+      'interrupted by the user',
+      (s) => {
+        s.user('add a cart')
+        s.assistant('I begin with')
+        s.add('event', { name: 'turn_ended', data: { status: 'aborted' } })
+      },
+      { state: 'interrupted', by: 'user' },
+    ],
+    [
+      'error: an error came last',
+      (s) => {
+        s.user('add a cart')
+        s.add('error', { kind: 'overloaded', message: '529 overloaded' })
+        s.add('event', { name: 'turn_ended', data: { status: 'failed' } })
+      },
+      { state: 'error', message: '529 overloaded' },
+    ],
+    [
+      'interrupted, not error: the agent went on after the error',
+      (s) => {
+        s.user('add a cart')
+        s.add('error', { kind: 'overloaded', message: '529 overloaded' })
+        s.call('Bash', { command: 'npm test' })
+      },
+      { state: 'interrupted' },
+    ],
+    [
+      'answered although a subagent spoke later',
+      (s) => {
+        s.user('add a cart')
+        s.assistant('The cart is there.')
+        s.add('message', { role: 'assistant', content: 'I look into it:' }, { isSidechain: true })
+      },
+      { state: 'answered' },
+    ],
+  ])('%s [H13]', (_, play, ending) => {
+    const session = new Session()
+    play(session)
+    expect(session.ledger().ending).toMatchObject(ending)
+  })
+})
+
+describe('a todo list that the agent prints', () => {
+  test('is the list: what is not on it is gone [H13]', () => {
+    const session = new Session()
+    session.tool('TaskCreate', { subject: 'Draw the cart' }, 'Task #1 created successfully')
+    session.tool('TaskCreate', { subject: 'Pay' }, 'Task #2 created successfully')
+    session.tool('TaskList', {}, '#1 [completed] Draw the cart\n#2 [pending] Pay')
+    expect(session.ledger().todos.map(({ status }) => status)).toEqual(['completed', 'pending'])
+    session.tool('TaskList', {}, 'No tasks found')
+    expect(session.ledger().todos).toEqual([])
+  })
+
+  test('stays as it is where the result cannot be read [H13]', () => {
+    const session = new Session()
+    session.tool('TodoWrite', { todos: [{ content: 'Pay', status: 'pending' }] }, 'ok')
+    session.tool('TaskList', {}, 'something else')
+    expect(session.ledger().todos).toHaveLength(1)
+  })
+})

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest'
+import { Session } from '../session.ts'
+
+const vitestFails = ' FAIL  test/cart.test.ts > adds\n Tests  1 failed | 9 passed (10)'
+const goPasses = 'ok  \tex.org/shop/cart\t0.2s\nok  \tex.org/shop/pay\t(cached)'
+
+function open(session: Session): string[] {
+  return session
+    .ledger()
+    .failures.filter(({ closed }) => closed === undefined)
+    .map(({ what }) => what)
+}
+
+function reasons(session: Session): (string | undefined)[] {
+  return session.ledger().failures.map(({ closed }) => closed?.reason)
+}
+
+describe('a failure stays open', () => {
+  test.each<[string, (session: Session) => void, string[]]>([
+    [
+      'when a test fails and nothing runs it again',
+      (s) => s.bash('npx vitest run', vitestFails, 1),
+      ['npx vitest run'],
+    ],
+    [
+      'when a task of the project fails',
+      (s) => s.bash('mise run lint', 'cart.go:3:1: unused import', 1),
+      ['mise run lint'],
+    ],
+    [
+      'when a script of the project fails',
+      (s) => s.bash('bash scripts/smoke.sh --all', 'smoke: connection refused', 3),
+      ['bash scripts/smoke.sh --all'],
+    ],
+    [
+      'when another part passes while nothing was changed',
+      (s) => {
+        s.bash('npx vitest run test/cart.test.ts', vitestFails, 1)
+        s.bash('npx vitest run test/pay.test.ts', ' Tests  3 passed (3)')
+      },
+      ['npx vitest run test/cart.test.ts'],
+    ],
+    [
+      'when the user named the command',
+      (s) => {
+        s.user('please run rsync -a build/ host:/srv until it works')
+        s.bash('rsync -a build/ host:/srv', 'rsync: connection unexpectedly closed', 12)
+      },
+      ['rsync -a build/ host:/srv'],
+    ],
+    [
+      'when a commit was made long after it, for something else',
+      (s) => {
+        s.bash('npx vitest run', vitestFails, 1)
+        for (const text of ['and the header', 'and the footer', 'commit the footer']) s.user(text)
+        s.bash('git commit -am footer', '[main abc1234] footer')
+      },
+      ['npx vitest run'],
+    ],
+    [
+      'when a pattern does not match it',
+      (s) => {
+        s.bash('node --test test/cart-sum.test.mjs', '# pass 0\n# fail 1', 1)
+        s.bash('node --test test/pay-*.test.mjs', '# pass 4\n# fail 0')
+      },
+      ['node --test test/cart-sum.test.mjs'],
+    ],
+  ])('%s [H13]', (_, play, expected) => {
+    const session = new Session()
+    play(session)
+    expect(open(session)).toEqual(expected)
+  })
+})
+
+describe('a failure is closed', () => {
+  test.each<[string, (session: Session) => void, string]>([
+    [
+      'by a pattern that includes it',
+      (s) => {
+        s.bash('node --test test/cart-sum.test.mjs', '# pass 0\n# fail 1', 1)
+        s.bash('node --test test/cart-*.test.mjs', '# pass 4\n# fail 0')
+      },
+      'passed',
+    ],
+    [
+      'by tests that cannot run without the build',
+      (s) => {
+        s.bash('go build ./...', 'cart/sum.go:12:2: undefined: total', 1)
+        s.bash('go test ./...', goPasses)
+      },
+      'passed',
+    ],
+    [
+      'by a task of the project that runs the tests',
+      (s) => {
+        s.bash('go test -run TestSum ./cart/', '--- FAIL: TestSum (0.00s)\nFAIL\tex.org/shop/cart\t0.1s', 1)
+        s.bash('mise run test:ci', `${goPasses}\n[test:ci] $ go test -race ./...`)
+      },
+      'passed',
+    ],
+    [
+      'by the task that failed in a chain, run alone',
+      (s) => {
+        s.bash('mise run fmt && mise run lint', '[fmt] ok\n[lint] cart.go:3:1: unused import', 1)
+        s.bash('mise run lint', '0 issues.')
+      },
+      'passed',
+    ],
+    [
+      'by the same program with other arguments, while nothing was changed',
+      (s) => {
+        s.bash('go build -o shop ./cmd/...', 'go: cannot write multiple packages to non-directory shop', 1)
+        s.bash('go build -o shop ./cmd/shop', '')
+      },
+      'replaced',
+    ],
+    [
+      'by a push',
+      (s) => {
+        s.bash('npx tsc --noEmit', 'a.ts(1,1): error TS2304: no x', 2)
+        for (const text of ['next', 'and now', 'push it']) s.user(text)
+        s.bash('git push', 'main -> main')
+      },
+      'published',
+    ],
+    [
+      'by a commit right after it',
+      (s) => {
+        s.bash('npx tsc --noEmit', 'a.ts(1,1): error TS2304: no x', 2)
+        s.user('commit that')
+        s.bash('git commit -am x', '[main abc1234] x')
+      },
+      'published',
+    ],
+    ['when it was a probe', (s) => s.bash('python3 -c "import yaml"', 'ModuleNotFoundError: yaml', 1), 'left'],
+    ['when it was a wrong guess', (s) => s.bash('gh pr diff 7 --stat', 'unknown flag: --stat', 1), 'left'],
+    [
+      'when there was nothing to commit',
+      (s) => s.bash('git commit -m x', 'nothing to commit, working tree clean', 1),
+      'left',
+    ],
+  ])('%s [H13]', (_, play, reason) => {
+    const session = new Session()
+    play(session)
+    expect(reasons(session)).toContain(reason)
+    expect(open(session)).toEqual([])
+  })
+
+  test('when the call beside it failed, or a policy refused it: neither ran [H13]', () => {
+    const session = new Session()
+    session.tool('Bash', { command: 'npm test' }, '<tool_use_error>Sibling tool call errored</tool_use_error>', true)
+    session.tool(
+      'exec_command',
+      { cmd: 'rm -rf old' },
+      'exec_command failed: CreateProcess { message: "Rejected(\\"no\\")" }',
+    )
+    const { failures, files, commands } = session.ledger()
+    expect({ failures, files, commands }).toEqual({ failures: [], files: [], commands: [] })
+  })
+})
+
+describe('what the user pasted', () => {
+  const log =
+    'it stops here:\nRun git push origin main\nremote: Permission to org/shop.git denied to ci[bot].\nfatal: unable to access: 403'
+
+  test('is open until something is changed [H13]', () => {
+    const session = new Session()
+    session.user(log)
+    session.assistant('The token may not push.')
+    expect(session.ledger().failures).toMatchObject([{ role: 'report', message: expect.stringContaining('denied') }])
+    expect(open(session)).toHaveLength(1)
+    session.tool('Write', { file_path: 'ci.yml', content: 'x' }, 'File created')
+    expect(reasons(session)).toEqual(['changed'])
+  })
+
+  test('is no failure when it is a sentence about an error [H13]', () => {
+    const session = new Session()
+    session.user('why do I get "fatal: unable to access" here?')
+    expect(session.ledger().failures).toEqual([])
+  })
+})
+
+test('what failed is told by the names of the tests and the first assertion [H13]', () => {
+  const session = new Session()
+  const output =
+    'test_sum.py F\nE   AssertionError: expected 3 but got 4\n  File "x.py", line 3\nFAILED test_sum.py::test_total - Assert\n1 failed in 0.1s'
+  session.bash('pytest', output, 1)
+  expect(session.ledger().failures[0]!.message).toBe(
+    'test_sum.py::test_total: E   AssertionError: expected 3 but got 4',
+  )
+})

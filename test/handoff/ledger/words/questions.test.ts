@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { Session } from '../session.ts'
+
+function open(session: Session): string[] {
+  return session.ledger().questions.map(({ text }) => text)
+}
+
+const asked = 'Should archived orders older than seven years be deleted or anonymised?'
+
+describe('a question to the user', () => {
+  it.each([
+    asked,
+    'Sollen archivierte Bestellungen gelöscht oder anonymisiert werden?',
+    '归档的订单应该删除还是匿名化？',
+    'هل يجب حذف الطلبات المؤرشفة؟',
+  ])('[H13] is open when the turn ends with it: %s', (question) => {
+    const session = new Session()
+    session.user('Clean up the archive')
+    session.assistant(`The archive has two million rows. ${question}`)
+    expect(session.ledger().questions).toMatchObject([{ text: question, source: 'text' }])
+    expect(session.ledger().questions[0]!.passedOver).toBeUndefined()
+  })
+
+  it.each([
+    ['assent right behind it', 'jo'],
+    ['one of the things it names', 'anonymised, please, legal wants to keep the statistics'],
+    ['words about it', 'anything older than seven years goes, the rest stays where it is'],
+  ])('[H13] is answered by %s', (_, reply) => {
+    const session = new Session()
+    session.user('Clean up the archive')
+    session.assistant(asked)
+    session.user(reply)
+    session.assistant('Fine.')
+    expect(open(session)).toEqual([])
+  })
+
+  it.each([
+    ['English', 'Translate the welcome mail into Portuguese next', 'The welcome mail is translated.'],
+    ['Chinese', '先把欢迎邮件翻译成葡萄牙语', '欢迎邮件已经翻译好了。'],
+  ])('[H13] stays open when the user speaks of something else, in %s', (_, reply, done) => {
+    const session = new Session()
+    session.user('Clean up the archive')
+    session.assistant(asked)
+    session.user(reply)
+    session.assistant(done)
+    session.user('Now the footer')
+    session.assistant('The footer is done.')
+    expect(session.ledger().questions).toMatchObject([{ text: asked, passedOver: true }])
+    expect(session.ledger().decisions.filter(({ by }) => by === 'user')).toEqual([])
+  })
+
+  it('[H13] is settled when the next turn takes up what it is about', () => {
+    const session = new Session()
+    session.user('Clean up the archive')
+    session.assistant(asked)
+    session.user('Surprise me, whatever you think our lawyers would prefer here')
+    session.bash('npm run anonymise -- --archived-orders --older-than "seven years"')
+    session.assistant('Archived orders older than seven years are anonymised.')
+    session.user('good')
+    session.assistant('Anything else is unchanged.')
+    expect(open(session)).toEqual([])
+  })
+
+  it('[H13] about the moment is not kept: nobody answers it any more', () => {
+    const session = new Session()
+    session.user('Clean up the archive')
+    session.assistant('Cleaned up. Shall I commit this?')
+    session.user('Translate the welcome mail into Portuguese next')
+    session.assistant('Translated.')
+    expect(open(session)).toEqual([])
+  })
+
+  it('[H13] in a dialog that the user left is open, what was chosen before that is decided', () => {
+    const session = new Session()
+    session.user('Set up the deployment')
+    session.tool(
+      'AskUserQuestion',
+      {
+        questions: [
+          { question: 'Which region?', options: [] },
+          { question: 'Which size of machine?', options: [] },
+        ],
+      },
+      'The user doesn\'t want to proceed with this tool use. To tell you how to proceed, the user said:\nThe user wants to clarify these questions.\n\n    Questions asked:\n- "Which region?"\n  Answer: Frankfurt\n- "Which size of machine?"\n  (No answer provided)',
+      true,
+    )
+    expect(open(session)).toEqual(['Which size of machine?'])
+    expect(session.ledger().decisions).toMatchObject([{ text: 'Which region? → Frankfurt', by: 'user' }])
+  })
+})

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { Session } from '../session.ts'
+
+function said(session: Session): string[] {
+  return session
+    .ledger()
+    .decisions.filter(({ source }) => source === 'said')
+    .sort((a, b) => a.rank! - b.rank!)
+    .map(({ text }) => text)
+}
+
+describe('what the assistant says that it decided', () => {
+  it.each([
+    'The queue lives in Redis, because two workers share it.',
+    'Ich nehme Redis für die Warteschlange, weil zwei Prozesse sie teilen.',
+    '队列放在 Redis 里，因为两个进程共享它。',
+    'Очередь хранится в Redis, потому что её делят два процесса.',
+    'キューはRedisに置きます、二つのワーカーが共有するためです。',
+  ])('[H13] is told with its reason, in any language: %s', (sentence) => {
+    const session = new Session()
+    session.user('Make the import faster')
+    session.tool('Edit', { file_path: 'import.ts', old_string: 'a', new_string: 'b' }, 'ok')
+    const id = session.assistant(sentence)
+    expect(said(session).join('')).toBe(sentence)
+    expect(session.ledger().decisions[0]).toMatchObject({ by: 'assistant', source: 'said', id, rank: 0 })
+  })
+
+  it('[H13] stands before a change, not before a look', () => {
+    const session = new Session()
+    session.user('Make the import faster')
+    session.assistant('The parser probably allocates one buffer for every line.')
+    session.tool('Read', { file_path: 'parser.ts' }, '')
+    session.assistant('Batches of five hundred rows keep the transaction below one second.')
+    session.tool('Edit', { file_path: 'import.ts', old_string: 'a', new_string: 'b' }, 'ok')
+    session.assistant('Done.')
+    expect(said(session)).toEqual(['Batches of five hundred rows keep the transaction below one second.'])
+  })
+
+  it('[H13] is neither code, a heading, a quote, a question nor an announcement', () => {
+    const session = new Session()
+    session.user('Make the import faster')
+    session.assistant(
+      '## Decision about the importer\n```\nimporter decision inside code\n```\n> quoted decision about the importer\n' +
+        'Next I am changing the importer configuration:\nShould the importer validate every column?',
+    )
+    session.user('yes')
+    expect(said(session)).toEqual([])
+  })
+
+  it('[H13] comes in the order of what it tells: first what nothing else tells', () => {
+    const session = new Session()
+    session.user('Rename the customer table to clients')
+    session.tool('Edit', { file_path: 'schema.sql', old_string: 'a', new_string: 'b' }, 'ok')
+    session.assistant(
+      'The customer table is renamed to clients. Foreign keys stay deferred, since the nightly loader inserts children before their parents.',
+    )
+    session.user('Thanks')
+    session.assistant('Gladly.')
+    expect(said(session)[0]).toMatch(/^Foreign keys stay deferred/)
+  })
+
+  it('[H13] is not told twice: of two sentences about the same, the later one comes first', () => {
+    const session = new Session()
+    for (const port of ['eight thousand', 'nine thousand']) {
+      session.user('go on')
+      session.tool('Edit', { file_path: 'server.ts', old_string: 'a', new_string: port }, 'ok')
+      session.assistant(`The development server listens on port ${port}.`)
+    }
+    session.user('and now?')
+    session.assistant('Nothing.')
+    expect(said(session)[0]).toContain('nine thousand')
+  })
+})

@@ -1,0 +1,27 @@
+// Runs a script of ours in a process that has a network of its own with only loopback in it, where the kernel allows
+// that: what the agents try to fetch from elsewhere then fails at once, and nothing leaves the machine.
+
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { alone } from '../../scripts/bundle.mjs'
+import { program } from '../support/program.ts'
+
+export const canBeAlone = alone.length > 0
+
+/** What the script printed. Rejects if it fails or takes longer than `seconds`. */
+export async function runAlone(script: URL, args: readonly string[], seconds: number): Promise<string> {
+  const file = await program(script)
+  const [command, ...rest] = [...alone, process.execPath, file, ...args]
+  const child = spawn(command!, rest, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: seconds * 1000,
+    killSignal: 'SIGKILL',
+  })
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
+  const code = await new Promise<number | null>((resolve, reject) => child.on('close', resolve).on('error', reject))
+  if (code !== 0) throw new Error(`${path.basename(file)} ${args.join(' ')} ended with ${code}\n${out}${err}`)
+  return out
+}

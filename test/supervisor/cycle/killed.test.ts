@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { sample } from '../../support/full.ts'
+import { dataOf, expectOrder, Harness } from '../support/harness.ts'
+
+/** A supervisor in a process of its own. */
+function keep(harness: Harness, killAt?: string) {
+  const job = {
+    workspace: path.join(harness.root, '.baton'),
+    home: harness.home,
+    program: harness.programs.agent,
+    run: harness.run,
+    settings: harness.settings,
+    timings: harness.timings,
+    killAt,
+  }
+  const child = spawn(process.execPath, [harness.programs.supervisor, JSON.stringify(job)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  return { child, ended: once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]> }
+}
+
+const moments = [
+  'before ask',
+  'after ask',
+  'before store',
+  'after document',
+  'before snapshot',
+  'before clear',
+  'after clear',
+  'before resume',
+  'after resume',
+  'at verifying',
+  'at done',
+]
+
+test.each(sample(moments, 5))(
+  'a supervisor that is killed %s is followed by one that finishes the cycle, once [C7]',
+  async (moment) => {
+    const harness = await Harness.open()
+    harness.script({ pace: 100 })
+    const first = keep(harness, moment)
+    await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
+    harness.fill(90)
+    expect(await first.ended).toEqual([null, 'SIGKILL'])
+    keep(harness)
+    const cycled = await harness.until(async () => (await harness.cycles()).at(-1), 'the cycle')
+    expect(cycled).toMatchObject({ n: 1, outcome: 'done' })
+    expect(harness.prompts('Create handoff')).toHaveLength(1)
+    expect(harness.prompts('Read handoff')).toHaveLength(1)
+    expect(harness.clears()).toBeLessThanOrEqual(2)
+    await expectOrder(harness)
+    // The document was durable before the first clear was meant.
+    const document = (await harness.entries('handoff_document'))[0]!
+    const clear = (await harness.entries('cycle')).find((entry) =>
+      (dataOf(entry) as { effects: string[] }).effects.includes('clear'),
+    )!
+    expect(document.id).toBeLessThan(clear.id)
+    expect(fs.existsSync(cycled.document!.path)).toBe(true)
+  },
+)
+
+test('a second supervisor is refused and told who holds the session; one that takes over from a dead one is not [C7]', async () => {
+  const harness = await Harness.open()
+  const first = keep(harness)
+  await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
+  await expect(harness.supervise().ended).rejects.toMatchObject({
+    code: 'conflict',
+    message: `shop is supervised already by process ${first.child.pid}`,
+    hint: `It ends with that process: kill ${first.child.pid}`,
+  })
+  first.child.kill('SIGKILL')
+  await first.ended
+  harness.supervise()
+  harness.fill(90)
+  expect(await harness.cycled()).toMatchObject({ outcome: 'done' })
+  expect(harness.prompts('Build')).toHaveLength(1)
+})

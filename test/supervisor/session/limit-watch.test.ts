@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { LimitWatch } from '../../../src/supervisor/session/limit-watch.ts'
+import { sight } from '../support/sightings.ts'
+
+const patience = { graceMs: 20_000, backoffMs: 30_000 }
+const start = Date.parse('2026-11-17T06:40:00Z')
+const reset = '2026-11-17T06:46:00.000Z'
+
+/** What the agent says at that second: a limit, or that all is well. */
+function seen(second: number, date?: string) {
+  const { observation } = sight({})
+  const at = start + second * 1_000
+  if (date === undefined) return { ...observation, at }
+  const state = Date.parse(reset) > at ? ({ state: 'limited', until: reset } as const) : ({ state: 'waiting' } as const)
+  return { ...observation, at, state, limit: { until: reset, date } }
+}
+
+test('the agent is asked shortly after the reset, then ever later, and never a day later [C17]', () => {
+  const watch = new LimitWatch()
+  const until = (second: number, date: string) => {
+    const { state } = watch.apply(seen(second, date), patience)
+    return state.state === 'limited' ? (Date.parse(state.until!) - start) / 1_000 : state.state
+  }
+  expect(until(0, 'a')).toBe(380)
+  expect(until(370, 'a')).toBe(380)
+  expect(until(380, 'a')).toBe('waiting')
+  // It was asked, and said the same again.
+  expect(until(381, 'b')).toBe(411)
+  expect(until(411, 'b')).toBe('waiting')
+  expect(until(412, 'c')).toBe(472)
+  expect(until(473, 'd')).toBe(593)
+})
+
+test('an agent that goes on by itself has no limit any more [C17]', () => {
+  const watch = new LimitWatch()
+  expect(watch.apply(seen(0, 'a'), patience).state).toMatchObject({ state: 'limited' })
+  expect(watch.apply(seen(10), patience).state.state).not.toBe('limited')
+})

@@ -1,0 +1,117 @@
+// A PostgreSQL server of the tests' own: on a socket in a temporary folder, gone when its runner is.
+
+import { execFileSync, spawn } from 'node:child_process'
+import fs from 'node:fs'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+
+export interface PostgresServer {
+  /** The folder of its socket. */
+  readonly folder: string
+  /** The address of a schema of its own. */
+  address(schema: string): string
+  /** Ends it without a clean shutdown, as a crash would, and starts it again. */
+  crash(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** `durable`: writes reach the disk before they are acknowledged, as on a real server. */
+export async function startPostgres({ durable = false } = {}): Promise<PostgresServer> {
+  const bin = programs()
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-postgres-'))
+  const data = path.join(folder, 'data')
+  const isRoot = process.getuid?.() === 0
+  // The server refuses to run as root.
+  const owner = isRoot ? ownerOf('postgres') : undefined
+  if (owner !== undefined) fs.chownSync(folder, owner.uid, owner.gid)
+  const asOwner =
+    owner === undefined
+      ? []
+      : ['setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups', '--pdeathsig', 'INT']
+  const [init, ...initArgs] = [
+    ...asOwner,
+    path.join(bin, 'initdb'),
+    '-D',
+    data,
+    '-U',
+    'baton',
+    '-A',
+    'trust',
+    '--no-sync',
+    '--locale=C.UTF-8',
+    '-E',
+    'UTF8',
+  ]
+  execFileSync(init, initArgs, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const settings = [
+    'listen_addresses=',
+    'max_connections=200',
+    ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
+  ]
+  const [program, ...args] = [
+    ...asOwner,
+    path.join(bin, 'postgres'),
+    '-D',
+    data,
+    '-k',
+    folder,
+    ...settings.flatMap((setting) => ['-c', setting]),
+  ]
+  const socket = path.join(folder, '.s.PGSQL.5432')
+  const start = async () => {
+    const server = spawn(program!, args, { stdio: 'ignore' })
+    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+    await reachable(socket)
+    return async (signal: 'SIGINT' | 'SIGQUIT') => {
+      server.kill(signal)
+      await ended
+    }
+  }
+  let end = await start()
+  return {
+    folder,
+    address: (schema) => `postgres://baton@/postgres?host=${encodeURIComponent(folder)}&schema=${schema}`,
+    async crash() {
+      await end('SIGQUIT')
+      end = await start()
+    },
+    async stop() {
+      await end('SIGINT')
+      fs.rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The folder of the server's programs; Debian keeps them off the PATH, one folder for each version. */
+function programs(): string {
+  const debian = '/usr/lib/postgresql'
+  const versions = fs.existsSync(debian) ? fs.readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...versions.map((version) => path.join(debian, version, 'bin')),
+    ...(process.env.PATH ?? '').split(':'),
+  ]
+  const found = folders.find((folder) => fs.existsSync(path.join(folder, 'initdb')))
+  if (found === undefined) throw new Error('There is no PostgreSQL server on this machine')
+  return found
+}
+
+function ownerOf(user: string): { uid: number; gid: number } {
+  const id = (flag: string) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+async function reachable(socket: string): Promise<void> {
+  for (const end = Date.now() + 60_000; ;) {
+    const isUp = await new Promise<boolean>((resolve) => {
+      const probe = net.connect(socket, () => {
+        probe.destroy()
+        resolve(true)
+      })
+      probe.once('error', () => resolve(false))
+    })
+    if (isUp) return
+    if (Date.now() > end) throw new Error('The PostgreSQL server of the tests did not start')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
