@@ -315,19 +315,28 @@ test('what a run has cost adds up over cycles, crashes and resumes, and binds at
   harness.fill(90)
   await harness.cycled(2)
   await harness.until(() => rows(harness).at(-1)?.state === 'waiting', 'the third context')
-  const spent = own()
+  let spent = own()
   expect(rows(harness).at(-1)!.usd).toBeCloseTo(spent, 6)
+  // From here on a turn is one reply, and each is read before the next: replies that are written at once are read at once.
+  harness.script({ idle: true, usd: 0.01 })
+  for (let i = 0; i < 2; i++) {
+    harness.say('Go on.')
+    await harness.until(() => rows(harness).at(-1)!.usd! > spent + 0.005, 'a reading below the bound')
+    spent = own()
+  }
   // A little more than what is left: sums of dollars have rounding errors.
   harness.script({ usd: 1.001 - spent })
   harness.say('Go on.')
-  // At the first reading past the bound; the agent may write more until it is ended.
   expect(await ended).toMatchObject({ why: 'bound', bound: 'usd', details: '$1.00 of $1.00 are spent' })
-  await expect(harness.resume().ended).rejects.toThrow(/^shop has reached its bound: \$1\.\d\d of \$1\.00 are spent/)
+  expect(own()).toBeCloseTo(1.001, 6)
+  await expect(harness.resume().ended).rejects.toThrow('shop has reached its bound: $1.00 of $1.00 are spent')
   harness.script({ usd: 0.4 })
-  const more = harness.resume({ maxUsd: own() + 0.5 })
+  const more = harness.resume({ maxUsd: 1.5 })
   await harness.until(() => rows(harness).at(-1)?.state === 'waiting', 'its return')
   harness.say('Go on.')
-  expect(await more.ended).toMatchObject({ why: 'bound', bound: 'usd' })
+  await harness.until(() => rows(harness).at(-1)!.usd! > 1.4, 'a reading below the new bound')
+  harness.say('Go on.')
+  expect(await more.ended).toMatchObject({ why: 'bound', bound: 'usd', details: '$1.80 of $1.50 are spent' })
 })
 
 test('turns bound a run, over all of its contexts [C19]', async () => {
