@@ -7,7 +7,7 @@ const FORMS = ['handoff', 'task', 'relay']
 const RUNNERS = ['agent', 'supervisor', 'transcripts']
 const DOORS = ['cli', 'server', 'web']
 const FOUNDATION = ['tape', 'store', ...SMALL_ROOMS]
-const BELOW_DOORS = [...RUNNERS, 'agents', 'approvals', 'fidelity', ...FORMS, ...FOUNDATION]
+const BELOW_OPERATIONS = [...RUNNERS, 'agents', 'approvals', 'fidelity', ...FORMS, ...FOUNDATION]
 
 /** Room: the rooms it may import, from the ground floor up. @type {Record<string, string[]>} */
 const MAY_IMPORT = {
@@ -28,9 +28,13 @@ const MAY_IMPORT = {
   supervisor: ['transcripts', 'agents', ...FORMS, ...FOUNDATION],
   // The agent of the demo is a program of its own: it knows nothing of Baton.
   demo: [...SMALL_ROOMS],
-  ...each(['server', 'web'], BELOW_DOORS),
-  // `baton serve` starts the server.
-  cli: ['server', 'demo', ...BELOW_DOORS],
+  operations: BELOW_OPERATIONS,
+  // The client knows the operations by their types alone: a browser loads nothing else of Baton.
+  client: ['operations'],
+  server: ['operations', ...BELOW_OPERATIONS],
+  web: ['client', 'operations'],
+  // `baton up` starts the server.
+  cli: ['server', 'client', 'operations', 'demo', ...BELOW_OPERATIONS],
 }
 const ROOMS = Object.keys(MAY_IMPORT)
 

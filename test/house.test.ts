@@ -14,7 +14,7 @@ const config = 'oxlint.config.mjs'
 const anyone = ['config', 'notify', 'system', 'telemetry']
 const forms = ['handoff', 'task', 'relay']
 const runners = ['agent', 'supervisor', 'transcripts']
-const belowDoors = ['store', 'tape', ...forms, 'approvals', 'fidelity', 'agents', ...runners, ...anyone]
+const belowOperations = ['store', 'tape', ...forms, 'approvals', 'fidelity', 'agents', ...runners, ...anyone]
 
 /** Room: whom it may know. Written again by hand, not taken from the configuration under test. */
 const house: Record<string, string[]> = {
@@ -34,9 +34,11 @@ const house: Record<string, string[]> = {
   supervisor: ['store', 'tape', ...forms, 'agents', 'transcripts', ...anyone],
   transcripts: ['store', 'tape', ...forms, 'agents', ...anyone],
   demo: anyone,
-  cli: [...belowDoors, 'server', 'demo'],
-  server: belowDoors,
-  web: belowDoors,
+  operations: belowOperations,
+  client: ['operations'],
+  server: [...belowOperations, 'operations'],
+  web: ['operations', 'client'],
+  cli: [...belowOperations, 'operations', 'client', 'server', 'demo'],
 }
 const rooms = Object.keys(house)
 

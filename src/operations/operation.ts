@@ -1,0 +1,84 @@
+// One thing that can be done to a workspace from outside. REST, OpenAPI, MCP, the client and the tests are projections of these
+// objects, so an operation says everything about itself: what it is called, who may call it, what it takes and what it answers.
+
+import type { Person } from '../system/index.ts'
+import * as z from 'zod'
+import type { Workspace } from './workspace.ts'
+
+/** From the weakest to the strongest; each includes those before it. */
+export const scopes = ['read', 'write', 'operate', 'admin'] as const
+
+export type Scope = (typeof scopes)[number]
+
+/** Whether a caller with the scope `held` may do what needs `needed`. */
+export function allows(held: Scope, needed: Scope): boolean {
+  return scopes.indexOf(held) >= scopes.indexOf(needed)
+}
+
+/** Who calls, as its door has recognised it. */
+export interface Caller {
+  /** The name of the token, of the user or of the agent: it appears in the audit and where a name is needed and none was given. */
+  readonly name: string
+  readonly scope: Scope
+  /** How the door knows that a person calls. Undefined for agents and programs: they approve nothing in a person's name. */
+  readonly person?: Person
+}
+
+export interface Call {
+  /** Aborted when the caller is gone or has cancelled. */
+  readonly signal: AbortSignal
+  /** Tells the caller how far the work has come. */
+  readonly progress: (text: string) => void
+  readonly caller: Caller
+}
+
+/** `GET /tapes/{tape}/entries`: fields of the input in braces stand in the path, the others in the query or the body. */
+export type Route = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
+
+type Fields = z.ZodObject
+
+interface Description<I extends Fields> {
+  /** A noun and a verb, `tape.append`. */
+  readonly name: string
+  /** One sentence for people and models. */
+  readonly summary: string
+  readonly scope: Scope
+  readonly route: Route
+  readonly input: I
+}
+
+/** Answers once. */
+export interface Operation<I extends Fields = Fields, O extends z.ZodType = z.ZodType> extends Description<I> {
+  readonly output: O
+  run(workspace: Workspace, input: z.output<I>, call: Call): Promise<Answer<z.output<O>>>
+}
+
+/** Answers with records, one after another; some never end by themselves. */
+export interface LiveOperation<I extends Fields = Fields, O extends z.ZodType = z.ZodType> extends Description<I> {
+  /** The schema of one record. */
+  readonly each: O
+  run(workspace: Workspace, input: z.output<I>, call: Call): AsyncIterable<Answer<z.output<O>>>
+}
+
+export type AnyOperation = Operation | LiveOperation
+
+/** What a schema describes, as code may return it: read-only is fine, and so is a field that is undefined instead of missing. */
+type Answer<T> = T extends readonly (infer Item)[]
+  ? readonly Answer<Item>[]
+  : T extends object
+    ? { readonly [Field in keyof T]: Answer<T[Field]> }
+    : T
+
+export function operation<I extends Fields, O extends z.ZodType>(described: Operation<I, O>): Operation<I, O> {
+  return described
+}
+
+export function liveOperation<I extends Fields, O extends z.ZodType>(
+  described: LiveOperation<I, O>,
+): LiveOperation<I, O> {
+  return described
+}
+
+export function isLive(operation: AnyOperation): operation is LiveOperation {
+  return 'each' in operation
+}

@@ -1,0 +1,85 @@
+// What begins a phase and what a model is given from it: anchors, handoffs, contexts.
+
+import * as z from 'zod'
+import { InvalidError } from '../../errors.ts'
+import { Tape } from '../../tape/index.ts'
+import { operation } from '../operation.ts'
+import { demandTape } from '../workspace.ts'
+import { tapeFor } from './entries.ts'
+import { anchor, asAgent, damage, entry, entryId, tapeName } from './shapes.ts'
+import { placeless } from './tapes.ts'
+
+export const tapeAnchors = operation({
+  name: 'tape.anchors',
+  summary: 'The anchors of a tape, oldest first: the newest so many.',
+  scope: 'read',
+  route: 'GET /tapes/{tape}/anchors',
+  input: z.object({
+    tape: tapeName,
+    name: z.string().min(1).max(500).optional(),
+    before: entryId.optional(),
+    after: entryId.optional(),
+    limit: z.int().min(1).max(1000).default(100),
+    archived: z.boolean().optional(),
+  }),
+  output: z.object({ anchors: z.array(anchor) }),
+  async run({ store }, { tape, ...query }) {
+    await demandTape(store, tape)
+    return { anchors: await store.anchors(tape, query) }
+  },
+})
+
+export const tapeHandoff = operation({
+  name: 'tape.handoff',
+  summary: 'Begin a new phase on the same tape: an anchor with the state that whoever takes over starts from.',
+  scope: 'write',
+  route: 'POST /tapes/{tape}/handoff',
+  input: z.object({
+    tape: tapeName,
+    name: z.string().min(1).max(500).describe('The name of the anchor, such as phase/tests.'),
+    state: z.unknown().describe('Any JSON; usually an object with summary and next_steps.'),
+    from: z.int().positive().optional().describe('The first entry that stays in the context.'),
+    as: asAgent.optional(),
+  }),
+  output: z.object({ anchor: entry, event: entry }),
+  async run({ store }, { tape, name, state, from, as }, { caller }) {
+    const opened = await tapeFor(store, tape, as, caller.name)
+    const [made, event] = await opened.handoff(name, { state: state ?? {}, from })
+    return { anchor: made, event }
+  },
+})
+
+export const tapeContext = operation({
+  name: 'tape.context',
+  summary: "What a model is given: the anchor's state, then the entries behind it, as valid messages.",
+  scope: 'read',
+  route: 'GET /tapes/{tape}/context',
+  input: z.object({
+    tape: tapeName,
+    anchor: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe('Start at the newest anchor of that name, not at the last one.'),
+    full: z.boolean().optional().describe('Everything since the last reset, whatever anchors there are.'),
+    maxTokens: z.int().min(1).max(10_000_000).optional().describe('Leave out the oldest turns to fit.'),
+    format: z.enum(['openai', 'anthropic', 'ai-sdk', 'text']).default('openai'),
+  }),
+  output: z.object({
+    system: z.string().optional(),
+    messages: z.union([z.string(), z.array(z.looseObject({}))]),
+    anchor: anchor.optional(),
+    omitted: z.looseObject({}).optional().describe('What was left out to fit.'),
+    damage: z.array(damage),
+  }),
+  async run({ store }, { tape, format, ...query }) {
+    if (query.anchor !== undefined && query.full === true)
+      throw new InvalidError('anchor and full exclude each other', { path: 'full', hint: 'Leave one of them out.' })
+    await demandTape(store, tape)
+    const { system, messages, anchor, omitted, damage } = await new Tape(store, tape).context({ ...query, format })
+    // The messages of the formats are typed by their providers; here they are JSON.
+    const plain = messages as string | Record<string, unknown>[]
+    return { system, messages: plain, anchor, omitted: omitted && { ...omitted }, damage: damage.map(placeless) }
+  },
+})

@@ -1,0 +1,116 @@
+// Entries: append them, read them, follow them, find them.
+
+import * as z from 'zod'
+import { limits, type Entry, type Store } from '../../store/index.ts'
+import { Tape } from '../../tape/index.ts'
+import { liveOperation, operation } from '../operation.ts'
+import { demandTape } from '../workspace.ts'
+import { asAgent, draft, entry, entryId, expectation, kinds, tapeName } from './shapes.ts'
+
+/** A page ends behind the entry that fills it, so that an answer never holds a whole tape. */
+const pageBytes = 4 * 1024 * 1024
+
+export const tapeAppend = operation({
+  name: 'tape.append',
+  summary: 'Append entries to a tape, all or none; they are durable when this answers.',
+  scope: 'write',
+  route: 'POST /tapes/{tape}/entries',
+  input: z.object({
+    tape: tapeName,
+    entries: z.array(draft).min(1).max(limits.batchEntries),
+    expect: expectation.optional(),
+    as: asAgent.optional(),
+  }),
+  output: z.object({ entries: z.array(entry) }),
+  async run({ store }, { tape, entries, expect, as }, { caller }) {
+    const opened = await tapeFor(store, tape, as, caller.name)
+    return { entries: await opened.append(entries, expect === undefined ? {} : { expect }) }
+  },
+})
+
+/** On a tape that belongs to an agent, only that one writes; whoever does not say who it is is not it. */
+export async function tapeFor(store: Store, name: string, as: string | undefined, caller: string): Promise<Tape> {
+  if (as !== undefined) return new Tape(store, name, undefined, as)
+  const owner = await new Tape(store, name).owner()
+  return new Tape(store, name, undefined, owner === undefined ? undefined : caller)
+}
+
+export const tapeRead = operation({
+  name: 'tape.read',
+  summary:
+    'Read entries of a tape, a page at a time: pass `next` as `after` (backwards: as `before`) for the page behind it.',
+  scope: 'read',
+  route: 'GET /tapes/{tape}/entries',
+  input: z.object({
+    tape: tapeName,
+    after: entryId.optional().describe('Entries with a greater id.'),
+    before: entryId.optional().describe('Entries with a smaller id.'),
+    kinds: kinds.optional(),
+    limit: z.int().min(1).max(1000).default(100),
+    reverse: z.boolean().optional().describe('Newest first.'),
+    archived: z.boolean().optional().describe('Also what resets have archived.'),
+  }),
+  output: z.object({
+    entries: z.array(entry),
+    next: z.int().optional().describe('Given if there is more behind this page.'),
+    lastId: z.int().describe('The last id of the tape.'),
+  }),
+  async run({ store }, { tape, limit, ...range }) {
+    await demandTape(store, tape)
+    const entries: Entry[] = []
+    let bytes = 0
+    let more = false
+    const damaged = { onDamage: () => {} }
+    for await (const each of store.read(tape, { ...range, limit: limit + 1, ...damaged })) {
+      if (entries.length >= limit || bytes > pageBytes) {
+        more = true
+        break
+      }
+      entries.push(each)
+      bytes += JSON.stringify(each).length
+    }
+    const lastId = (await store.info(tape))?.lastId ?? 0
+    return { entries, next: more ? entries.at(-1)!.id : undefined, lastId }
+  },
+})
+
+export const tapeWatch = liveOperation({
+  name: 'tape.watch',
+  summary: 'Follow a tape: every entry after an id, now and from now on, once each.',
+  scope: 'read',
+  route: 'GET /tapes/{tape}/watch',
+  input: z.object({ tape: tapeName, after: entryId.default(0) }),
+  each: entry,
+  run: ({ store }, { tape, after }, { signal }) => store.watch(tape, after, signal),
+})
+
+export const tapeSearch = operation({
+  name: 'tape.search',
+  summary: 'Find text anywhere in the entries of a tape and their large content, newest first.',
+  scope: 'read',
+  route: 'GET /tapes/{tape}/search',
+  input: z.object({
+    tape: tapeName,
+    text: z.string().min(1).max(1000),
+    kinds: kinds.optional(),
+    from: z.string().max(40).optional().describe('A day or a time.'),
+    to: z.string().max(40).optional().describe('A day, which is included, or a time.'),
+    limit: z.int().min(1).max(200).default(20),
+    archived: z.boolean().optional(),
+  }),
+  output: z.object({
+    hits: z.array(
+      z.object({
+        entry,
+        blob: z
+          .object({ sha256: z.string(), offset: z.int(), excerpt: z.string() })
+          .optional()
+          .describe('Where the text stands in large content.'),
+      }),
+    ),
+  }),
+  async run({ store }, { tape, text, ...query }) {
+    await demandTape(store, tape)
+    return { hits: await new Tape(store, tape).find(text, { ...query, onDamage: () => {} }) }
+  },
+})

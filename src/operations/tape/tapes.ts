@@ -1,0 +1,188 @@
+// Tapes as a whole: which there are, what is known of one, and how its life ends.
+
+import path from 'node:path'
+import * as z from 'zod'
+import { InvalidError, UnsupportedError } from '../../errors.ts'
+import type { Damage, TapeInfo } from '../../store/index.ts'
+import { exportTape, importTape, isReserved, Tape } from '../../tape/index.ts'
+import { liveOperation, operation } from '../operation.ts'
+import { demandTape } from '../workspace.ts'
+import { archive, damage, tapeName } from './shapes.ts'
+
+export const tapeList = operation({
+  name: 'tape.list',
+  summary: 'List the tapes of the workspace by name, a page at a time.',
+  scope: 'read',
+  route: 'GET /tapes',
+  input: z.object({
+    prefix: z.string().max(200).optional().describe('Only names that begin with this.'),
+    after: z.string().max(200).optional().describe('Names behind this one: `next` of the page before.'),
+    limit: z.int().min(1).max(1000).default(200),
+    own: z.boolean().optional().describe("Also Baton's own tapes: task/…, relay/…, session/…"),
+  }),
+  output: z.object({
+    tapes: z.array(
+      z.object({
+        tape: z.string(),
+        entries: z.int(),
+        firstId: z.int(),
+        lastId: z.int(),
+        anchors: z.int(),
+        lastAnchor: z.object({ id: z.int(), name: z.string(), from: z.int().optional() }).optional(),
+        bytes: z.int(),
+        date: z.string().optional(),
+      }),
+    ),
+    next: z.string().optional().describe('Given if there are more.'),
+  }),
+  async run({ store }, { prefix, after, limit, own }) {
+    const found: TapeInfo[] = []
+    for await (const info of store.list(prefix)) {
+      if ((own === true || !isReserved(info.tape)) && (after === undefined || info.tape > after)) found.push(info)
+    }
+    found.sort((a, b) => (a.tape < b.tape ? -1 : 1))
+    const page = found.slice(0, limit)
+    const tapes = page.map(({ phase: _phase, ...info }) => info)
+    return { tapes, next: found.length > limit ? page.at(-1)!.tape : undefined }
+  },
+})
+
+export const tapeInfo = operation({
+  name: 'tape.info',
+  summary: 'What is known of a tape: entries, anchors, size of its context, last usage, owner, archives.',
+  scope: 'read',
+  route: 'GET /tapes/{tape}',
+  input: z.object({ tape: tapeName }),
+  output: z.object({
+    tape: z.string(),
+    entries: z.int(),
+    anchors: z.int(),
+    lastAnchor: z.string().optional(),
+    lastId: z.int(),
+    entriesSinceAnchor: z.int(),
+    contextTokens: z.number(),
+    bytes: z.int(),
+    lastUsage: z.looseObject({}).optional(),
+    date: z.string().optional(),
+    owner: z.string().optional(),
+    archives: z.array(archive),
+  }),
+  async run({ store }, { tape: name }) {
+    await demandTape(store, name)
+    const tape = new Tape(store, name)
+    return { ...(await tape.info()), owner: await tape.owner(), archives: await store.archives(name) }
+  },
+})
+
+export const tapeReset = operation({
+  name: 'tape.reset',
+  summary: 'Close the entries of a tape into an archive and start afresh; ids go on, references still resolve.',
+  scope: 'operate',
+  route: 'POST /tapes/{tape}/reset',
+  input: z.object({ tape: tapeName }),
+  output: archive,
+  async run({ store }, { tape }) {
+    await demandTape(store, tape)
+    return new Tape(store, tape).reset()
+  },
+})
+
+export const tapePurge = operation({
+  name: 'tape.purge',
+  summary: 'Delete the archives of a tape for good.',
+  scope: 'admin',
+  route: 'POST /tapes/{tape}/purge',
+  input: z.object({ tape: tapeName }),
+  output: z.object({ purged: z.array(archive) }),
+  async run({ store }, { tape }) {
+    await demandTape(store, tape)
+    if (isReserved(tape)) throw new InvalidError(`${tape} is one of Baton's own tapes`, { path: 'tape' })
+    return { purged: await new Tape(store, tape).purge() }
+  },
+})
+
+export const tapeVerify = operation({
+  name: 'tape.verify',
+  summary: 'Read a whole tape and report damage.',
+  scope: 'operate',
+  route: 'POST /tapes/{tape}/verify',
+  input: z.object({ tape: tapeName }),
+  output: z.object({
+    segments: z.array(
+      z.object({
+        file: z.string(),
+        entries: z.int(),
+        bytes: z.int(),
+        damage: z.array(damage),
+        index: z.enum(['ok', 'missing', 'stale']),
+      }),
+    ),
+  }),
+  async run({ store }, { tape }) {
+    await demandTape(store, tape)
+    if (store.verify === undefined) throw new UnsupportedError('This store checks itself: there is nothing to verify')
+    const reports = await store.verify(tape)
+    const segments = reports.map(({ file, entries, bytes, damage, index }) => ({
+      file: path.basename(file),
+      entries,
+      bytes,
+      damage: damage.map(placeless),
+      index,
+    }))
+    return { segments }
+  },
+})
+
+export const tapeRepair = operation({
+  name: 'tape.repair',
+  summary: 'Cut what cannot be read out of a tape and keep it beside; no valid entry is lost.',
+  scope: 'admin',
+  route: 'POST /tapes/{tape}/repair',
+  input: z.object({ tape: tapeName }),
+  output: z.object({ damage: z.array(damage), cut: z.array(z.string()), kept: z.int() }),
+  async run({ store }, { tape }) {
+    await demandTape(store, tape)
+    if (store.repair === undefined) throw new UnsupportedError('This store repairs itself')
+    const { damage, cut, kept } = await store.repair(tape)
+    return { damage: damage.map(placeless), cut: cut.map((file) => path.basename(file)), kept }
+  },
+})
+
+/** Where the workspace lies on this machine is nobody's business outside. */
+export function placeless(found: Damage): Damage {
+  return { ...found, file: path.basename(found.file) }
+}
+
+export const tapeExport = liveOperation({
+  name: 'tape.export',
+  summary: 'All of a tape as JSON lines, its blobs among them: what tape.import reads.',
+  scope: 'read',
+  route: 'GET /tapes/{tape}/export',
+  input: z.object({ tape: tapeName }),
+  each: z.looseObject({}),
+  async *run({ store }, { tape }) {
+    await demandTape(store, tape)
+    for await (const line of exportTape(store, tape)) yield JSON.parse(line) as Record<string, unknown>
+  },
+})
+
+export const tapeImport = operation({
+  name: 'tape.import',
+  summary: 'Make a new tape from the lines of an export.',
+  scope: 'write',
+  route: 'POST /tapes/{tape}/import',
+  input: z.object({
+    tape: tapeName,
+    lines: z.array(z.looseObject({})).min(1).max(100_000),
+    source: z.string().min(1).max(500).default('import'),
+  }),
+  output: z.object({ tape: z.string(), entries: z.int(), lastId: z.int() }),
+  async run({ store }, { tape, lines, source }) {
+    if (isReserved(tape)) throw new InvalidError(`${tape} is one of Baton's own tapes`, { path: 'tape' })
+    async function* texts() {
+      for (const line of lines) yield JSON.stringify(line)
+    }
+    const { entries, lastId } = await importTape(store, tape, texts(), source)
+    return { tape, entries, lastId }
+  },
+})

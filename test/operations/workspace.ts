@@ -1,0 +1,28 @@
+// A workspace in a folder of its own, and calls in its name.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Call, openWorkspace, type Scope } from '../../src/operations/index.ts'
+
+export async function temporaryWorkspace() {
+  const folder = await mkdtemp(join(tmpdir(), 'baton-operations-'))
+  const env = { HOME: folder, PATH: process.env.PATH }
+  const workspace = await openWorkspace({
+    address: join(folder, '.baton'),
+    cwd: folder,
+    env,
+    self: [process.execPath, join(folder, 'no-program')],
+  })
+  return {
+    workspace,
+    folder,
+    close: async () => {
+      await workspace.store.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export function callBy(name = 'tester', scope: Scope = 'admin'): Call {
+  return { signal: new AbortController().signal, progress: () => {}, caller: { name, scope } }
+}
