@@ -1,17 +1,6 @@
 // What can be done to a workspace from outside. `operation.ts` says what an operation is, `table.ts` lists them all, and each
 // folder holds those of one noun. The doors project this table; none of them adds to it.
 
-export {
-  allows,
-  type AnyOperation,
-  type Call,
-  type Caller,
-  isLive,
-  type LiveOperation,
-  type Operation,
-  type Route,
-  type Scope,
-  scopes,
-} from './operation.ts'
-export { operations, type Operations, table } from './table.ts'
-export { demandTape, folderOf, openWorkspace, type Workspace, type WorkspaceOptions, workspaceOf } from './workspace.ts'
+export { allows, type Call, isLive, type Scope, scopes } from './operation.ts'
+export { operations, table } from './table.ts'
+export { demandTape, folderOf, openWorkspace } from './workspace.ts'

@@ -16,7 +16,7 @@ export function allows(held: Scope, needed: Scope): boolean {
 }
 
 /** Who calls, as its door has recognised it. */
-export interface Caller {
+interface Caller {
   /** The name of the token, of the user or of the agent: it appears in the audit and where a name is needed and none was given. */
   readonly name: string
   readonly scope: Scope
@@ -33,7 +33,7 @@ export interface Call {
 }
 
 /** `GET /tapes/{tape}/entries`: fields of the input in braces stand in the path, the others in the query or the body. */
-export type Route = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
+type Route = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
 
 type Fields = z.ZodObject
 

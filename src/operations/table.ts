@@ -40,7 +40,5 @@ export const operations = {
   referenceShow,
 } as const
 
-export type Operations = typeof operations
-
 /** The same as a list, for doors that walk it. */
 export const table: readonly AnyOperation[] = Object.values(operations)

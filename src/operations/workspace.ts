@@ -19,7 +19,7 @@ export interface Workspace {
   readonly self: readonly [string, string]
 }
 
-export interface WorkspaceOptions {
+interface WorkspaceOptions {
   readonly address: string
   /** Where the caller is; the project is found from here upwards. */
   readonly cwd: string
@@ -29,11 +29,6 @@ export interface WorkspaceOptions {
 
 export async function openWorkspace({ address, cwd, env, self }: WorkspaceOptions): Promise<Workspace> {
   const store = await openStore(address)
-  return workspaceOf(store, { address, cwd, env, self })
-}
-
-/** The workspace around a store that is open already. */
-export function workspaceOf(store: Store, { address, cwd, env, self }: WorkspaceOptions): Workspace {
   return { store, address, folder: folderOf(address, cwd, env), project: findProject(cwd), env, self }
 }
 
