@@ -1,7 +1,7 @@
 // The part of a document that a model writes. A conversation too long for the model is condensed in parts first; a model
 // that says its window is smaller than thought gets smaller parts.
 
-import { type LanguageModel, streamText } from 'ai'
+import type { LanguageModel } from 'ai'
 import { CancelledError, StorageError } from '../errors.ts'
 import type { CountTokens } from '../tape/index.ts'
 import { condenseText, narrativeSystemText } from './agent-prompts.ts'
@@ -36,6 +36,8 @@ class NoTextError extends StorageError {
 /** What the model writes in answer to the prompt; reasoning, sources and other parts of its stream are ignored. */
 export async function generate(prompt: string, { model, signal, onText }: Generation): Promise<string> {
   throwIfCancelled(signal)
+  // Most documents need no model, and loading the SDK takes longer than writing one of them.
+  const { streamText } = await import('ai')
   let text = ''
   try {
     const run = streamText({

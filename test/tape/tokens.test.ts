@@ -1,0 +1,22 @@
+import fc from 'fast-check'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { expect, test } from 'vitest'
+import { tokenCounter } from '../../src/tape/index.ts'
+
+const plain = { disallowedSpecial: new Set<string>() }
+
+test('tokens are counted as the published o200k tokenizer counts them', async () => {
+  const count = await tokenCounter()
+  const texts = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 300 }),
+    fc.string({ unit: 'binary', maxLength: 300 }),
+    fc
+      .array(fc.constantFrom('const ', 'läuft', ' 请把', 'AbCd', '\n\n  ', '0xff', '<|endoftext|>', "don't", 'ssss'))
+      .map((all) => all.join('')),
+  )
+  fc.assert(
+    fc.property(texts, (text) => {
+      expect(count(text)).toBe(countTokens(text, plain))
+    }),
+  )
+})
