@@ -1,10 +1,23 @@
 // Two outputs in dist/: the library as tsc writes it, with its types; and the CLI as one bundle split along its dynamic
 // imports, because hooks call it and a few files load much faster than hundreds.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as esbuild from 'esbuild'
 import { buildFingerprint, root, writeStamp } from './stamps.mjs'
+
+/**
+ * Packages of which dist/vendor holds what is used: 4 MB there, 60 MB if every installation brought them whole. What they
+ * and Baton both need as one copy (zod's schemas, the telemetry of the process) stays outside.
+ */
+const VENDORED = {
+  ai: 'ai',
+  '@ai-sdk/anthropic': 'ai-anthropic',
+  '@ai-sdk/openai': 'ai-openai',
+  '@ai-sdk/openai-compatible': 'ai-openai-compatible',
+  'gpt-tokenizer/encoding/o200k_base': 'o200k_base',
+}
+const OUTSIDE = ['zod', 'zod/*', '@opentelemetry/*']
 
 const SHEBANG = '#!/usr/bin/env node\n'
 
@@ -20,8 +33,30 @@ const types = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--
 })
 if (types.status !== 0) process.exit(1)
 
-await esbuild.build({
+const requireForBundles =
+  "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);"
+const vendor = await esbuild.build({
   absWorkingDir: root,
+  metafile: true,
+  entryPoints: Object.fromEntries(Object.entries(VENDORED).map(([name, file]) => [file, name])),
+  outdir: join(next, 'vendor'),
+  chunkNames: 'chunk-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  minify: true,
+  legalComments: 'none',
+  external: OUTSIDE,
+  banner: { js: requireForBundles },
+  logLevel: 'warning',
+})
+importFromVendor()
+
+const cli = await esbuild.build({
+  absWorkingDir: root,
+  metafile: true,
   entryPoints: { main: 'src/cli/main.ts' },
   outdir: join(next, 'cli'),
   // Chunks lie beside main.js: `../../package.json` is then right from every bundled file, as it is from src/*/.
@@ -34,21 +69,12 @@ await esbuild.build({
   minifySyntax: true,
   legalComments: 'none',
   // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
-  external: [
-    'fs-native-extensions',
-    'gpt-tokenizer',
-    'ai',
-    '@ai-sdk/*',
-    '@opentelemetry/*',
-    'pg',
-    'pg-connection-string',
-  ],
+  external: ['fs-native-extensions', '@opentelemetry/*', 'pg', 'pg-connection-string'],
   // Bundled CommonJS packages still call require() for Node's own modules.
-  banner: {
-    js: "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);",
-  },
+  banner: { js: requireForBundles },
   logLevel: 'warning',
   plugins: [
+    { name: 'vendored', setup: leaveInVendor },
     { name: 'one-language', setup: keepOneLanguage },
     { name: 'past-the-index', setup: importPastTheIndex },
   ],
@@ -59,9 +85,47 @@ const code = readFileSync(main, 'utf8')
 if (!code.startsWith('#!')) writeFileSync(main, SHEBANG + code)
 chmodSync(main, 0o755)
 
+writeLicences([vendor.metafile, cli.metafile])
+
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(next, join(root, 'dist'))
 writeStamp('build', fingerprint)
+
+/** Chunks of the CLI share the vendored packages with the library. @param {esbuild.PluginBuild} build */
+function leaveInVendor(build) {
+  for (const [name, file] of Object.entries(VENDORED)) {
+    const exactly = new RegExp(`^${name.replaceAll('/', '\\/')}$`)
+    build.onResolve({ filter: exactly }, () => ({ path: `../vendor/${file}.js`, external: true }))
+  }
+}
+
+/** Points the library's imports at dist/vendor; its types go on naming the packages. */
+function importFromVendor() {
+  const scripts = readdirSync(next, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
+  for (const script of scripts.filter((name) => !name.startsWith('vendor'))) {
+    const code = readFileSync(join(next, script), 'utf8')
+    const up = script.split(/[\\/]/).length > 1 ? '../'.repeat(script.split(/[\\/]/).length - 1) : './'
+    const changed = code.replace(/(\bfrom |\bimport\()'([^'.][^']*)'/g, (whole, before, name) =>
+      Object.hasOwn(VENDORED, name)
+        ? `${before}'${up}vendor/${VENDORED[/** @type {keyof typeof VENDORED} */ (name)]}.js'`
+        : whole,
+    )
+    if (changed !== code) writeFileSync(join(next, script), changed)
+  }
+}
+
+/** The licences of the packages whose code is in the bundles. @param {esbuild.Metafile[]} metafiles */
+function writeLicences(metafiles) {
+  const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs))
+  const folders = inputs.flatMap((name) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(name) ?? [])
+  const texts = [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+    const file = readdirSync(join(root, folder)).find((each) => /^licen[cs]e/i.test(each))
+    const text = file === undefined ? '' : `\n${readFileSync(join(root, folder, file), 'utf8').trim()}\n`
+    return `${name} ${version} (${license})\n${text}`
+  })
+  writeFileSync(join(next, 'THIRD-PARTY.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`))
+}
 
 /**
  * `import { z } from 'zod'` keeps zod's messages in fifty languages, a third of a megabyte to parse at each start; we
