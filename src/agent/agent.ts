@@ -12,6 +12,7 @@ import type { Instructions } from './instructions.ts'
 import type { Recovered } from './recovery.ts'
 import type { AgentTool, Answer, ChildRequest, ChildResult, Permissions, Question, Toolbox } from './tools/tool.ts'
 import type { ContextSize } from './context-size.ts'
+import type { Prompt } from './images.ts'
 import type { Queue } from './queue.ts'
 
 export interface AgentOptions {
@@ -62,14 +63,14 @@ export interface Agent {
   readonly recovered: Recovered | undefined
   /** How many tokens the next call takes without a new message: as the provider counted, or about. */
   contextTokens(): Promise<number>
-  /** A comma command, a slash command, or a turn; during a turn, a message for it. */
-  submit(text: string): Promise<TurnResult>
-  /** A turn with this text as it is, whatever it begins with. */
-  say(text: string): Promise<TurnResult>
+  /** A comma command, a slash command, or a turn, which parts always are; during a turn, a message for it. */
+  submit(prompt: Prompt): Promise<TurnResult>
+  /** A turn with this text as it is, whatever it begins with, or with parts such as text and images. */
+  say(prompt: Prompt): Promise<TurnResult>
   /** Goes on with a turn that was cut or failed. */
   resume(): Promise<TurnResult>
   /** Puts a message on the tape now; the model sees it before its next call. */
-  steer(text: string): Promise<void>
+  steer(prompt: Prompt): Promise<void>
   /** Cancels what runs: the response, its tools, or a handoff. */
   abort(): void
   /** Hands over to a new tape, and goes on there. */
@@ -129,5 +130,7 @@ export interface AgentState {
   readonly learnWindow: (tokens: number) => void
   /** Called with the size of a context that the model has taken. */
   readonly learnWorked: (tokens: number) => void
+  /** False once the model has refused a context for its images: it is told their names instead. */
+  takesImages: boolean
   readonly now: () => Date
 }

@@ -13,6 +13,7 @@ import { AutoHandoff, moveToNewSession, refused } from './handoff.ts'
 import type { AgentEvent } from './event.ts'
 import { ContextSize, largestMessage } from './context-size.ts'
 import { thisProcess } from '../system/index.ts'
+import { type Prompt, promptText } from './images.ts'
 import { Queue } from './queue.ts'
 import { recover, type Recovered } from './recovery.ts'
 import { takeTurn } from './loop.ts'
@@ -81,6 +82,7 @@ class OwnAgent implements Agent {
       learnWorked: (tokens) => {
         this.#worked = Math.max(this.#worked, tokens)
       },
+      takesImages: true,
       now,
     }
     if (options.model !== undefined) this.setModel(options.model, options.window)
@@ -121,12 +123,14 @@ class OwnAgent implements Agent {
     return this.#state.contextSize.read(this.tape)
   }
 
-  async submit(text: string): Promise<TurnResult> {
-    return handleInput(this.#state, text, this.busy, (prompt) => this.say(prompt))
+  async submit(prompt: Prompt): Promise<TurnResult> {
+    return handleInput(this.#state, prompt, this.busy, (said) => this.say(said))
   }
 
-  async say(text: string): Promise<TurnResult> {
-    return this.#turns([{ kind: 'message', payload: { role: 'user', content: text } }], text)
+  async say(prompt: Prompt): Promise<TurnResult> {
+    // A new image is worth a new try.
+    if (typeof prompt !== 'string') this.#state.takesImages = true
+    return this.#turns([{ kind: 'message', payload: { role: 'user', content: prompt } }], prompt)
   }
 
   async resume(): Promise<TurnResult> {
@@ -135,9 +139,9 @@ class OwnAgent implements Agent {
     ])
   }
 
-  async steer(text: string): Promise<void> {
-    await this.#state.queue.add(this.tape, text)
-    this.#emit({ type: 'queued', message: text })
+  async steer(prompt: Prompt): Promise<void> {
+    await this.#state.queue.add(this.tape, prompt)
+    this.#emit({ type: 'queued', message: promptText(prompt) })
   }
 
   abort(): void {
@@ -151,7 +155,10 @@ class OwnAgent implements Agent {
 
   setModel(model: ChosenModel | LanguageModel, window?: number): void {
     const chosen = typeof model === 'object' && 'model' in model ? model : { name: nameOf(model), model }
-    if (chosen.name !== this.#model?.chosen.name) this.#worked = 0
+    if (chosen.name !== this.#model?.chosen.name) {
+      this.#worked = 0
+      this.#state.takesImages = true
+    }
     this.#model = { chosen, window: window ?? windowOf(chosen.name, {}, 0) }
   }
 
@@ -172,10 +179,10 @@ class OwnAgent implements Agent {
     return result
   }
 
-  /** Runs turns until no message waits. If a turn is running already, `text` is queued for it. */
-  async #turns(messages: readonly Draft[], text?: string): Promise<TurnResult> {
+  /** Runs turns until no message waits. If a turn is running already, `prompt` is queued for it. */
+  async #turns(messages: readonly Draft[], prompt?: Prompt): Promise<TurnResult> {
     if (this.busy) {
-      if (text !== undefined) await this.steer(text)
+      if (prompt !== undefined) await this.steer(prompt)
       return { kind: 'queued' }
     }
     return this.#occupy(async (first) => {

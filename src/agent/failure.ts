@@ -11,6 +11,8 @@ export interface Failure {
   readonly retry: boolean
   /** The context is larger than the model takes. */
   readonly tooLong: boolean
+  /** The model takes no images, or not one of these. */
+  readonly refusesImages: boolean
   /** What the provider asked to wait for, in seconds. */
   readonly after?: number
   /** How many tokens the model takes, where it said so. */
@@ -32,10 +34,16 @@ export function failureOf(error: unknown): Failure {
     ...(hint === undefined ? {} : { hint }),
     retry: !tooLong && mayRetry(cause, call, body),
     tooLong,
+    refusesImages:
+      !tooLong && (status === undefined || (status >= 400 && status < 500 && status !== 429)) && aboutImages.test(body),
     ...(after === undefined ? {} : { after }),
     ...(window === undefined ? {} : { window }),
   }
 }
+
+/** How providers say that a model takes no images, or that they cannot read one. */
+const aboutImages =
+  /image[^.\n]{0,80}(?:not (?:supported|allowed|valid|available|enabled)|unsupported|invalid|only supported|could not|cannot|too large)|(?:not support|unsupported|unknown variant|invalid|could not (?:process|decode|read)|cannot (?:process|read)|support|no)[^.\n]{0,60}(?:image|vision|multimodal)/i
 
 function mayRetry(cause: unknown, call: APICallError | undefined, body: string): boolean {
   if (/insufficient_quota|billing/i.test(body)) return false

@@ -4,6 +4,7 @@
 export type { Agent, AgentHandoffOptions, AgentOptions, RetryOptions, TurnResult } from './agent.ts'
 export type { AutomaticHandoff, Threshold } from './handoff.ts'
 export { createAgent } from './create-agent.ts'
+export { imagePart, type Prompt, type PromptWithImages, withImages } from './images.ts'
 export type { AgentEvent, HandoffTrigger, Usage } from './event.ts'
 export { projectInstructions } from './instructions.ts'
 export {

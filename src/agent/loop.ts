@@ -180,7 +180,13 @@ async function buildContext(run: Run): Promise<ModelMessage[]> {
   const limit = window === undefined ? Number.POSITIVE_INFINITY : Math.floor(window * 0.9)
   const isNear = (await contextSize.read(tape)) > limit * 0.8
   const bound = isNear ? { maxTokens: Math.max(1_000, limit - contextSize.overhead) } : {}
-  const context = await tape.context({ format: 'ai-sdk', userWords: true, wholeText: largestMessage(window), ...bound })
+  const context = await tape.context({
+    format: 'ai-sdk',
+    userWords: true,
+    wholeText: largestMessage(window),
+    images: state.takesImages,
+    ...bound,
+  })
   if (context.omitted !== undefined && !run.madeRoom) {
     await makeRoom(run)
     return buildContext(run)
@@ -197,11 +203,21 @@ async function buildContext(run: Run): Promise<ModelMessage[]> {
 /** A context that the provider finds too long is handed off, and the call is made once more. */
 async function runModel(run: Run, messages: ModelMessage[]): Promise<Reply> {
   const { state } = run
-  const reply = await askModel(run, messages)
+  let reply = await askModel(run, messages)
+  if (reply.status === 'failed' && reply.failure.refusesImages && messages.some(hasImage)) {
+    state.takesImages = false
+    const message = `The model refused the images and goes on with their names alone: ${reply.failure.message}`
+    state.emit({ type: 'warning', message })
+    reply = await askModel(run, await buildContext(run))
+  }
   if (reply.status !== 'failed' || !reply.failure.tooLong || run.madeRoom) return reply
   if (reply.failure.window !== undefined) state.learnWindow(reply.failure.window)
   await makeRoom(run)
   return askModel(run, await buildContext(run))
+}
+
+function hasImage({ content }: ModelMessage): boolean {
+  return typeof content !== 'string' && content.some(({ type }) => type === 'image' || type === 'file')
 }
 
 async function askModel({ state, turn, model, signal }: Run, messages: ModelMessage[]): Promise<Reply> {

@@ -4,6 +4,7 @@
 
 import { InvalidError, LockedError } from '../errors.ts'
 import type { AgentState, TurnResult } from './agent.ts'
+import { type Prompt, promptText } from './images.ts'
 import { failureText, findCommand } from './commands.ts'
 import { type Json, RelaxedJsonReader } from './relaxed-json.ts'
 import { demandRest } from './turn.ts'
@@ -35,14 +36,18 @@ export function route(input: string): Route {
   return { to: 'model', text: input }
 }
 
-/** Runs a comma command, hands a slash command back to the user interface, or takes a turn with the text. */
+/** Runs a comma command, hands a slash command back to the user interface, or takes a turn with the text or the parts. */
 export async function handleInput(
   state: AgentState,
-  input: string,
+  input: Prompt,
   isBusy: boolean,
-  takeTurn: (text: string) => Promise<TurnResult>,
+  takeTurn: (prompt: Prompt) => Promise<TurnResult>,
 ): Promise<TurnResult> {
   try {
+    if (typeof input !== 'string') {
+      const isEmpty = promptText(input).trim() === '' && input.every(({ type }) => type === 'text')
+      return isEmpty ? { kind: 'empty' } : await takeTurn(input)
+    }
     const to = route(input)
     switch (to.to) {
       case 'nowhere':

@@ -3,6 +3,7 @@
 
 import { buffer, json } from 'node:stream/consumers'
 import type { BlobRef, Draft, MessagePayload, Part, Store, ToolResult } from '../store/index.ts'
+import { mediaOf, partsOf, putData, takeData, withParts } from './media.ts'
 
 /** Text and data from this size on leave the line. */
 export const spillBytes = 32 * 1024
@@ -17,6 +18,9 @@ export interface BlobPart {
   readonly mediaType: string
   /** The part that the blob stands for, without its data. */
   readonly of?: Part
+  /** Where in that part the data belongs, and what stands before it; in `data` unless given. */
+  readonly at?: readonly string[]
+  readonly before?: string
   readonly preview: string
 }
 
@@ -66,16 +70,13 @@ async function spillPart(store: Store, part: Part): Promise<Part> {
   if (part.type === 'text' && typeof part.text === 'string' && isLarge(part.text)) {
     return { ...(await keepText(store, part.text, 'text/plain')) }
   }
-  const { data, ...rest } = part
-  if ((part.type === 'image' || part.type === 'file') && typeof data === 'string' && isLarge(data)) {
-    const bytes = Buffer.from(data, 'base64')
-    // Only what comes back letter by letter may be decoded.
-    if (bytes.toString('base64') !== data) return part
-    const ref = await store.putBlob(bytes)
-    const mediaType = typeof part.mediaType === 'string' ? part.mediaType : 'application/octet-stream'
-    return { type: 'blob', ...ref, mediaType, of: rest, preview: `[${part.type}, ${ref.bytes} bytes]` }
-  }
-  return part
+  // The data of an image or a file outweighs all else in its part.
+  const taken = isLarge(JSON.stringify(part)) ? takeData(part) : undefined
+  if (taken === undefined) return part
+  const { bytes, rest, at, before } = taken
+  const ref = await store.putBlob(bytes)
+  const { kind = 'file', mediaType = 'application/octet-stream' } = mediaOf(part) ?? {}
+  return { type: 'blob', ...ref, mediaType, of: rest, at, before, preview: `[${kind}, ${ref.bytes} bytes]` }
 }
 
 async function spillResult(store: Store, result: ToolResult): Promise<ToolResult> {
@@ -83,8 +84,10 @@ async function spillResult(store: Store, result: ToolResult): Promise<ToolResult
   if (typeof output === 'string') {
     return isLarge(output) ? { ...result, output: await keepText(store, output, 'text/plain') } : result
   }
-  if (Array.isArray(output) && output.every((part) => typeof part === 'object' && part !== null && 'type' in part)) {
-    return { ...result, output: await Promise.all(output.map((part) => spillPart(store, part as Part))) }
+  const parts = partsOf(output)
+  if (parts !== undefined) {
+    const light = await Promise.all(parts.map((part) => spillPart(store, part)))
+    return { ...result, output: withParts(output, light) }
   }
   const json = JSON.stringify(output)
   if (json === undefined || !isLarge(json)) return result
@@ -134,11 +137,19 @@ export async function restoreParts(store: Store, parts: readonly Part[], wholeTe
   return Promise.all(
     parts.map(async (part) => {
       if (!isBlob(part)) return part
-      if (part.of !== undefined) return { ...part.of, data: (await readBlob(store, part.sha256)).toString('base64') }
+      const { of, at = ['data'], before = '' } = part
+      if (of !== undefined) return putData(of, at, before, await readBlob(store, part.sha256))
       if (part.bytes > wholeText) return part
       return { type: 'text', text: (await readBlob(store, part.sha256)).toString() }
     }),
   )
+}
+
+/** A tool's output with images and files back in place; text stays a preview. */
+export async function restoreOutput(store: Store, output: unknown): Promise<unknown> {
+  const parts = partsOf(output)
+  if (parts?.some((part) => isBlob(part) && part.of !== undefined) !== true) return output
+  return withParts(output, await restoreParts(store, parts, 0))
 }
 
 /** The index itself, or the one before it where the index would split a surrogate pair. */

@@ -3,6 +3,7 @@
 
 import type { Entry, MessagePayload, Part, ToolCall, ToolResult } from '../store/index.ts'
 import { blobText, isBlob } from './blob.ts'
+import { type Media, isMedia, mediaOf, partsOf } from './media.ts'
 
 export type Piece =
   | { readonly type: 'text'; readonly text: string }
@@ -13,14 +14,7 @@ export type Piece =
       readonly redacted?: string
       readonly options?: Record<string, unknown>
     }
-  | {
-      readonly type: 'media'
-      readonly kind: 'image' | 'file'
-      readonly mediaType: string
-      readonly data?: string
-      readonly url?: string
-      readonly filename?: string
-    }
+  | Media
 
 export interface Call {
   readonly id: string
@@ -178,13 +172,8 @@ function asPiece(part: Part): Piece {
     case 'thinking':
     case 'redacted_thinking':
       return reasoning(part)
-    case 'image':
-    case 'image_url':
-    case 'file':
-    case 'document':
-      return media(part)
     default:
-      return text(JSON.stringify(part))
+      return (isMedia(part) ? mediaOf(part) : undefined) ?? text(JSON.stringify(part))
   }
 }
 
@@ -198,30 +187,6 @@ function reasoning(part: Part): Piece {
     ...(typeof signature === 'string' ? { signature } : {}),
     ...(typeof redacted === 'string' ? { redacted } : {}),
     ...(options === undefined ? {} : { options }),
-  }
-}
-
-function media(part: Part): Piece {
-  const kind = part.type === 'image' || part.type === 'image_url' ? 'image' : 'file'
-  const source = (part.source ?? part.file ?? {}) as Record<string, unknown>
-  const nested = part.image_url as { url?: unknown } | undefined
-  const where = nested?.url ?? part.url ?? source.url ?? part.data ?? part.image ?? source.data ?? source.file_data
-  const mediaType = part.mediaType ?? part.mimeType ?? part.media_type ?? source.media_type
-  const filename = part.filename ?? source.filename
-  if (string(where) === '') return text(JSON.stringify(part))
-  const inline = /^data:([^;,]*);base64,(.*)$/s.exec(string(where))
-  return {
-    type: 'media',
-    kind,
-    mediaType:
-      inline?.[1] ||
-      (typeof mediaType === 'string' ? mediaType : kind === 'image' ? 'image/png' : 'application/octet-stream'),
-    ...(inline !== null
-      ? { data: inline[2]! }
-      : /^https?:/.test(string(where))
-        ? { url: string(where) }
-        : { data: string(where) }),
-    ...(typeof filename === 'string' ? { filename } : {}),
   }
 }
 
@@ -241,7 +206,7 @@ export function contentText(content: unknown): { text: string; blob?: string; ha
     if (type === 'blob' && of === undefined && typeof preview === 'string') {
       texts.push(preview)
       if (typeof sha256 === 'string') blob = sha256
-    } else if (type === 'image' || of !== undefined) hasImage = true
+    } else if (of !== undefined || isMedia(part as Part)) hasImage = true
     else if ((type === 'text' || type === 'input_text' || type === 'output_text') && typeof text === 'string') {
       texts.push(text)
     }
@@ -253,14 +218,18 @@ export function contentText(content: unknown): { text: string; blob?: string; ha
 export function outputText(output: unknown): string {
   if (typeof output === 'string') return output
   if (isBlob(output)) return blobText(output)
-  if (Array.isArray(output) && output.length > 0 && output.every(isPart)) {
-    return output.map((part) => pieceText(asPiece(part))).join('\n')
-  }
-  return JSON.stringify(output) ?? ''
+  const pieces = outputPieces(output)
+  return pieces === undefined ? (JSON.stringify(output) ?? '') : pieces.map(pieceText).join('\n')
 }
 
-function isPart(value: unknown): value is Part {
-  return typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string'
+/** The parts of a tool's output that has some, such as images. */
+export function outputPieces(output: unknown): Piece[] | undefined {
+  return partsOf(output)?.map(asPiece)
+}
+
+/** The images and files in a tool's output. */
+export function outputMedia(output: unknown): Media[] {
+  return outputPieces(output)?.filter((piece) => piece.type === 'media') ?? []
 }
 
 export function pieceText(piece: Piece): string {

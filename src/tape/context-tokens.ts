@@ -4,6 +4,7 @@
 import type { AnchorRef, Entry, Store, TapeInfo } from '../store/index.ts'
 import { isBlob } from './blob.ts'
 import { contextKinds, type Item, itemsOf, outputText, type Piece, pieceText } from './content.ts'
+import { isMedia, partsOf } from './media.ts'
 import { sessionStart, stateText } from './context.ts'
 import { mediaTokens } from './fit.ts'
 import { estimateTextTokens } from './token-estimate.ts'
@@ -92,7 +93,10 @@ function itemTokens(item: Item): number {
     return tokens
   }
   if (item.type === 'results') {
-    for (const { output } of item.results) tokens += callFrame + estimateTextTokens(outputText(output))
+    for (const { output } of item.results) {
+      const media = partsOf(output)?.filter((part) => isMedia(part) || (isBlob(part) && part.of !== undefined)) ?? []
+      tokens += callFrame + estimateTextTokens(outputText(output)) + media.length * mediaTokens
+    }
     return tokens
   }
   for (const piece of item.pieces) tokens += pieceTokens(piece)

@@ -3,13 +3,13 @@
 
 import type { ModelMessage } from 'ai'
 import type { AnchorRef, Damage, Entry, Store } from '../store/index.ts'
-import { isBlob, restoreParts } from './blob.ts'
+import { isBlob, restoreOutput, restoreParts } from './blob.ts'
 import { fitInto, type Gap, type Omitted } from './fit.ts'
 import { tokenCounter } from './tokens.ts'
 import { wordsBefore } from './user-words.ts'
 import { findAnchor } from './reference.ts'
 import { type Message, pair } from './pairing.ts'
-import { contextKinds, type Item, itemsOf, pieceText } from './content.ts'
+import { contextKinds, type Item, itemsOf, outputMedia, outputText, type Piece, pieceText } from './content.ts'
 import { type AnthropicMessage, type OpenAiMessage, toAiSdk, toAnthropic, toOpenAi, toText } from './render.ts'
 
 export interface ContextQuery {
@@ -26,6 +26,8 @@ export interface ContextQuery {
    * answered when the phase began.
    */
   userWords?: boolean
+  /** `false`: images are named, not given, for a model that takes none. */
+  images?: boolean
 }
 
 export interface Formats {
@@ -67,7 +69,8 @@ export async function buildContext<F extends Format>(
       : undefined
   const entries = [...(words?.prompts ?? []), ...slice.entries]
   const restored = await Promise.all(entries.map((entry) => withBlobs(store, entry, query.wholeText ?? 0)))
-  const { messages, system } = assemble(restored, anchor, tape, words?.item)
+  const { messages: all, system } = assemble(restored, anchor, tape, words?.item)
+  const messages = query.images === false ? all.map(withoutImages) : all
   const fitted =
     query.maxTokens === undefined
       ? undefined
@@ -145,11 +148,31 @@ async function documentAt(store: Store, tape: string, after: number): Promise<En
   return undefined
 }
 
+/** Reads the images and files of an entry, and text up to so many bytes. */
 async function withBlobs(store: Store, entry: Entry, wholeText: number): Promise<Entry> {
+  if (entry.kind === 'tool_result') {
+    const results = await Promise.all(
+      entry.payload.results.map(async (result) => ({ ...result, output: await restoreOutput(store, result.output) })),
+    )
+    return { ...entry, payload: { ...entry.payload, results } }
+  }
   if (entry.kind !== 'message') return entry
   const { content } = entry.payload
   if (!Array.isArray(content) || !content.some(isBlob)) return entry
   return { ...entry, payload: { ...entry.payload, content: await restoreParts(store, content, wholeText) } }
+}
+
+function withoutImages(message: Message): Message {
+  const pieces = message.pieces.map((piece): Piece =>
+    piece.type === 'media' ? { type: 'text', text: pieceText(piece) } : piece,
+  )
+  if (message.role === 'user') return { ...message, pieces }
+  const steps = message.steps.map(({ call, result }) =>
+    outputMedia(result.output).length === 0
+      ? { call, result }
+      : { call, result: { ...result, output: outputText(result.output) } },
+  )
+  return { ...message, pieces, steps }
 }
 
 /** The messages of a slice, pure. The opening anchor is not among the entries it is rendered from. */

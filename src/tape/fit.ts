@@ -4,7 +4,7 @@
 import { LimitError } from '../errors.ts'
 import { shellWord } from '../system/index.ts'
 import { wholeCharacter } from './blob.ts'
-import { type Keep, outputText, type Piece, pieceText } from './content.ts'
+import { type Keep, outputMedia, outputText, type Piece, pieceText } from './content.ts'
 import type { Message, Step } from './pairing.ts'
 import type { CountTokens } from './tokens.ts'
 
@@ -127,6 +127,7 @@ function costOf(message: Message, count: CountTokens): number {
   if (message.role === 'user') return cost
   for (const { call, result } of message.steps) {
     cost += 2 * frame + count(call.name) + count(JSON.stringify(call.arguments)) + count(outputText(result.output))
+    cost += outputMedia(result.output).length * mediaTokens
   }
   return cost
 }

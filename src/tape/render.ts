@@ -2,8 +2,8 @@
 
 import type { ModelMessage } from 'ai'
 import { isBlob } from './blob.ts'
-import { type Message, toolName } from './pairing.ts'
-import { outputText, type Piece, pieceText, type Result } from './content.ts'
+import { type Message, type Step, toolName } from './pairing.ts'
+import { outputMedia, outputPieces, outputText, type Piece, pieceText, type Result } from './content.ts'
 
 type Content<Role extends ModelMessage['role']> = Exclude<Extract<ModelMessage, { role: Role }>['content'], string>
 type ToolOutput = Extract<Content<'tool'>[number], { type: 'tool-result' }>['output']
@@ -27,7 +27,21 @@ export function toAiSdk(messages: readonly Message[]): ModelMessage[] {
       toolName: toolName(call.name),
       output: toolOutput(result),
     }))
-    return [assistant, { role: 'tool', content: results }]
+    const shown = toolMedia(message.steps)
+    const images: ModelMessage[] = shown.length === 0 ? [] : [{ role: 'user', content: shown.map(userPart) }]
+    return [assistant, { role: 'tool', content: results }, ...images]
+  })
+}
+
+/**
+ * The images of tool results as the content of a user message behind them. Chat completions take text alone in a tool's message, and the
+ * AI SDK would write the data of an image into that text.
+ */
+function toolMedia(steps: readonly Step[]): Piece[] {
+  return steps.flatMap(({ call, result }): Piece[] => {
+    const media = outputMedia(result.output)
+    if (media.length === 0) return []
+    return [{ type: 'text', text: `[from the result of ${toolName(call.name)}, ${call.id}]` }, ...media]
   })
 }
 
@@ -60,7 +74,7 @@ function assistantPart(piece: Piece): Content<'assistant'>[number] {
 
 function toolOutput(result: Result): ToolOutput {
   const { output, isError } = result
-  const plain = typeof output === 'string' || isBlob(output) || Array.isArray(output)
+  const plain = typeof output === 'string' || isBlob(output) || Array.isArray(output) || outputMedia(output).length > 0
   if (plain || output === undefined) return { type: isError ? 'error-text' : 'text', value: outputText(output) }
   type Json = Extract<ToolOutput, { type: 'json' }>['value']
   return { type: isError ? 'error-json' : 'json', value: output as Json }
@@ -80,7 +94,7 @@ type AnthropicBlock =
   | { type: 'image'; source: Source }
   | { type: 'document'; source: Source }
   | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown> }
-  | { type: 'tool_result'; tool_use_id: string; content: string; is_error?: boolean }
+  | { type: 'tool_result'; tool_use_id: string; content: string | AnthropicBlock[]; is_error?: boolean }
 
 /** Roles alternate, results open the next user message, and reasoning is included only with its signature. */
 export function toAnthropic(messages: readonly Message[]): AnthropicMessage[] {
@@ -113,7 +127,10 @@ export function toAnthropic(messages: readonly Message[]): AnthropicMessage[] {
       message.steps.map(({ call, result }): AnthropicBlock => ({
         type: 'tool_result',
         tool_use_id: call.id,
-        content: outputText(result.output),
+        content:
+          outputMedia(result.output).length === 0
+            ? outputText(result.output)
+            : outputPieces(result.output)!.map(userBlock),
         ...(result.isError ? { is_error: true } : {}),
       })),
     )
@@ -185,7 +202,9 @@ export function toOpenAi(messages: readonly Message[]): OpenAiMessage[] {
       content: outputText(result.output),
     }))
     if (content === null && calls.length === 0) return []
-    return [{ role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }, ...results]
+    const shown = toolMedia(message.steps)
+    const images: OpenAiMessage[] = shown.length === 0 ? [] : [{ role: 'user', content: userContent(shown) }]
+    return [{ role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : {}) }, ...results, ...images]
   })
 }
 

@@ -37,6 +37,7 @@ import {
   type MergeOptions,
 } from './fork.ts'
 import { ancestors, descendants, type Edge, familyOf, readEdges } from './lineage.ts'
+import { withBase64 } from './media.ts'
 import { appendAs, asOwner, ownerDraft, ownerOf } from './owner.ts'
 import { checkPayload } from './payload.ts'
 import { type Step, stepDrafts, usageKey } from './step.ts'
@@ -123,7 +124,7 @@ export class Tape {
   async append(drafts: readonly Draft[], options?: AppendOptions): Promise<Entry[]> {
     checkOpen(this.name)
     drafts.forEach((draft, i) => checkPayload(draft, drafts.length === 1 ? '' : `entry ${i + 1}: `))
-    const keyed = drafts.map(withKey)
+    const keyed = drafts.map((draft) => withBase64(withKey(draft)))
     // The store takes its own copy at once; where blobs come first, the copy is taken here.
     if (!drafts.some(isHeavy) && this.as === undefined) return this.store.append(this.name, keyed, options)
     const own = keyed.map((draft, i) => JSON.parse(toJson(draft, `entry ${i + 1}`)) as Draft)

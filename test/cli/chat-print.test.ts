@@ -13,7 +13,7 @@ import { collect } from '../support/workspace.ts'
 const room = chatRooms()
 
 interface Asking {
-  readonly input?: string
+  readonly input?: string | Buffer
   /** The input ends only when stderr says this. */
   readonly inputAfter?: string
   readonly env?: Record<string, string>
@@ -52,6 +52,19 @@ describe.concurrent('baton chat -p', () => {
     })
     expect({ code, out }).toEqual({ code: 0, out: 'Fine.\n' })
     expect(here.server.requests[0]!.messages[0]!.text).toBe('Well?\n\nlate')
+  })
+
+  test('shows the model an image that is named with @, and one that comes through the pipe [T1]', async () => {
+    const here = await room({ script: [say('Two dots.')] })
+    const [named, piped] = [7, 8].map((last) => Buffer.from(`89504e470d0a1a0a0${last}`, 'hex'))
+    fs.writeFileSync(path.join(here.folder, 'dot.png'), named!)
+    const { code, out, err } = await ask(here, ['-p', 'Compare with @dot.png'], { input: piped! })
+    expect({ code, out, err }).toEqual({ code: 0, out: 'Two dots.\n', err: '' })
+    for (const image of [named!, piped!]) {
+      expect(JSON.stringify(here.server.requests[0]!.raw)).toContain(
+        `data:image/png;base64,${image.toString('base64')}`,
+      )
+    }
   })
 
   test('a model that says nothing, or that cannot be reached, is a failure that says what to do', async () => {

@@ -3,6 +3,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
+import { imagePart, isImage, maxImageBytes } from '../images.ts'
 import type { ToolOutcome } from './tool.ts'
 import { defineTool } from './tool.ts'
 import { accessTo, fileError, isText, mediaType, notAFile, openReal, targetOf } from './open-file.ts'
@@ -16,7 +17,7 @@ const countedBytes = 32 * 1024 * 1024
 export const fsRead = defineTool({
   name: 'fs.read',
   description:
-    'Read a text file by lines. A long file comes in pages: the last line says how to go on. Binary files are named with their type and size.',
+    'Read a text file by lines. A long file comes in pages: the last line says how to go on. Images are shown; other binary files are named with their type and size.',
   input: z.object({
     path: z.string(),
     offset: z.int().min(1).default(1).describe('First line'),
@@ -50,7 +51,7 @@ async function read(file: FileHandle, shown: string, wanted: Wanted, signal: Abo
   const head = Buffer.alloc(8 * 1024)
   const { bytesRead } = await file.read(head, 0, head.length, 0)
   const start = head.subarray(0, bytesRead)
-  if (!isText(start)) return { output: `[binary file: ${mediaType(start)}, ${stats.size} bytes]` }
+  if (!isText(start)) return binary(file, shown, mediaType(start), stats.size)
   const page = await readPage(file, wanted, stats.size, signal)
   if (page.lines.length === 0) {
     if (page.seen === 0) return { output: '[the file is empty]' }
@@ -62,6 +63,16 @@ async function read(file: FileHandle, shown: string, wanted: Wanted, signal: Abo
   const total = page.atEnd ? `of ${page.seen}` : `of a file of ${stats.size} bytes`
   const next = page.atEnd && last === page.seen ? 'the end' : `go on with offset ${last + 1}`
   return { output: `${text}\n[lines ${wanted.offset}-${last} ${total}; ${next}]` }
+}
+
+/** An image is given to the model as one. */
+async function binary(file: FileHandle, shown: string, type: string, size: number): Promise<ToolOutcome> {
+  const named = `[${isImage(type) ? 'image' : 'binary file'}: ${type}, ${size} bytes]`
+  if (!isImage(type)) return { output: named }
+  if (size > maxImageBytes) return { output: `${named.slice(0, -1)}; it is too large to be shown]` }
+  const bytes = Buffer.alloc(size)
+  const { bytesRead } = await file.read(bytes, 0, size, 0)
+  return { output: [{ type: 'text', text: named }, imagePart(bytes.subarray(0, bytesRead), shown)] }
 }
 
 interface Page {

@@ -1,8 +1,9 @@
 // A person and an agent at one terminal: keys and lines go to the agent, what it does comes onto the screen.
 
+import path from 'node:path'
 import { isKeyRelease, Key, matchesKey } from '@earendil-works/pi-tui'
 import type { AgentEvent } from '../../agent/index.ts'
-import { route } from '../../agent/index.ts'
+import { type PromptWithImages, route, withImages } from '../../agent/index.ts'
 import type { Answer, Question } from '../../agent/index.ts'
 import { BatonError } from '../../errors.ts'
 import type { Progress } from '../../handoff/index.ts'
@@ -91,13 +92,25 @@ export class Conversation {
       return this.#rest()
     }
     const { agent } = session
+    const { prompt, images } = await this.#prompt(to.text, session)
     transcript.user(to.text)
+    if (images.length > 0) transcript.notice(`With ${images.map((file) => path.basename(file)).join(', ')}`)
     if (!agent.busy) this.#screen.status.show('Waiting for the model')
-    const result = await agent.submit(line)
+    const result = await (images.length > 0 ? agent.say(prompt) : agent.submit(line))
     if (result.kind !== 'turn' || result.status !== 'failed' || result.runId === this.#lastRun) return
     // The turn never began: what was typed is not on the tape.
     this.#giveBack(line)
     this.#fail(new Error(result.error))
+  }
+
+  /** The text with the images that it names; given back if one of them cannot be sent. */
+  async #prompt(text: string, session: ChatSession): Promise<PromptWithImages> {
+    try {
+      return await withImages(text, session.folder)
+    } catch (error) {
+      this.#giveBack(text)
+      throw error
+    }
   }
 
   /** Keeps text that could not be sent: in the editor or, if that is in use, in its history. */

@@ -1,11 +1,11 @@
 // `baton chat -p`: one question, one answer, for pipes and scripts. Only the answer goes to stdout; nobody is asked
 // anything: what would be asked about is denied, unless `--yes`.
 
-import { text as readAll } from 'node:stream/consumers'
+import { buffer as readAll } from 'node:stream/consumers'
 import type { AgentEvent } from '../../agent/index.ts'
 import type { TurnResult } from '../../agent/index.ts'
 import { findCommand, help } from '../../agent/index.ts'
-import { route } from '../../agent/index.ts'
+import { imagePart, type Prompt, route, withImages } from '../../agent/index.ts'
 import { chosenName } from '../../config/index.ts'
 import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
@@ -23,9 +23,11 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 export async function print(options: ChatOptions): Promise<void> {
   const given = typeof options.print === 'string' ? options.print : ''
   const { io } = options
-  const piped = io.stdin.isTTY === true ? '' : (await readInput(given !== '', io)).trimEnd()
-  const prompt = given !== '' && piped !== '' ? `${given}\n\n${piped}` : given + piped
-  if (prompt.trim() === '') {
+  const input = io.stdin.isTTY === true ? Buffer.alloc(0) : await readInput(given !== '', io)
+  const image = imagePart(input, 'stdin')
+  const piped = image === undefined ? input.toString().trimEnd() : ''
+  const text = given !== '' && piped !== '' ? `${given}\n\n${piped}` : given + piped
+  if (text.trim() === '' && image === undefined) {
     throw new InvalidError('There is nothing to ask', { hint: 'baton chat -p "…", or text on stdin' })
   }
   // Only what the person wrote can be a command, never what came through a pipe.
@@ -34,6 +36,13 @@ export async function print(options: ChatOptions): Promise<void> {
     throw new InvalidError(`/${to.name} works in the chat only`, { hint: 'baton handoff --new starts a new session.' })
   }
   const isCommand = to.to === 'command'
+  const named = await withImages(given, io.cwd())
+  // Only what the person wrote names images, and what came through the pipe may be one.
+  const shown = [
+    ...(typeof named.prompt === 'string' ? [] : named.prompt.slice(1)),
+    ...(image === undefined ? [] : [image]),
+  ]
+  const prompt: Prompt = shown.length === 0 ? text : [{ type: 'text', text }, ...shown]
   if (isCommand) demandCommand(to.name)
   if (isCommand && to.name === 'help') return give({ kind: 'command', ok: true, ...help(to.args) }, '', options)
   if (!isCommand && chosenName(modelChoice(options)) === undefined) throw new InvalidError(noModel)
@@ -67,7 +76,7 @@ function demandCommand(name: string): void {
 }
 
 /** Reads standard input. A person who left a pipe open by mistake is told what Baton waits for. */
-async function readInput(hasPrompt: boolean, { stdin, stderr }: Io): Promise<string> {
+async function readInput(hasPrompt: boolean, { stdin, stderr }: Io): Promise<Buffer> {
   const patience = setTimeout(() => {
     if (hasPrompt) stderr.write('baton: waiting for the end of stdin; where there is none, add < /dev/null\n')
   }, 3_000)

@@ -3,7 +3,7 @@
 import type { Entry } from '../../store/index.ts'
 import type { Tape } from '../../tape/index.ts'
 import { isBlob } from '../../tape/index.ts'
-import { itemsOf, pieceText } from '../../tape/index.ts'
+import { contentText, itemsOf, pieceText } from '../../tape/index.ts'
 import type { MessagePayload } from '../../tape/index.ts'
 import type { Transcript } from './transcript.ts'
 
@@ -28,7 +28,7 @@ export async function typedOn(tape: Tape, limit = 100): Promise<string[]> {
   const typed: string[] = []
   for await (const entry of tape.entries({ kinds: ['message'], reverse: true, limit: limit * 4 })) {
     // A large paste is stored as a blob and only its preview is here, which nobody wants to send again.
-    if (isTyped(entry) && !isLarge(entry)) typed.unshift(textOf(entry))
+    if (isTyped(entry) && !isLarge(entry)) typed.unshift(wordsOf(entry))
     if (typed.length === limit) break
   }
   return typed
@@ -41,7 +41,12 @@ function isTyped(entry: Entry): boolean {
 
 function isLarge(entry: Entry): boolean {
   const { content } = entry.payload as MessagePayload
-  return Array.isArray(content) && content.some(isBlob)
+  return Array.isArray(content) && content.some((part) => isBlob(part) && part.of === undefined)
+}
+
+/** The text of a message, without the images that went along. */
+function wordsOf(entry: Entry): string {
+  return contentText((entry.payload as MessagePayload).content).text
 }
 
 /** The notice that a fork of this tape is complete. */

@@ -43,6 +43,11 @@ export class ChatSession {
     return session
   }
 
+  /** Where it works. */
+  get folder(): string {
+    return this.#options.folder
+  }
+
   get agent(): Agent {
     return this.#agent
   }

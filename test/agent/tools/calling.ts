@@ -2,7 +2,7 @@
 
 import { onTestFinished } from 'vitest'
 import type { AgentTool, ChildRequest, ChildResult, ToolContext, ToolOutcome } from '../../../src/agent/tools/tool.ts'
-import { Tape } from '../../../src/tape/index.ts'
+import { outputText, Tape } from '../../../src/tape/index.ts'
 import { temporaryStore } from '../../support/workspace.ts'
 
 export interface Bench {
@@ -41,6 +41,6 @@ export async function bench(cwd: string, spawn?: (child: ChildRequest) => Promis
     return tool.run(parsed, context)
   }
   const text = async (tool: AgentTool, input: unknown, more?: Partial<ToolContext>) =>
-    String((await call(tool, input, more)).output)
+    outputText((await call(tool, input, more)).output)
   return { tape, cwd, call, text }
 }

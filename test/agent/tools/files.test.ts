@@ -93,7 +93,7 @@ describe('fs.read', () => {
     const cwd = folderWith({ 'a.png': Buffer.from('89504e470d0a1a0a0000', 'hex'), 'b.bin': Buffer.alloc(9), e: '' })
     makePipe(path.join(cwd, 'pipe'))
     const { text, call } = await bench(cwd)
-    expect(await text(fsRead, { path: 'a.png' })).toBe('[binary file: image/png, 10 bytes]')
+    expect(await text(fsRead, { path: 'a.png' })).toBe('[image: image/png, 10 bytes]\n[image a.png, image/png]')
     expect(await text(fsRead, { path: 'b.bin' })).toBe('[binary file: application/octet-stream, 9 bytes]')
     expect(await text(fsRead, { path: 'e' })).toBe('[the file is empty]')
     await expect(call(fsRead, { path: 'none' })).rejects.toThrow('none is not there')
