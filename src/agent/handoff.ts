@@ -78,7 +78,7 @@ export class AutoHandoff {
     emit({ type: 'handoff', phase: 'start', trigger: 'automatic' })
     try {
       const name = 'handoff/auto'
-      await this.#write(state, { ...this.options(state), name, runId, signal })
+      await this.#write(state, { ...(await this.options(state)), name, runId, signal })
       const fresh = await state.contextSize.read(tape)
       const mark = { name: markKey, data: { tokens, fresh } }
       await tape.append([{ kind: 'event', payload: mark, meta: { key: markKey, context: false, run_id: runId } }])
@@ -99,11 +99,12 @@ export class AutoHandoff {
   }
 
   /** The options of every document that is written without a person asking for it. */
-  options(state: AgentState): WriteHandoffOptions {
+  async options(state: AgentState): Promise<WriteHandoffOptions> {
     const room = Math.floor((state.window ?? assumedWindow) / 8)
     return {
       budget: this.#settings.budget ?? Math.max(leastBudget, Math.min(largestBudget, room)),
       cwd: state.cwd,
+      ...(await contextUsage(state)),
     }
   }
 
@@ -157,6 +158,11 @@ export function tokensAt(threshold: Threshold, window: number | undefined): numb
   return Math.round(((window ?? assumedWindow) * Number.parseFloat(threshold)) / 100)
 }
 
+/** How full the context is, for the head of a document. */
+async function contextUsage({ contextSize, tape, window }: AgentState): Promise<{ contextUsage?: number }> {
+  return window === undefined ? {} : { contextUsage: Math.round(((await contextSize.read(tape)) / window) * 100) }
+}
+
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
@@ -191,6 +197,7 @@ export async function moveToNewSession(
       return queue.messages()
     },
     cwd,
+    ...(await contextUsage(state)),
     signal: either,
     onProgress: (progress) => {
       emit({ type: 'handoff', phase: 'progress', trigger, progress })

@@ -243,7 +243,7 @@ async function makeRoom(run: Run): Promise<void> {
   run.madeRoom = true
   emit({ type: 'handoff', phase: 'start', trigger: 'overflow' })
   await writeHandoff(tape, {
-    ...state.autoHandoff.options(state),
+    ...(await state.autoHandoff.options(state)),
     name,
     signal,
     runId: turn.runId,
@@ -263,10 +263,11 @@ async function recordStep(
     'toolName' in part ? { ...part, toolName: toolbox.nameOf(part.toolName) } : part,
   )
   const { finishReason, response } = step
-  const wholeText = largestMessage(state.window)
+  const { window } = state
+  const wholeText = largestMessage(window)
   const usage = { ...step.usage, cachedInputTokens: step.usage.inputTokenDetails.cacheReadTokens }
   const entries = await tape.append(
-    stepDrafts({ content, finishReason, usage, response, wholeText }, { run_id: turn.runId }),
+    stepDrafts({ content, finishReason, usage, response, wholeText, window }, { run_id: turn.runId }),
   )
   await tellUsage(state, step)
   const cut = cuts[finishReason]

@@ -4,7 +4,7 @@
 import fs from 'node:fs'
 import type { LanguageModel } from 'ai'
 import type { AnchorRef, Draft, Entry } from '../store/index.ts'
-import { edgeTo, type Tape, tokenCounter } from '../tape/index.ts'
+import { edgeTo, type Tape, tokenCounter, usageKey } from '../tape/index.ts'
 import { findAnchor } from '../tape/index.ts'
 import type { ComposeOptions } from './document/write/compose.ts'
 import type { HandoffDocument, Profile } from './document/document.ts'
@@ -55,11 +55,12 @@ export interface Written {
 }
 
 export async function writeDocument(tape: Tape, options: WriteOptions = {}): Promise<Written> {
-  const { goal, profile = 'session', budget, contextUsage, project, model, now = () => new Date() } = options
+  const { goal, profile = 'session', budget, project, model, now = () => new Date() } = options
   const clock = stopwatch(options.onProgress)
   clock.at('reading')
   const anchor = await startOf(tape, options.from)
   const facts = await phaseLedger(tape, options)
+  const contextUsage = options.contextUsage ?? (options.from === undefined ? await recordedUsage(tape) : undefined)
   const header: ComposeOptions = {
     profile,
     tape: tape.name,
@@ -91,6 +92,16 @@ export async function writeDocument(tape: Tape, options: WriteOptions = {}): Pro
     note,
     problems: claims === undefined ? [] : validate(claims, facts),
   }
+}
+
+/** How full the context was when a model counted it last in this phase, in percent, where the tape tells. */
+async function recordedUsage(tape: Tape): Promise<number | undefined> {
+  const entry = await tape.store.latest(tape.name, usageKey)
+  const phase = (await tape.store.info(tape.name))?.lastAnchor?.id ?? 0
+  if (entry?.kind !== 'event' || entry.id < phase) return undefined
+  const { input, output, window } = (entry.payload.data ?? {}) as Record<string, unknown>
+  if (typeof input !== 'number' || typeof output !== 'number' || typeof window !== 'number') return undefined
+  return Math.round(((input + output) / window) * 100)
 }
 
 /** The facts of the phase that a context starts with: the anchor's state, and the entries from its `from` on. */

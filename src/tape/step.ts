@@ -10,6 +10,8 @@ export interface Step {
   readonly response?: { readonly modelId?: string }
   /** How many bytes of a large message the model was given whole, where its context said so. */
   readonly wholeText?: number
+  /** How many tokens the model takes, where that is known. */
+  readonly window?: number | undefined
 }
 
 type StepPart = { readonly type: string } & Record<string, unknown>
@@ -73,7 +75,7 @@ function filePart(file: { base64: string; mediaType: string }): Part {
   return { type, mediaType: file.mediaType, data: file.base64 }
 }
 
-function usageEvent({ usage, finishReason, response, wholeText }: Step): Draft {
+function usageEvent({ usage, finishReason, response, wholeText, window }: Step): Draft {
   const data = {
     input: usage?.inputTokens,
     output: usage?.outputTokens,
@@ -83,6 +85,7 @@ function usageEvent({ usage, finishReason, response, wholeText }: Step): Draft {
     model: response?.modelId,
     finish: finishReason,
     whole_text: wholeText,
+    window,
   }
   return { kind: 'event', payload: { name: 'usage', data }, meta: { key: usageKey, context: false } }
 }

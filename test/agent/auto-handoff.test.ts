@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { tokensAt } from '../../src/agent/handoff.ts'
+import { writeDocument } from '../../src/handoff/index.ts'
 import { call, closedGate, fail, type Reply, say } from '../support/model-server/index.ts'
 import { collect } from '../support/workspace.ts'
 import { echo, probe, scene } from './harness.ts'
@@ -29,6 +30,24 @@ test('past its threshold at the end of a turn, the agent hands off, and goes on 
     ({ payload }) => (payload as { name: string }).name,
   )
   expect(names.indexOf('auto_handoff')).toBeLessThan(names.indexOf('turn_ended', names.indexOf('auto_handoff')))
+})
+
+test('documents of automatic handoffs, of a full window and of the person know how full the context was [H12, H13]', async () => {
+  const script = [at(8_100), fail.contextLength(9_700, window), at(500), at(1_200), say('Narrative.'), say('Again.')]
+  const { agent } = await scene(script, { window, handoff: { cooldown: 0 } })
+  const usage = async () => {
+    const messages = await collect(agent.tape.entries({ kinds: ['message'], reverse: true }))
+    const document = messages.find(({ payload }) => (payload as { customType?: string }).customType === 'handoff')
+    return Number(/Context Usage: (\d+)%/.exec(JSON.stringify(document?.payload))?.[1])
+  }
+  await agent.submit('one')
+  expect(await usage()).toBe(81)
+  await agent.submit('two')
+  expect(await usage()).toBeGreaterThan(0)
+  await agent.submit('three')
+  expect((await writeDocument(agent.tape)).document.header.contextUsage).toBe(12)
+  expect(await agent.handoff()).toMatchObject({ status: 'done' })
+  expect(await usage()).toBe(12)
 })
 
 test('thresholds are percentages of the window or tokens; false is never [H12]', async () => {

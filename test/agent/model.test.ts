@@ -115,6 +115,18 @@ test('nobody waits for a provider that asks to come back in an hour [T21]', asyn
   expect(await agent.submit('go')).toMatchObject({ status: 'failed', error: /Rate limit/ })
 })
 
+test('whoever is asked to wait is told how long and until when, in the unit that fits [T21]', async () => {
+  const waits: readonly (readonly [seconds: number, said: RegExp])[] = [
+    [600, /asks to wait 10 minutes, until \d\d:\d\d\./],
+    [3 * 3600, /asks to wait 3 hours, until \d\d:\d\d\./],
+    [4 * 86_400, /asks to wait 4 days, until \d{4}-\d\d-\d\d\./],
+  ]
+  const { agent, of } = await scene([fail.rateLimit(0), ...waits.map(([seconds]) => fail.rateLimit(seconds))])
+  for (const [, said] of waits) expect(await agent.submit('go')).toMatchObject({ status: 'failed', error: said })
+  // A short wait is waited for, and told too.
+  expect(of('retry')).toEqual([{ type: 'retry', attempt: 1, of: 5, seconds: 0, reason: expect.any(String) as string }])
+})
+
 test('a server that is not there fails with its address in mind, after the attempts [T21]', async () => {
   const { agent, server, of } = await scene([], { retry: { attempts: 2, seconds: 0.01 } })
   await server.close()

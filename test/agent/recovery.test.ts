@@ -8,7 +8,7 @@ import { createAgent } from '../../src/agent/index.ts'
 import { closeTurn, openTurn } from '../../src/agent/turn.ts'
 import type { Entry } from '../../src/store/index.ts'
 import { type Holder, isHolding, silentMs, thisProcess } from '../../src/system/index.ts'
-import { type Tape, type ToolCall, type ToolResult } from '../../src/tape/index.ts'
+import { openTape, type Tape, type ToolCall, type ToolResult } from '../../src/tape/index.ts'
 import { closedGate, cutAfter, type ModelServer, type Reply, say } from '../support/model-server/index.ts'
 import { sample } from '../support/full.ts'
 import { program } from '../support/program.ts'
@@ -387,3 +387,19 @@ function notes(folder: string): string[] {
   const file = path.join(folder, 'notes')
   return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n') : []
 }
+
+test('a tool that ignores its signal leaves no turn open, not even in a process with nothing else to do [T21, T23]', async () => {
+  const folder = temporaryFolder()
+  const deaf = await program(new URL('./ignoring-child.ts', import.meta.url))
+  const child = spawn(process.execPath, [deaf, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  expect(await once(child, 'close')).toEqual([0, null])
+  expect(JSON.parse(out)).toMatchObject({ kind: 'turn', status: 'aborted' })
+  const tape = await openTape('main', { address: path.join(folder, '.baton') })
+  onTestFinished(() => tape.close())
+  expect(await openTurn(tape)).toBeUndefined()
+  const [result] = await collect(tape.entries({ kinds: ['tool_result'] }))
+  expect(result!.payload).toMatchObject({ results: [{ call_id: 'call_1', output: /^interrupted/, is_error: true }] })
+})

@@ -49,6 +49,7 @@ export function help(): string {
     ['Enter', 'send; while the model works, it gets the message before its next step'],
     ['Alt+Enter, \\Enter', 'a new line (Shift+Enter where the terminal tells it apart)'],
     ['Escape', 'cancel: the response, a tool, a handoff, a question'],
+    ['@shot.png', 'an image goes to the model; so does one dropped onto the terminal'],
     ['Up, Down', 'what you sent before'],
     ['Ctrl+O', 'unfold what tools printed and documents, or fold it'],
     ['Ctrl+C', 'empty the editor; twice: quit'],
