@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Agent, createAgent, tapeHandoff } from '../../src/agent/index.ts'
-import { handoffSession, writeDocument } from '../../src/handoff/index.ts'
+import { handoffSession, type SessionHandoff, writeDocument } from '../../src/handoff/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { call, type ModelServer, say } from '../support/model-server/index.ts'
 import { runs } from '../support/full.ts'
@@ -17,14 +17,17 @@ const kinds = {
   plain: async ({ agent }: Work) => void (await agent.tape.handoff('phase', { state: {} })),
   tool: async ({ agent }: Work) => void (await agent.submit('Please call the tool')),
   automatic: async ({ agent }: Work) => void (await agent.submit('Please fill the context')),
-  '/handoff': async ({ agent }: Work) => expect(await agent.handoff()).toMatchObject({ status: 'done' }),
+  '/handoff': async ({ agent }: Work) => demandDone(await agent.handoff()),
   '--new': async (work: Work) => {
-    const done = await handoffSession(work.agent.tape, { cwd: work.cwd })
-    expect(done).toMatchObject({ status: 'done' })
+    demandDone(await handoffSession(work.agent.tape, { cwd: work.cwd }))
     await work.agent.close()
     work.agent = await open(work)
   },
 } as const
+
+function demandDone({ status, message }: SessionHandoff): void {
+  if (status !== 'done') throw new Error(message)
+}
 
 type Kind = keyof typeof kinds
 
