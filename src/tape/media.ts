@@ -119,7 +119,7 @@ function base64Part(part: Part): Part {
   return field === undefined ? part : { ...part, [field]: Buffer.from(part[field] as Uint8Array).toString('base64') }
 }
 
-export function isPart(value: unknown): value is Part {
+function isPart(value: unknown): value is Part {
   return typeof asObject(value).type === 'string'
 }
 
