@@ -1,7 +1,7 @@
 // Two outputs in dist/: the library as tsc writes it, with its types; and the CLI as one bundle split along its dynamic
 // imports, because hooks call it and a few files load much faster than hundreds.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as esbuild from 'esbuild'
 import { buildFingerprint, root, writeStamp } from './stamps.mjs'
@@ -15,7 +15,7 @@ const VENDORED = {
   '@ai-sdk/anthropic': 'ai-anthropic',
   '@ai-sdk/openai': 'ai-openai',
   '@ai-sdk/openai-compatible': 'ai-openai-compatible',
-  'gpt-tokenizer/encoding/o200k_base': 'o200k_base',
+  'gpt-tokenizer/encodingParams/constants': 'tokenizer-constants',
 }
 const OUTSIDE = ['zod', 'zod/*', '@opentelemetry/*']
 
@@ -53,6 +53,10 @@ const vendor = await esbuild.build({
   logLevel: 'warning',
 })
 importFromVendor()
+copyFileSync(
+  join(root, 'node_modules/gpt-tokenizer/data/o200k_base.tiktoken'),
+  join(next, 'vendor/o200k_base.tiktoken'),
+)
 
 const cli = await esbuild.build({
   absWorkingDir: root,

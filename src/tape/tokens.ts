@@ -3,6 +3,7 @@
 
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import { wholeCharacter } from './blob.ts'
 
 /** Bytes of JSON per token, over English, code and tool output. */
@@ -25,9 +26,7 @@ let counter: CountTokens | undefined
 export async function tokenCounter(): Promise<CountTokens> {
   if (counter !== undefined) return counter
   const { O200K_TOKEN_SPLIT_REGEX: word } = await import('gpt-tokenizer/encodingParams/constants')
-  const ranks = new Vocabulary(
-    fs.readFileSync(createRequire(import.meta.url).resolve('gpt-tokenizer/data/o200k_base.tiktoken')),
-  )
+  const ranks = new Vocabulary(fs.readFileSync(vocabularyFile()))
   const known = new Map<string, number>()
   const countWord = (text: string) => {
     const before = known.get(text)
@@ -47,6 +46,13 @@ export async function tokenCounter(): Promise<CountTokens> {
     return count
   }
   return counter
+}
+
+/** The build puts the one vocabulary that is used into dist/vendor; the sources take it from its package. */
+function vocabularyFile(): string {
+  const built = fileURLToPath(new URL('../vendor/o200k_base.tiktoken', import.meta.url))
+  if (fs.existsSync(built)) return built
+  return createRequire(import.meta.url).resolve('gpt-tokenizer/data/o200k_base.tiktoken')
 }
 
 /**
