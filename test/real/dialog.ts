@@ -24,7 +24,7 @@ const { door, server, run } = await realDoor('claude', folder, {
     )
   },
 })
-const limit = setTimeout(() => door.close(), 100_000)
+const limit = setTimeout(() => door.close(), 220_000)
 try {
   const started = door.start(...run('--driver', 'tmux'))
   await started.event(

@@ -190,7 +190,7 @@ async function ownReply(driver: Driver, { file }: Observation): Promise<boolean>
     .readFileSync(file!.path, 'utf8')
     .match(/Answer \d+,/g)!
     .at(-1)!
-  const deadline = Date.now() + 5_000
+  const deadline = Date.now() + 30_000
   while (!(await driver.screenText()).includes(reply)) {
     if (Date.now() > deadline) return false
     await new Promise((resolve) => setTimeout(resolve, 50))

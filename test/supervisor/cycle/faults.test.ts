@@ -142,7 +142,7 @@ test('a long task waits for the answer to a question at the start; a person is t
 })
 
 test('what is in the way of typing for long is told to a person, and that it is gone [C5][C16]', async () => {
-  const harness = await atWork()
+  const harness = await atWork({ submitSeconds: 1 })
   harness.script({ draft: 'wait, I want to' })
   harness.fill(90)
   await harness.until(() => harness.told.some(({ title }) => title.includes('somebody is typing')), 'word of the line')
@@ -181,7 +181,7 @@ test('a clear that is ignored is repeated, then a person is asked; the context i
 })
 
 test('nothing is typed while a question is open or a person types; the cycle goes on behind it [C5]', async () => {
-  const harness = await atWork({ submitSeconds: 1 })
+  const harness = await atWork({ submitSeconds: 2 })
   harness.script({ draft: 'hm, what about' })
   harness.fill(90)
   await harness.until(() => harness.told.find(({ body }) => body.includes('waited long for a chance')), 'the draft')

@@ -100,7 +100,7 @@ async function begin(
 }
 
 async function until(done: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 60_000
   while (!(await done())) {
     if (Date.now() > deadline) throw new Error(`it never came: ${done.toString()}`)
     await new Promise((resolve) => setTimeout(resolve, 20))

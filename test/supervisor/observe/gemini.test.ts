@@ -53,7 +53,7 @@ function stage() {
       fs.appendFileSync(file, `${JSON.stringify({ timestamp: now, ...line })}\n`)
   }
   const until = async (done: (now: Observation) => boolean): Promise<Observation> => {
-    for await (const now of observer.watch(AbortSignal.timeout(20_000))) if (done(now)) return now
+    for await (const now of observer.watch(AbortSignal.timeout(60_000))) if (done(now)) return now
     throw new Error(`it never came: ${done.toString()}`)
   }
   return { driver, shown, write, until }

@@ -171,12 +171,12 @@ test('after a reboot every session that had not ended is taken up again [C15]', 
 
 test('a limit is waited for, and the agent told to go on at the reset, once [C17]', async () => {
   const { harness } = await atWork({ limitSeconds: 0.5 })
-  const until = new Date(Date.now() + 3_000).toISOString()
-  const asked = new Date(Date.parse(until) + 500).toISOString()
+  const written = Date.now()
+  fs.writeFileSync(protocolFiles(harness.home).limit, '2000')
   harness.fill(30)
-  fs.writeFileSync(protocolFiles(harness.home).limit, until)
   const row = await harness.until(() => rows(harness).find(({ state }) => state === 'limited'), 'the limit')
-  expect(row).toMatchObject({ until: asked })
+  const asked = row.until!
+  expect(Date.parse(asked)).toBeGreaterThanOrEqual(written + 2_500)
   expect(harness.told.at(-1)).toMatchObject({ level: 'warning', title: expect.stringContaining('A limit is reached') })
   expect(harness.prompts('Create handoff')).toEqual([])
   await harness.until(() => harness.prompts('Baton waited for the limit').length === 1, 'the word to go on')
@@ -203,7 +203,7 @@ test('by policy another agent goes on when a limit is reached, with the ledgerâ€
     },
   })
   await harness.until(() => rows(harness).at(-1)?.state === 'waiting', 'the first turn')
-  fs.writeFileSync(protocolFiles(harness.home).limit, new Date(Date.now() + 3_600_000).toISOString())
+  fs.writeFileSync(protocolFiles(harness.home).limit, '3600000')
   harness.say('Go on.')
   const cycled = await harness.cycled()
   expect(cycled).toMatchObject({ outcome: 'done', why: 'limit', document: { by: 'ledger' } })
@@ -296,14 +296,7 @@ test('dollars, cycles and time bound a run, over all of its contexts [C19]', asy
 
 test('what a run has cost adds up over cycles, crashes and resumes, and binds at the first reading past the bound [C19]', async () => {
   const { harness, ended } = await atWork({}, { bounds: { maxUsd: 1 } })
-  /** What the agent itself has written down, in every context. */
-  const own = () =>
-    fs
-      .readdirSync(`${harness.home}/sessions`, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.jsonl'))
-      .flatMap((name) => fs.readFileSync(`${harness.home}/sessions/${name}`, 'utf8').trim().split('\n'))
-      .map((line) => JSON.parse(line) as { message?: { usage?: { cost?: { total: number } } } })
-      .reduce((sum, { message }) => sum + (message?.usage?.cost?.total ?? 0), 0)
+  const own = () => harness.transcript().reduce((sum, { usage }) => sum + (usage?.cost.total ?? 0), 0)
   harness.script({ usd: 0.06 })
   harness.fill(90)
   await harness.cycled(1)
@@ -385,10 +378,13 @@ test('while a cycle waits, nothing is said that would make the context grow; the
   await harness.cycled(1)
   // The next turn fills the context, and the pause between two cycles is not over.
   harness.script({ growth: 85_000 })
-  await harness.until(() => (rows(harness).at(-1)?.context_usage ?? 0) > 0.85, 'a full context')
-  const full = harness.heard().length
   await harness.until(() => harness.prompts('Create handoff').length === 2, 'the cycle')
-  expect(harness.heard().slice(full)).toMatchObject([{ prompt: expect.stringContaining('Create handoff') }])
+  // In what the agent itself wrote, whatever follows a full context: the request for the document, and nothing before it.
+  const fresh = dataOf((await harness.entries('cycled'))[0]!) as { to: string }
+  const messages = harness.transcript(fresh.to)
+  const full = messages.findIndex(({ usage }) => (usage?.input ?? 0) > 85_000)
+  const next = messages.slice(full).find(({ role }) => role === 'user')
+  expect(next?.content[0]?.text).toContain('Create handoff')
 })
 
 test('after a cycle that failed nothing is said to the fresh context until a person has spoken [C6]', async () => {
@@ -509,14 +505,10 @@ test('many sessions: staggered, at most so many at a time, and a broken one dela
   for (const home of homes.values()) {
     fs.appendFileSync(protocolFiles(home).inbox, `${JSON.stringify({ do: 'prompt', text: 'Go on to 90% now.' })}\n`)
   }
-  await harness.until(
-    async () => {
-      const all = await collect(supervisor.list())
-      return all.filter(({ cycles }) => cycles > 0).length === 3
-    },
-    'three cycles',
-    15_000,
-  )
+  await harness.until(async () => {
+    const all = await collect(supervisor.list())
+    return all.filter(({ cycles }) => cycles > 0).length === 3
+  }, 'three cycles')
   expect(most).toBe(1)
   const checks = await collect(healthChecks(harness.store))
   expect(checks.filter(({ check_type }) => check_type === 'handoff')).toMatchObject([

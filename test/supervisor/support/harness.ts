@@ -37,7 +37,7 @@ async function bundlePrograms(): Promise<Programs> {
 /** Impatient, so that tests are quick: every wait is bounded by events, not by these. */
 const quick: Partial<SessionSettings> = {
   graceSeconds: 0.3,
-  submitSeconds: 1,
+  submitSeconds: 3,
   clearSeconds: 0.5,
   documentSeconds: 20,
   verifySeconds: 20,
@@ -58,6 +58,12 @@ interface Health {
   readonly status: string
   readonly details: { readonly what: string }
   readonly action_taken: string
+}
+
+interface TranscriptMessage {
+  readonly role: string
+  readonly content: readonly { readonly text?: string }[]
+  readonly usage?: { readonly input: number; readonly cost: { readonly total: number } }
 }
 
 export class Harness {
@@ -215,6 +221,16 @@ export class Harness {
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Heard)
+  }
+
+  /** What the agent itself has written down, in that context or in all of them. */
+  transcript(session = ''): TranscriptMessage[] {
+    const folder = path.join(this.home, 'sessions')
+    return fs
+      .readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith(`${session}.jsonl`))
+      .flatMap((name) => fs.readFileSync(path.join(folder, name), 'utf8').trim().split('\n'))
+      .flatMap((line) => (JSON.parse(line) as { message?: TranscriptMessage }).message ?? [])
   }
 
   prompts(beginning: string): string[] {

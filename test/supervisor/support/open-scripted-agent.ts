@@ -56,15 +56,21 @@ export function openScriptedAgent({ home, program, compactsAt }: ScriptedAgentOp
   }
 }
 
-/** pi's transcripts tell of no limits: a file beside them does. */
+/** pi's transcripts tell of no limits: a file beside them says how many milliseconds one holds from when it is first seen. */
 function withLimit(observer: Observer, home: string): Observer {
+  const { limit: file } = protocolFiles(home)
+  let limit: { readonly until: string; readonly date: string } | undefined
+  let isLifted = false
   const limited = (observation: Observation): Observation => {
-    const { limit } = protocolFiles(home)
-    const { mtimeMs = 0 } = fs.statSync(limit, { throwIfNoEntry: false }) ?? {}
-    // Whatever is asked later lifts it.
-    if (mtimeMs === 0 || Date.parse(observation.prompt?.at ?? '') > mtimeMs + 500) return observation
-    const until = fs.readFileSync(limit, 'utf8')
-    const told = { ...observation, limit: { until, date: new Date(mtimeMs).toISOString() } }
+    if (limit === undefined && fs.existsSync(file)) {
+      const now = Date.now()
+      const until = new Date(now + Number(fs.readFileSync(file, 'utf8'))).toISOString()
+      limit = { until, date: new Date(now).toISOString() }
+    }
+    isLifted ||= observation.prompt?.text.startsWith('Baton waited') === true
+    if (limit === undefined || isLifted) return observation
+    const { until } = limit
+    const told = { ...observation, limit }
     return Date.parse(until) > Date.now() ? { ...told, state: { state: 'limited', until } } : told
   }
   return {
