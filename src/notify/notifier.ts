@@ -8,7 +8,14 @@ import type { Channel, NotifySettings } from './settings.ts'
 
 export type Outcome = { readonly channel: string } & (
   | { readonly status: 'sent'; readonly attempts: number; readonly ms: number }
-  | { readonly status: 'failed'; readonly attempts: number; readonly ms: number; readonly error: string }
+  | {
+      readonly status: 'failed'
+      readonly attempts: number
+      readonly ms: number
+      readonly error: string
+      /** The notifier was closed before it was clear whether the channel can be reached. */
+      readonly unfinished?: boolean
+    }
   /** The same key was sent there a short while ago. */
   | { readonly status: 'repeated' }
 )
@@ -36,8 +43,8 @@ export interface NotifierOptions {
 export interface Notifier {
   /** How many channels there are. */
   readonly channels: number
-  /** Resolves when every channel that takes this level has been tried; never rejects. */
-  notify(notification: Notification): Promise<Outcome[]>
+  /** Resolves when every channel that takes this level has been tried, or each of those named; never rejects. */
+  notify(notification: Notification, channels?: readonly string[]): Promise<Outcome[]>
   /** Waits for what is under way, then gives it up; notifications after that fail. */
   close(options?: { withinMs?: number }): Promise<void>
 }
@@ -63,10 +70,11 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions 
     const start = performance.now()
     const { attempts, error } = await tried(channel, told)
     const ms = Math.round(performance.now() - start)
+    const unfinished = stop.signal.aborted
     if (error === undefined) return { channel: name, status: 'sent', attempts, ms }
     if (key !== undefined) sent.delete(key)
     const recording = await recorded({ channel: name, error, notification: told })
-    return { channel: name, status: 'failed', attempts, ms, error: `${error}${recording}` }
+    return { channel: name, status: 'failed', attempts, ms, error: `${error}${recording}`, unfinished }
   }
 
   async function tried(channel: Channel, told: Notification) {
@@ -102,10 +110,11 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions 
 
   return {
     channels: doors.length,
-    async notify(told) {
-      const work = Promise.all(
-        doors.filter(({ channel }) => channel.levels.includes(told.level)).map((door) => tell(door, told)),
+    async notify(told, channels) {
+      const wanted = doors.filter(
+        ({ channel, name }) => channel.levels.includes(told.level) && (channels?.includes(name) ?? true),
       )
+      const work = Promise.all(wanted.map((door) => tell(door, told)))
       underWay.add(work)
       try {
         return await work

@@ -1,6 +1,7 @@
 // Keeps an agent running around the clock. `session/session-runner.ts` looks after one session; `cycle/cycle.ts` decides each step of
 // a cycle; `observe/` reads what the agent does, `drivers/` types and starts, `documents/` has the handoff documents.
 
+export { alertMs, Alerts, deliverAlerts } from './alerts.ts'
 export { type Control, control, type ControlCommand } from './session/control.ts'
 export { type Driver, type AgentPlace } from './drivers/driver.ts'
 export { type Observer, type Observation } from './observe/observation.ts'

@@ -17,14 +17,16 @@ import { supervise, type SuperviseOptions, type SupervisorEvent } from './superv
 
 /** What a session is supervised with, by its project. */
 interface WatchedSetup extends Pick<SuperviseOptions, 'openAgent' | 'settings' | 'onSettings' | 'timings' | 'notify'> {
-  close(): Promise<void>
+  close(): Promise<unknown>
 }
 
 export interface WatcherOptions {
   /** What opens the store of each workspace; asked again and again, because more may come. */
   readonly workspaces: () => readonly string[]
   readonly openStore: (address: string) => Promise<Store>
-  readonly setup: (project: string, address: string) => WatchedSetup
+  readonly setup: (project: string, address: string, store: Store) => WatchedSetup
+  /** Sends the alerts that an earlier process could not. */
+  readonly deliver: (store: Store, signal: AbortSignal) => Promise<void>
   /** Agents in tmux panes. */
   readonly running: () => Promise<readonly RunningAgent[]>
   /** The workspace of an agent that somebody started in that folder. */
@@ -47,6 +49,8 @@ export interface Abandoned {
 
 /** How long a session that could not be supervised is left alone. */
 const patienceMs = 60_000
+/** How often alerts that nobody could deliver are looked for. */
+const deliveryMs = 60_000
 
 /** Held by the one watcher of a user on this machine; undefined if there is one already. */
 export function holdWatch(registry: string): { close(): void } | undefined {
@@ -74,6 +78,8 @@ class Watcher {
   readonly #slots = new Map<string, Slots>()
   readonly #mine = new Map<string, Promise<unknown>>()
   readonly #scan = new AbandonedScan()
+  /** Workspaces whose alerts are being sent, and when they were looked for last. */
+  readonly #delivering = new Map<string, { readonly at: number; readonly work: Promise<void> }>()
   /** Sessions that could not be supervised, and until when they are left alone. */
   readonly #failed = new Map<string, number>()
 
@@ -87,6 +93,7 @@ class Watcher {
       try {
         const store = await this.#store(address)
         for (const each of await this.#scan.in(store, address)) this.#take(each, 'left')
+        this.#deliver(address, store)
       } catch (error) {
         onProblem(address, error)
       }
@@ -101,7 +108,18 @@ class Watcher {
 
   async close(): Promise<void> {
     await Promise.allSettled(this.#mine.values())
+    for (const { work } of this.#delivering.values()) await work
     for (const store of this.#stores.values()) await store.close()
+  }
+
+  /** One delivery at a time; what others leave behind meanwhile is looked for a minute later. */
+  #deliver(address: string, store: Store): void {
+    const now = Date.now()
+    if (now - (this.#delivering.get(address)?.at ?? -Infinity) < deliveryMs) return
+    const { deliver, signal, onProblem } = this.#options
+    const work = deliver(store, signal).catch((error: unknown) => onProblem('alerts', error))
+    this.#delivering.set(address, { at: Infinity, work })
+    void work.then(() => this.#delivering.set(address, { at: Date.now(), work }))
   }
 
   async #store(address: string): Promise<Store> {
@@ -139,7 +157,7 @@ class Watcher {
     const work = async () => {
       let own: WatchedSetup | undefined
       try {
-        own = setup(run.cwd, address)
+        own = setup(run.cwd, address, this.#stores.get(address)!)
         onTaken(name, why, run)
         const found = place === undefined ? {} : { run, place }
         const slots = this.#slots.get(address)!

@@ -2,7 +2,7 @@
 
 export { timeText } from './clock-text.ts'
 export { createFile, makeFolder, replaceFile, syncFolder, writeAll } from './durable.ts'
-export { type Holder, holderSchema, isHolding, silentMs, thisProcess } from './holder.ts'
+export { type Holder, holderSchema, isHolding, lifeOf, silentMs, thisProcess } from './holder.ts'
 export { Lock } from './lock.ts'
 export { agentAbove, agentMark, agentPrograms, type Ancestor, type Person, personAtTerminal } from './person.ts'
 export {

@@ -24,6 +24,14 @@ export function workspaceFolder(globals: Globals): string {
   return folderOf(chosenWorkspace(globals).address, globals.io.cwd(), globals.io.env)
 }
 
+/** The options by which another `baton` finds the same workspace. */
+export function workspaceArguments({ store, workspace, io }: Globals): string[] {
+  return [
+    ...(store === undefined ? [] : ['--store', store]),
+    ...(workspace === undefined ? [] : ['--workspace', path.resolve(io.cwd(), workspace)]),
+  ]
+}
+
 /** The folder for copies of handoff documents. */
 export function handoffsFolder(globals: Globals): string {
   return path.join(workspaceFolder(globals), 'handoffs')

@@ -16,7 +16,7 @@ import { makeFolder } from '../../system/index.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from '../base/output.ts'
 import { allSupervised } from './supervised.ts'
-import { withStore, workspaceFolder } from '../base/workspace.ts'
+import { withStore, workspaceArguments, workspaceFolder } from '../base/workspace.ts'
 
 const waitMs = 30_000
 
@@ -33,11 +33,7 @@ export async function detach(
   const log = path.join(workspaceFolder(globals), 'logs', `${encodeURIComponent(name)}.log`)
   makeFolder(path.dirname(log))
   const fd = fs.openSync(log, 'a', 0o600)
-  const where = [
-    ...(globals.store === undefined ? [] : ['--store', globals.store]),
-    ...(globals.workspace === undefined ? [] : ['--workspace', path.resolve(cwd, globals.workspace)]),
-  ]
-  const child = spawn(io.self[0], [io.self[1], 'supervise', name, ...where], {
+  const child = spawn(io.self[0], [io.self[1], 'supervise', name, ...workspaceArguments(globals)], {
     cwd,
     env: io.env,
     detached: true,

@@ -41,6 +41,9 @@ export function addSupervise(program: Command): void {
     'superviseDetached',
     { hidden: true },
   )
+  lazily(program, () => import('./deliver.ts'))('deliver', 'what sends alerts after the end of a run', 'deliver', {
+    hidden: true,
+  })
   addControl(program)
 }
 

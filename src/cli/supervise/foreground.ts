@@ -14,7 +14,8 @@ import {
 import { registerWorkspace } from '../../config/index.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { inFolder } from '../base/io.ts'
-import { supervisorSetup } from './setup.ts'
+import { deliverLeftAlerts, supervisorSetup } from './setup.ts'
+import { deliverInBackground } from './deliver.ts'
 import { EventPrinter } from './event-lines.ts'
 import type { Globals, Output } from '../base/output.ts'
 
@@ -55,8 +56,10 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
   const printer = new EventPrinter(out)
   let held = false
   const folder = run?.cwd ?? project ?? io.cwd()
-  const setup = supervisorSetup({ ...globals, io: inFolder(io, folder) }, folder, out)
+  const setup = supervisorSetup({ ...globals, io: inFolder(io, folder) }, folder, out, store)
   registerWorkspace(io.env, chosenWorkspace(globals).address)
+  const over = new AbortController()
+  const delivering = deliverLeftAlerts(store, globals, out, over.signal)
   try {
     const ended = await supervise({
       store,
@@ -78,7 +81,10 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
     io.signals.off('SIGINT', interrupt)
     io.signals.off('SIGTERM', interrupt)
     io.signals.off('SIGHUP', hangUp)
-    await setup.close()
+    const isLeft = await setup.close()
+    over.abort()
+    await delivering.catch((error: Error) => out.warn(`baton: alerts could not be delivered: ${error.message}`))
+    if (isLeft) deliverInBackground(globals)
   }
 }
 

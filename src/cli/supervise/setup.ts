@@ -2,9 +2,13 @@
 
 import path from 'node:path'
 import { loadConfig } from '../../config/index.ts'
-import { notifySection, openNotifier } from '../../notify/index.ts'
+import { type Notifier, notifySection, openNotifier } from '../../notify/index.ts'
+import type { Store } from '../../store/index.ts'
 import {
   agentOpener,
+  alertMs,
+  Alerts,
+  deliverAlerts,
   liveSettings,
   type RunningAgent,
   runningAgents,
@@ -20,23 +24,18 @@ import { workspaceFolder } from '../base/workspace.ts'
 export interface SupervisorSetup extends Required<
   Pick<SupervisorOptions, 'openAgent' | 'settings' | 'onSettings' | 'notify' | 'timings'>
 > {
-  close(): Promise<void>
+  /** Returns true if an alert could not be delivered yet: see `deliverLater`. */
+  close(): Promise<boolean>
 }
 
-/** A service that is down at night may be up in the morning, while what it is to tell still stands. */
-const patienceMs = 12 * 3_600_000
-
 /** Throws if the configuration is invalid. If it becomes invalid later, a warning is printed and the last valid one counts. */
-export function supervisorSetup(globals: Globals, cwd: string, out: Output): SupervisorSetup {
+export function supervisorSetup(globals: Globals, cwd: string, out: Output, store: Store): SupervisorSetup {
   const { env } = globals.io
   const { settings, onSettings, ...live } = liveSettings(cwd, (error) =>
     out.warn(`baton: the settings stay as they were: ${error.message}`),
   )
-  const notify = openNotifier(loadConfig(cwd).section('notify', notifySection), {
-    env,
-    patienceMs,
-    onFailure: ({ channel, error }) => out.warn(`baton: ${channel} could not be told: ${error}`),
-  })
+  const onProblem = (error: Error) => out.warn(`baton: an alert could not be written down: ${error.message}`)
+  const notify = new Alerts({ store, project: cwd, notifier: notifierOf(cwd, env, out, alertMs), onProblem })
   return {
     settings,
     onSettings,
@@ -45,9 +44,27 @@ export function supervisorSetup(globals: Globals, cwd: string, out: Output): Sup
     openAgent: agentOpener({ settings, env, turns: path.join(workspaceFolder(globals), 'turns') }),
     close: async () => {
       live.close()
-      await notify.close()
+      return notify.close()
     },
   }
+}
+
+function notifierOf(project: string, env: NodeJS.ProcessEnv, out: Output, patienceMs: number): Notifier {
+  return openNotifier(loadConfig(project).section('notify', notifySection), {
+    env,
+    patienceMs,
+    onFailure: ({ channel, error }) => out.warn(`baton: ${channel} could not be told: ${error}`),
+  })
+}
+
+/** Sends the alerts that earlier processes could not, for as long as the signal allows. */
+export function deliverLeftAlerts(store: Store, { io }: Globals, out: Output, signal: AbortSignal): Promise<void> {
+  return deliverAlerts({
+    store,
+    openNotifier: (project, patienceMs) => notifierOf(project, io.env, out, patienceMs),
+    onProblem: (error) => out.warn(`baton: an alert could not be written down: ${error.message}`),
+    signal,
+  })
 }
 
 /** The agents that run in tmux panes, by the configuration of that folder. */

@@ -15,7 +15,7 @@ import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { inFolder } from '../base/io.ts'
 import { type Globals, Output } from '../base/output.ts'
 import { EventPrinter } from './event-lines.ts'
-import { runningHere, supervisorSetup } from './setup.ts'
+import { deliverLeftAlerts, runningHere, supervisorSetup } from './setup.ts'
 import { supervisedEverywhere } from './supervised.ts'
 
 interface WatchOptions extends Globals {
@@ -49,8 +49,9 @@ export async function watch(options: WatchOptions): Promise<void> {
     await watchMachine({
       workspaces: () => workspacesOf(options),
       openStore,
-      setup: (project, address) =>
-        supervisorSetup({ ...options, store: address, io: inFolder(io, project) }, project, out),
+      setup: (project, address, store) =>
+        supervisorSetup({ ...options, store: address, io: inFolder(io, project) }, project, out, store),
+      deliver: (store, signal) => deliverLeftAlerts(store, options, out, signal),
       running: () => runningHere(io.env, io.cwd()),
       workspaceOf: (cwd) => {
         const { address } = findWorkspace({ cwd, env: io.env })

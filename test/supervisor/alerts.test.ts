@@ -1,0 +1,84 @@
+import { spawnSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { notifySection, openNotifier } from '../../src/notify/index.ts'
+import { thisProcess } from '../../src/system/index.ts'
+import { Alerts, deliverAlerts } from '../../src/supervisor/index.ts'
+import type { Store } from '../../src/store/index.ts'
+import { temporaryStore } from '../support/workspace.ts'
+
+const told = { level: 'warning', title: 'It asks', body: 'May I?', action: 'baton attach shop', source: 'supervisor' } as const
+const settings = notifySection.parse({
+  channels: [
+    { type: 'webhook', name: 'near', url: 'http://near.test' },
+    { type: 'webhook', name: 'far', url: 'http://far.test' },
+  ],
+})
+
+/** Two services; `far` can be down. */
+class Services {
+  readonly heard: string[] = []
+  isDown = true
+  onTry = () => {}
+
+  open(patienceMs: number) {
+    const answer: typeof fetch = async (url) => {
+      const { host } = new URL(url as string)
+      if (host === 'far.test') this.onTry()
+      if (host === 'far.test' && this.isDown) throw new TypeError('fetch failed')
+      this.heard.push(host)
+      return new Response()
+    }
+    return openNotifier(settings, { fetch: answer, patienceMs, backoffMs: 10 })
+  }
+}
+
+const failed = (error: Error) => {
+  throw error
+}
+const hours = 12 * 3_600_000
+
+function deliver(store: Store, services: Services, signal = new AbortController().signal) {
+  return deliverAlerts({ store, openNotifier: (_project, ms) => services.open(ms), onProblem: failed, signal })
+}
+
+/** An alert that `far` has not taken by the time its run ends. */
+async function left(store: Store, services: Services) {
+  const notifier = services.open(hours)
+  const alerts = new Alerts({ store, project: '/shop', notifier, onProblem: failed })
+  const tried = new Promise<void>((resolve) => (services.onTry = resolve))
+  const telling = alerts.notify(told)
+  await tried
+  await notifier.close({ withinMs: 0 })
+  expect(await alerts.close()).toBe(true)
+  await telling
+}
+
+test('an alert that is undelivered when its run ends is delivered by a later process, once, to the channels that lack it [C16]', async () => {
+  const store = await temporaryStore()
+  const services = new Services()
+  await left(store, services)
+  // A process that has to end meanwhile hands it back.
+  const stop = new AbortController()
+  services.onTry = () => stop.abort()
+  await deliver(store, services, stop.signal)
+  expect(services.heard).toEqual(['near.test'])
+  services.isDown = false
+  await Promise.all([deliver(store, services), deliver(store, services)])
+  await deliver(store, services)
+  expect(services.heard).toEqual(['near.test', 'far.test'])
+})
+
+test('an alert whose process was killed is delivered by a later one; one that a process is about to deliver is left to it [C7][C16]', async () => {
+  const store = await temporaryStore()
+  const services = new Services()
+  services.isDown = false
+  const { pid: dead } = spawnSync(process.execPath, ['-e', '0'])
+  const alert = { notification: told, project: '/shop', at: Date.now(), host: thisProcess().host }
+  const write = (key: string, data: object) =>
+    store.append('session/~alerts', [{ kind: 'event', payload: { name: 'alert', data }, meta: { key, context: false } }])
+  await write('a', { ...alert, holder: { ...thisProcess(), pid: dead } })
+  await write('b', { ...alert, holder: thisProcess() })
+  await write('c', { ...alert, at: Date.now() - hours - 1 })
+  await deliver(store, services)
+  expect(services.heard.toSorted()).toEqual(['far.test', 'near.test'])
+})
