@@ -27,7 +27,7 @@ export { parseDocument } from './document/markdown/parse.ts'
 export { renderMarkdown } from './document/markdown/render.ts'
 export { type Problem, validate } from './document/check/validate.ts'
 export { type Closed, type Ledger } from './ledger/facts.ts'
-export { ledger } from './ledger/ledger.ts'
+export { interruptEvent, ledger } from './ledger/ledger.ts'
 export { type Progress } from './narrative.ts'
 export { type SavedDocument, savedDocuments } from './saved.ts'
 export {

@@ -20,10 +20,16 @@ interface EndingFacts {
 export class EndingBook {
   #last: Last | undefined
   #ended: 'done' | 'aborted' | 'failed' | undefined
+  #stoppedBy: 'user' | 'baton' = 'user'
 
   see(what: Exclude<Last['what'], 'error'>, id: number): void {
     this.#last = { what, id }
     this.#ended = undefined
+  }
+
+  /** What stops the turn from here on: the user, unless a supervisor has said that it does. */
+  stoppedBy(who: 'user' | 'baton'): void {
+    this.#stoppedBy = who
   }
 
   failed(message: string, id: number): void {
@@ -48,7 +54,7 @@ export class EndingBook {
     const during = pending?.what
     if (this.#ended === 'failed') return { state: 'error', id }
     if (last.what === 'stopped' || this.#ended === 'aborted')
-      return { state: 'interrupted', by: 'user', during, id: pending?.id ?? id }
+      return { state: 'interrupted', by: this.#stoppedBy, during, id: pending?.id ?? id }
     if (pending !== undefined) return { state: 'interrupted', during, id: pending.id }
     if (last.what === 'answer' || this.#ended === 'done') return { state: 'answered', id }
     // Words that announce what comes next are followed by a call, unless the agent was stopped before it.

@@ -47,12 +47,12 @@ export interface Ledger {
 
 /**
  * `answered`: the turn ended with the assistant's reply. `asks`: it waits for the user's answer. `interrupted`: it stopped in the
- * middle, by the user's hand where `by` says so. `error`: an error stopped it. `requested`: the user spoke last and nothing was done
+ * middle, by the user's hand or by a supervisor where `by` says so. `error`: an error stopped it. `requested`: the user spoke last and nothing was done
  * yet. `silent`: the last command succeeded, and the turn has no closing words. `empty`: nothing was said at all.
  */
 export interface Ending {
   readonly state: 'answered' | 'asks' | 'interrupted' | 'error' | 'requested' | 'silent' | 'empty'
-  readonly by?: 'user'
+  readonly by?: 'user' | 'baton'
   /** The call it stopped at, whose result is unknown, or the last one that was answered. */
   readonly during?: string
   /** The error. */
@@ -265,6 +265,8 @@ export interface InFlight {
   readonly id: number
   /** The conversation went on without its result: it was interrupted rather than still running. */
   readonly interrupted: boolean
+  /** A supervisor stopped it to hand over: nobody was against it. */
+  readonly by?: 'baton'
 }
 
 export interface UnknownTool {

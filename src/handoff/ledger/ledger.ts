@@ -14,7 +14,7 @@ import type { Decision, Failure, Inherited, Ledger, Quote } from './facts.ts'
 import { FailureBook } from './tools/failure-book.ts'
 import { judgeFailures } from './tools/open-failures.ts'
 import { countFiles, FileTable } from './files/file-table.ts'
-import { isCancelled, isRefused, isRejected, type Output, readOutput } from './tools/output.ts'
+import { cutByBaton, isCancelled, isRefused, isRejected, type Output, readOutput, readShellOutput } from './tools/output.ts'
 import { WorkingFolder } from './files/working-folder.ts'
 import { type Script, ShellBook } from './shell/shell-book.ts'
 import { ReplyBook, messageText } from './words/message-text.ts'
@@ -47,6 +47,9 @@ export function ledger(
   for (const entry of entries) builder.add(entry)
   return builder.finish()
 }
+
+/** The event that a supervisor puts on the tape of a session right before it interrupts the agent. */
+export const interruptEvent = 'baton/interrupt'
 
 interface Pending {
   readonly id: number
@@ -84,6 +87,8 @@ export class LedgerBuilder {
   /** Entries of the user's last message, and of the one before it. */
   #answeredId = 0
   #settledId = 0
+  /** Where a supervisor last interrupted the agent: what the agent says of calls before it is not the user's word. */
+  #cutId = 0
   #inherited: Inherited | undefined
   #noted: Inherited | undefined
 
@@ -192,7 +197,8 @@ export class LedgerBuilder {
           tool: name,
           what: line(call.what),
           id,
-          interrupted: id < this.#lastSpokenId,
+          interrupted: id < Math.max(this.#lastSpokenId, this.#cutId),
+          ...(id < this.#cutId && { by: 'baton' as const }),
         })),
       ].sort((a, b) => a.id - b.id),
       unknownTools: this.#tools.facts(),
@@ -207,6 +213,7 @@ export class LedgerBuilder {
     if (meta?.['isSidechain'] === true) return
     const { text, blob } = messageText(payload['content'])
     if (role === 'assistant') {
+      this.#ending.stoppedBy('user')
       this.#counts.assistantMessages += 1
       this.#lastSpokenId = id
       this.#failures.succeed([], ['turn'], id)
@@ -319,7 +326,12 @@ export class LedgerBuilder {
     }
     if (isCancelled(output) || isRefused(pending.call, output)) return
     this.#readDocument(pending, value['output'], id)
-    if (isRejected(pending.call, output)) this.#rejected(pending, output, id)
+    const isRejection = isRejected(pending.call, output)
+    const { call } = pending
+    const isCut = isRejection || (call.kind === 'shell' && readShellOutput(output, call.marksFailure).interrupted)
+    if (pending.id < this.#cutId && isCut) {
+      if (call.kind === 'shell') this.#settle(pending, { ...output, head: cutByBaton, tail: cutByBaton }, id)
+    } else if (isRejection) this.#rejected(pending, output, id)
     else this.#settle(pending, output, id)
   }
 
@@ -467,6 +479,10 @@ export class LedgerBuilder {
     if (/^turn_(?:ended|closed)$/.test(String(payload['name']))) {
       this.#ending.ended(status === 'done' ? 'done' : status === 'failed' ? 'failed' : 'aborted')
       this.#conversation.turnEnded(status === 'done' ? 'done' : 'cut')
+    }
+    if (payload['name'] === interruptEvent) {
+      this.#cutId = id
+      this.#ending.stoppedBy('baton')
     }
     this.#workingFolder.read(data, id)
     if (payload['name'] === 'session' && typeof data['cwd'] === 'string') this.#workingFolder.moved(data['cwd'])

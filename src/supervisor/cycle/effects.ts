@@ -6,6 +6,7 @@ import { BatonError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
 import type { Author, Effect, CycleEvent, AgentAction, Trigger } from './cycle-state.ts'
 import { documentsFolder, freePath, spelledOut } from '../documents/document-file.ts'
+import { interruptEvent } from '../../handoff/index.ts'
 import { keepDocument } from '../documents/document-store.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { Journal } from '../session/journal.ts'
@@ -49,11 +50,27 @@ export class EffectRunner {
       case 'clear':
         return touch('clear', () => handle.driver.clear(signal))
       case 'interrupt':
-        return touch('interrupt', () => handle.driver.interrupt(signal, action.about))
+        return touch('interrupt', async () => {
+          await this.#announceInterrupt(observation)
+          await handle.driver.interrupt(signal, action.about)
+        })
       case 'snapshot':
         return this.#snapshot()
       case 'store':
         return this.#store(action.by, action.path, action.trigger, observation)
+    }
+  }
+
+  /** Puts it on the tape of the session, whose agent will say that the user has rejected what it was doing. */
+  async #announceInterrupt({ file }: Observation): Promise<void> {
+    if (file === undefined) return
+    try {
+      const { store, tape } = this.#options
+      const payload = { name: interruptEvent, data: { by: 'baton' } }
+      await store.append(await tape.update(file), [{ kind: 'event', payload, meta: { context: false } }])
+    } catch (error) {
+      // An interrupt that nobody could write down is still needed.
+      if (!BatonError.is(error)) throw error
     }
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Ending } from '../../../src/handoff/ledger/facts.ts'
+import { interruptEvent } from '../../../src/handoff/index.ts'
 import { Session } from './session.ts'
 
 describe('how the work stands', () => {
@@ -108,4 +109,25 @@ describe('a todo list that the agent prints', () => {
     session.tool('TaskList', {}, 'something else')
     expect(session.ledger().todos).toHaveLength(1)
   })
+})
+
+test('a command that a supervisor has cut off was interrupted by Baton, whatever its agent says of the user', () => {
+  const session = new Session()
+  session.user('deploy it')
+  const call = session.call('Bash', { command: './deploy.sh' })
+  session.add('event', { name: interruptEvent, data: { by: 'baton' } })
+  session.result(call, "The user doesn't want to proceed with this tool use. The tool use was rejected.", true)
+  session.user('[Request interrupted by user for tool use]')
+  const cut = session.ledger()
+  expect(cut.decisions).toEqual([])
+  expect(cut.failures).toEqual([])
+  expect(cut.inFlight).toMatchObject([{ what: './deploy.sh', interrupted: true, by: 'baton' }])
+  expect(cut.ending).toMatchObject({ state: 'interrupted', by: 'baton' })
+  // What the user refuses later is the user's word again.
+  session.assistant('I try another way.')
+  session.tool('Bash', { command: './other.sh' }, "The user doesn't want to proceed with this tool use.", true)
+  session.user('[Request interrupted by user for tool use]')
+  const later = session.ledger()
+  expect(later.decisions).toMatchObject([{ text: 'Rejected: ./other.sh', by: 'user' }])
+  expect(later.ending).toMatchObject({ state: 'interrupted', by: 'user' })
 })

@@ -2,8 +2,10 @@ import fs from 'node:fs'
 import { expect, test } from 'vitest'
 import { StorageError } from '../../../src/errors.ts'
 import type { Store } from '../../../src/store/index.ts'
+import { interruptEvent } from '../../../src/handoff/index.ts'
 import { control } from '../../../src/supervisor/index.ts'
 import { goodDocument } from '../support/protocol.ts'
+import { collect } from '../../support/workspace.ts'
 import { dataOf, expectOrder, Harness } from '../support/harness.ts'
 
 async function atWork(settings = {}): Promise<Harness> {
@@ -160,6 +162,11 @@ test('a frozen agent is interrupted once, asked again, and handed over [C4][C5]'
   const heard = harness.heard()
   const interrupts = heard.map((each) => 'interrupted' in each)
   expect(interrupts.some((is, i) => is && interrupts[i + 1] === true)).toBe(false)
+  // Each was on the tape of the session before it was sent.
+  const { from } = (await harness.cycles())[0]!
+  const events = await collect(harness.store.read(`pi:${from}`, { kinds: ['event'] }))
+  const announced = events.filter(({ payload }) => (payload as { name: string }).name === interruptEvent)
+  expect(announced).toHaveLength(interrupts.filter(Boolean).length)
   await expectOrder(harness)
 })
 

@@ -114,7 +114,7 @@ class Facts {
       case 'asks':
         return [this.#item(`Waiting for the user: ${code(asked?.text ?? '')}`, ids)]
       case 'interrupted':
-        return [this.#item(`Interrupted${ending.by === 'user' ? ' by the user' : ''}${during}`, ids)]
+        return [this.#item(`Interrupted${stoppers[ending.by ?? '']}${during}`, ids)]
       case 'error':
         return [
           this.#item(`Stopped by an error${ending.message === undefined ? '' : `: ${code(ending.message)}`}`, ids),
@@ -242,11 +242,10 @@ class Facts {
     const { inFlight, background, subagents } = this.#ledger
     return [
       ...this.todos('in_progress'),
-      ...inFlight.map(({ tool, what, interrupted, id }) =>
-        this.#item(`${interrupted ? 'Interrupted' : 'No result yet'}: ${tool} ${code(what === '' ? tool : what)}`, [
-          id,
-        ]),
-      ),
+      ...inFlight.map(({ tool, what, interrupted, by, id }) => {
+        const stands = by === 'baton' ? 'Interrupted by Baton, to hand over' : interrupted ? 'Interrupted' : 'No result yet'
+        return this.#item(`${stands}: ${tool} ${code(what === '' ? tool : what)}`, [id])
+      }),
       ...background.map(({ command, handle, startedId }) =>
         this.#item(`In the background: ${code(command)}${handle === undefined ? '' : ` (${brief(handle)})`}`, [
           startedId,
@@ -424,6 +423,9 @@ function isStanding({ standing, supersededBy }: Instruction): boolean {
 function isWholly(one: Instruction): boolean {
   return isStanding(one) && (one.refused !== undefined || standingPart(one) === one.text.trim())
 }
+
+/** Who interrupted the work. */
+const stoppers: Readonly<Record<string, string>> = { user: ' by the user', baton: ' by Baton, to hand over', '': '' }
 
 /** Said of a failure that was neither put right nor tried again while the work went on to other things. */
 const longAgoText = 'not run again since'

@@ -113,6 +113,7 @@ function stoppedAt({ state, by, during, message }: Ending): string {
   if (state !== 'interrupted') return ''
   const at = during === undefined ? '' : ` in the middle of ${code(during)}, whose result is unknown`
   if (by === 'user') return `. The user stopped it${at}: ask before the same is tried again`
+  if (by === 'baton') return `. Baton stopped it to hand over${at}`
   return at === '' ? '' : `. It stopped${at}`
 }
 

@@ -8,7 +8,7 @@ import type { BackgroundTask, CommandFact, Deed, FailureRole, InFlight, TestFact
 import { checkKey, failureKey, type FailureBook } from '../tools/failure-book.ts'
 import type { FileTable } from '../files/file-table.ts'
 import { fileEffects, gitVerb, programOf } from './file-effects.ts'
-import { readShellOutput, type Output, type ShellOutput } from '../tools/output.ts'
+import { cutByBaton, readShellOutput, type Output, type ShellOutput } from '../tools/output.ts'
 import type { WorkingFolder } from '../files/working-folder.ts'
 import { readScript, type Step } from './steps.ts'
 import { checksNamed, readOutcome, tailOf, toRun, type StepRun, type CommandOutcome } from './outcome.ts'
@@ -116,7 +116,8 @@ export class ShellBook {
     } else if (answer.interrupted) {
       const { callId, name: tool, id } = turn
       const what = script.command === '' ? tool : line(script.command)
-      this.#interrupted.set(script.command, { callId, tool, what, id, interrupted: true })
+      const by = answer.head === cutByBaton ? { by: 'baton' as const } : {}
+      this.#interrupted.set(script.command, { callId, tool, what, id, interrupted: true, ...by })
     } else {
       const outcome = this.#outcome(script, command, answer, output.isError, id)
       this.#bookEffects(script, outcome, answer, turn.id)

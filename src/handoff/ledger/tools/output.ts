@@ -236,6 +236,9 @@ export function isRejected(call: Call, { isError, head, exit }: Output): boolean
   return !marked && exit === undefined && head.length < 300 && rejectedUnmarkedPattern.test(head)
 }
 
+/** Stands for what an agent says of a call that a supervisor has interrupted: its own words blame the user. */
+export const cutByBaton = 'interrupted by Baton'
+
 /** Claude Code cancels the calls beside one that failed: they never ran. */
 export function isCancelled({ isError, head }: Output): boolean {
   return isError && /^(?:<tool_use_error>)?(?:Sibling tool call errored|Cancelled: parallel tool call)/.test(head)
