@@ -51,6 +51,8 @@ interface Sessions {
   readonly sharesFile?: boolean
   /** The file beside its database that holds the newest rows. */
   logOf?(file: string): string
+  /** The folder with the transcripts of a session's subagents, one file each, where they are not in its own. */
+  subagentsOf?(file: SessionFile): string
   /** Its own meter counts what was said since the last reply too, by an estimate. */
   readonly estimatesUnanswered?: boolean
 

@@ -35,6 +35,7 @@ export const claude: Agent = {
   // The lines of a subagent name the session that it works for; only the name of its file is its own.
   idInName: (stem) => (stem.startsWith('agent-') ? stem : undefined),
   parser: claudeParser,
+  subagentsOf: (file) => path.join(path.dirname(file.path), file.id, 'subagents'),
   status,
   program: 'claude',
   start: ({ args = [], prompt, session, documents }) => [

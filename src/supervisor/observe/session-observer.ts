@@ -109,7 +109,10 @@ export class SessionObserver implements Observer {
   #watchFolders(): boolean {
     let found = false
     const folders = [...this.#finder.folders(Date.now()), ...(this.#agent.status?.folders(this.#env) ?? [])]
-    if (this.#view !== undefined) folders.push(path.dirname(this.#view.file.path))
+    if (this.#view !== undefined) {
+      folders.push(path.dirname(this.#view.file.path))
+      if (this.#view.subagentsFolder !== undefined) folders.push(this.#view.subagentsFolder)
+    }
     const { place } = this.#options.driver
     if (place.driver === 'headless') folders.push(place.folder)
     for (const folder of folders) {
@@ -126,6 +129,7 @@ export class SessionObserver implements Observer {
     const { place } = this.#options.driver
     // The output of a headless turn shows its end.
     if (place.driver === 'headless' && folder === place.folder) return this.#markDirty()
+    if (folder === this.#view?.subagentsFolder) return this.#markDirty()
     const file = this.#view?.file.path
     const own = file !== undefined && folder === path.dirname(file) && name?.startsWith(path.basename(file)) === true
     if (own) {
@@ -164,7 +168,7 @@ export class SessionObserver implements Observer {
       this.#markDirty()
     else if (pid !== undefined && this.#alive !== isThere(pid)) this.#markDirty()
     // Some file systems report no changes.
-    else if (++this.#beats % 3 === 0 && this.#view?.session.hasNews() === true) this.#markDirty()
+    else if (++this.#beats % 3 === 0 && this.#view?.hasNews() === true) this.#markDirty()
   }
 
   /** Whether a prompt that was sent lately is missing: it may be in a transcript that was not recognised at first. */
@@ -387,7 +391,7 @@ export class SessionObserver implements Observer {
       turns: stats?.turns ?? 0,
       state: stateOf(stats ?? {}, view?.changed ?? now, now, live),
       limit: stats?.limit,
-      meter: view?.session.meter(models) ?? noMeter,
+      meter: view?.meter(models) ?? noMeter,
       model: stats?.model,
       compactions: stats?.compactions ?? 0,
       fresh: this.#view?.fresh,
@@ -426,6 +430,6 @@ const noWork: ReadonlySet<string> = new Set()
 const noMeter: Meter = { quotas: [] }
 
 /** Equal for two observations that differ in nothing but their time. */
-function signOf({ file, session, turn, changed, alive, dialog, turns, error }: Observation): string {
-  return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog, error])
+function signOf({ file, session, turn, changed, alive, dialog, turns, error, meter }: Observation): string {
+  return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog, error, meter.cost?.usd])
 }

@@ -6,8 +6,10 @@ import { LedgerBuilder } from '../../handoff/index.ts'
 import path from 'node:path'
 import { entryFrom } from '../../store/index.ts'
 import { contentText, type ToolCall, type ToolResult } from '../../tape/index.ts'
-import type { Fact, SessionFile } from '../../agents/index.ts'
-import { LiveSession } from '../../transcripts/index.ts'
+import fs from 'node:fs'
+import { agentNamed, type Fact, type SessionFile } from '../../agents/index.ts'
+import type { Models } from '../../config/index.ts'
+import { LiveSession, type Meter } from '../../transcripts/index.ts'
 
 export interface PromptText {
   readonly text: string
@@ -41,6 +43,9 @@ export class TranscriptView {
   readonly #cwd: string
   #ledger: LedgerBuilder
   #facts: { read: readonly string[]; background: readonly string[] } | undefined
+  /** The folder of its subagents' transcripts, which may not be there. */
+  readonly subagentsFolder: string | undefined
+  readonly #subagents = new Map<string, LiveSession>()
   #entries = 0
   #heard: string | undefined
 
@@ -49,6 +54,7 @@ export class TranscriptView {
     this.#cwd = cwd
     this.#ledger = new LedgerBuilder({ cwd })
     this.changed = file.changed
+    this.subagentsFolder = agentNamed(file.agent).subagentsOf?.(file)
   }
 
   /** Whether this is the session with that id, by the name of its file or by the agent's own name for it. */
@@ -68,7 +74,42 @@ export class TranscriptView {
     // A database tells what its sessions are each time it is read.
     const news = facts.some(({ type }) => type !== 'about')
     if (news && !anew) this.changed = now
+    this.#growSubagents()
     return news
+  }
+
+  /** Whether `grow` would find anything; this only looks at sizes and times. */
+  hasNews(): boolean {
+    if (this.session.hasNews()) return true
+    const names = this.#subagentFiles()
+    return names.length > this.#subagents.size || [...this.#subagents.values()].some((each) => each.hasNews())
+  }
+
+  /** The meter of its context, with what its subagents cost. */
+  meter(models: Models): Meter {
+    const meter = this.session.meter(models)
+    const costs = [...this.#subagents.values()].flatMap((each) => each.meter(models).cost ?? [])
+    if (costs.length === 0) return meter
+    const all = [...(meter.cost === undefined ? [] : [meter.cost]), ...costs]
+    const lacks = [...new Set(all.flatMap((each) => each.lacks ?? []))]
+    const usd = all.reduce((sum, each) => sum + each.usd, 0)
+    return { ...meter, cost: { ...all[0]!, usd, ...(lacks.length === 0 ? {} : { lacks }) } }
+  }
+
+  #growSubagents(): void {
+    for (const name of this.#subagentFiles()) {
+      const [id, at] = [name.slice(0, -'.jsonl'.length), path.join(this.subagentsFolder!, name)]
+      const subagent =
+        this.#subagents.get(name) ?? new LiveSession({ ...this.file, id, path: at, parent: this.file.id })
+      this.#subagents.set(name, subagent)
+      subagent.read()
+    }
+  }
+
+  #subagentFiles(): string[] {
+    const folder = this.subagentsFolder
+    if (folder === undefined || !fs.existsSync(folder)) return []
+    return fs.readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
   }
 
   get read(): readonly string[] {
@@ -81,6 +122,7 @@ export class TranscriptView {
 
   close(): void {
     this.session.close()
+    for (const subagent of this.#subagents.values()) subagent.close()
   }
 
   #take(fact: Fact): void {

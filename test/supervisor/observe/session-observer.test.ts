@@ -370,6 +370,45 @@ test('a silent turn is explained by the screen: a question, or an end without a 
   expect((await until(observer, (now) => now.turn === 'idle')).turns).toBe(1)
 })
 
+test('what subagents of Claude Code cost counts as soon as they write it, though the session itself is silent [C19]', async () => {
+  const { home, cwd, env } = stage()
+  const pane = new Pane()
+  const models = { 'model-a': { window: 200_000, price: { input: 1, output: 10 } } }
+  const folder = path.join(home, '.claude/projects', cwd.replaceAll(/[^A-Za-z0-9-]/g, '-'))
+  fs.mkdirSync(path.join(home, '.claude/sessions'), { recursive: true })
+  const status = { pid: pane.pid, sessionId: 's1', cwd, status: 'busy', statusUpdatedAt: Date.now() }
+  fs.writeFileSync(path.join(home, '.claude/sessions', `${pane.pid}.json`), JSON.stringify(status))
+  const line = (file: string, value: object) => {
+    fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
+    const about = { sessionId: 's1', cwd, uuid: `${Math.random()}`, parentUuid: null, timestamp: new Date().toISOString() }
+    fs.appendFileSync(path.join(folder, file), `${JSON.stringify({ ...about, ...value })}\n`)
+  }
+  const reply = (id: string, input: number) => ({
+    type: 'assistant',
+    message: {
+      id,
+      role: 'assistant',
+      model: 'model-a',
+      content: [{ type: 'text', text: 'So.' }],
+      usage: { input_tokens: input, output_tokens: 0 },
+    },
+  })
+  line('s1.jsonl', { type: 'user', message: { role: 'user', content: 'do it' } })
+  line('s1.jsonl', reply('m1', 100_000))
+  const observer = eyesOn({ adapter: adapterNamed('claude', { env }), driver: pane, cwd, env, models })
+  const usd = (now: Observation) => Math.round((now.meter.cost?.usd ?? 0) * 1000) / 1000
+  await until(observer, (now) => usd(now) === 0.1)
+  const aside = { isSidechain: true, agentId: 'a1' }
+  line('s1/subagents/agent-a1.jsonl', { ...aside, type: 'user', message: { role: 'user', content: 'look' } })
+  line('s1/subagents/agent-a1.jsonl', { ...aside, ...reply('m2', 200_000) })
+  await until(observer, (now) => usd(now) === 0.3)
+  line('s1/subagents/agent-a1.jsonl', { ...aside, ...reply('m3', 100_000) })
+  line('s1/subagents/agent-a2.jsonl', { ...aside, agentId: 'a2', ...reply('m4', 300_000) })
+  const now = await until(observer, (seen) => usd(seen) === 0.7)
+  // They fill contexts of their own.
+  expect(now.meter.tokens).toBe(100_000)
+})
+
 test('a slow reader gets the newest only, and several may look on [C11]', async () => {
   const { home, cwd, env } = stage()
   const observer = eyesOn({ adapter: adapterNamed('pi', { env }), driver: new Pane(), cwd, env })
