@@ -99,7 +99,9 @@ export async function deliverAlerts({ store, openNotifier, onProblem, signal }: 
 async function send(record: AlertRecord, alert: Alert, notifier: Notifier): Promise<boolean> {
   if (!(await record.write({ ...alert, holder: thisProcess() }))) return true
   const outcomes = await notifier.notify(alert.notification, alert.channels)
-  const channels = outcomes.flatMap((each) => (each.status === 'failed' && each.unfinished === true ? [each.channel] : []))
+  const channels = outcomes.flatMap((each) =>
+    each.status === 'failed' && each.unfinished === true ? [each.channel] : [],
+  )
   const { holder: _holder, ...rest } = alert
   await record.write(channels.length === 0 ? { ...rest, over: true } : { ...rest, channels })
   return channels.length === 0

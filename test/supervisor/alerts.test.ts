@@ -6,7 +6,13 @@ import { Alerts, deliverAlerts } from '../../src/supervisor/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { temporaryStore } from '../support/workspace.ts'
 
-const told = { level: 'warning', title: 'It asks', body: 'May I?', action: 'baton attach shop', source: 'supervisor' } as const
+const told = {
+  level: 'warning',
+  title: 'It asks',
+  body: 'May I?',
+  action: 'baton attach shop',
+  source: 'supervisor',
+} as const
 const settings = notifySection.parse({
   channels: [
     { type: 'webhook', name: 'near', url: 'http://near.test' },
@@ -22,7 +28,7 @@ class Services {
 
   open(patienceMs: number) {
     const answer: typeof fetch = async (url) => {
-      const { host } = new URL(url as string)
+      const { host } = new URL(String(url))
       if (host === 'far.test') this.onTry()
       if (host === 'far.test' && this.isDown) throw new TypeError('fetch failed')
       this.heard.push(host)
@@ -75,7 +81,9 @@ test('an alert whose process was killed is delivered by a later one; one that a 
   const { pid: dead } = spawnSync(process.execPath, ['-e', '0'])
   const alert = { notification: told, project: '/shop', at: Date.now(), host: thisProcess().host }
   const write = (key: string, data: object) =>
-    store.append('session/~alerts', [{ kind: 'event', payload: { name: 'alert', data }, meta: { key, context: false } }])
+    store.append('session/~alerts', [
+      { kind: 'event', payload: { name: 'alert', data }, meta: { key, context: false } },
+    ])
   await write('a', { ...alert, holder: { ...thisProcess(), pid: dead } })
   await write('b', { ...alert, holder: thisProcess() })
   await write('c', { ...alert, at: Date.now() - hours - 1 })

@@ -14,7 +14,15 @@ import type { Decision, Failure, Inherited, Ledger, Quote } from './facts.ts'
 import { FailureBook } from './tools/failure-book.ts'
 import { judgeFailures } from './tools/open-failures.ts'
 import { countFiles, FileTable } from './files/file-table.ts'
-import { cutByBaton, isCancelled, isRefused, isRejected, type Output, readOutput, readShellOutput } from './tools/output.ts'
+import {
+  cutByBaton,
+  isCancelled,
+  isRefused,
+  isRejected,
+  type Output,
+  readOutput,
+  readShellOutput,
+} from './tools/output.ts'
 import { WorkingFolder } from './files/working-folder.ts'
 import { type Script, ShellBook } from './shell/shell-book.ts'
 import { ReplyBook, messageText } from './words/message-text.ts'

@@ -380,7 +380,13 @@ test('what subagents of Claude Code cost counts as soon as they write it, though
   fs.writeFileSync(path.join(home, '.claude/sessions', `${pane.pid}.json`), JSON.stringify(status))
   const line = (file: string, value: object) => {
     fs.mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
-    const about = { sessionId: 's1', cwd, uuid: `${Math.random()}`, parentUuid: null, timestamp: new Date().toISOString() }
+    const about = {
+      sessionId: 's1',
+      cwd,
+      uuid: `${Math.random()}`,
+      parentUuid: null,
+      timestamp: new Date().toISOString(),
+    }
     fs.appendFileSync(path.join(folder, file), `${JSON.stringify({ ...about, ...value })}\n`)
   }
   const reply = (id: string, input: number) => ({

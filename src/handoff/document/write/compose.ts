@@ -243,7 +243,8 @@ class Facts {
     return [
       ...this.todos('in_progress'),
       ...inFlight.map(({ tool, what, interrupted, by, id }) => {
-        const stands = by === 'baton' ? 'Interrupted by Baton, to hand over' : interrupted ? 'Interrupted' : 'No result yet'
+        const stands =
+          by === 'baton' ? 'Interrupted by Baton, to hand over' : interrupted ? 'Interrupted' : 'No result yet'
         return this.#item(`${stands}: ${tool} ${code(what === '' ? tool : what)}`, [id])
       }),
       ...background.map(({ command, handle, startedId }) =>
