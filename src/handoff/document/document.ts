@@ -74,6 +74,8 @@ export interface Item {
   readonly checked?: boolean
   /** The item is a file; `text` is its path. */
   readonly file?: FileNote
+  /** The item in as few words as will do, for whoever has no room for its text; it is not written down. */
+  readonly short?: string
   /** What kind of fact it is, for whoever decides what has room; it is not written down. */
   readonly tag?: Tag
 }
@@ -81,9 +83,9 @@ export interface Item {
 /**
  * `closing`: the reply that ended the work. `deed`: a commit, push or release. `reply`: what the assistant said at the end of an earlier turn.
  * `words`: what it said last. `place`: folder, branch and commit. `command`: a command that succeeded. `stale`: a failure
- * that the work has left behind.
+ * that the work has left behind. `ruleForFile`: words of the user that bind, about a single file.
  */
-type Tag = 'closing' | 'deed' | 'reply' | 'words' | 'place' | 'command' | 'stale'
+type Tag = 'closing' | 'deed' | 'reply' | 'words' | 'place' | 'command' | 'stale' | 'ruleForFile'
 
 export interface FileNote {
   readonly action: 'created' | 'edited' | 'renamed' | 'deleted' | 'read'

@@ -362,7 +362,11 @@ export class LedgerBuilder {
         ? line(call.command)
         : call.kind === 'plan'
           ? `plan ${planTitle(call.text)}`.trim()
-          : line(call.what || name)
+          : line(
+              (call.what || name).replaceAll(`${this.#workingFolder.folder ?? ''}/`, (found) =>
+                found === '/' ? found : '',
+              ),
+            )
     const said = /(?:the user said|user feedback|with the following feedback|reason):\s*\n?([\s\S]+)$/i
       .exec(output.head.startsWith("The user doesn't want to proceed") ? output.head : '')?.[1]
       ?.replace(/\n\nNote: The user's next message may contain[\s\S]*$/, '')

@@ -1,7 +1,5 @@
-// Files as lines: neighbours of one action and folder share a line, `edited src/tape/: fork.ts +12 -3 #40, uri.ts`. Where
-// there is nothing to say of them but their names, they share braces, `edited src/{tape/{fork,uri},cli/main}.ts`.
+// Files as lines: neighbours of one action and folder share a line, `edited src/tape/: fork.ts +12 -3 #40, uri.ts`.
 
-import { fromBraces, toBraces } from './brace-tree.ts'
 import type { FileNote, Item, Status } from '../document.ts'
 import { ownPlace, readRef, refMark, takeRefs, takeStatus } from './references.ts'
 
@@ -29,19 +27,11 @@ function isPlain(path: string): boolean {
 export function fileLines(items: readonly FileItem[], tape: string | undefined, statusHoisted: boolean): string {
   return grouped(items)
     .map(({ action, status, folder, items }) => {
-      const isBare = items.length > 1 && items.every(isBareName)
-      const prefix = folder === '' || isBare ? '' : `${folder}: `
-      const entries = isBare
-        ? toBraces(items.map((item) => item.text))
-        : items.map((item) => entry(item, folder, tape)).join(', ')
+      const prefix = folder === '' ? '' : `${folder}: `
+      const entries = items.map((item) => entry(item, folder, tape)).join(', ')
       return `- ${action} ${prefix}${entries}${status === 'claimed' && !statusHoisted ? ' (claimed)' : ''}`
     })
     .join('\n')
-}
-
-/** Nothing is said of it but its name, which needs no quotes. */
-function isBareName({ text, refs, file: { action: _action, ...more } }: FileItem): boolean {
-  return refs.length === 0 && Object.values(more).every((value) => value === undefined) && isPlain(text)
 }
 
 function entry({ text, refs, file }: FileItem, folder: string, tape: string | undefined): string {
@@ -72,12 +62,9 @@ function grouped(items: readonly FileItem[]): Group[] {
   for (let at = 0; at < items.length;) {
     const { file, status } = items[at]!
     let end = at + 1
-    const isBare = isBareName(items[at]!)
-    const joins = (item: FileItem) =>
-      item.file.action === file.action && item.status === status && isBareName(item) === isBare
+    const joins = (item: FileItem) => item.file.action === file.action && item.status === status
     while (end < items.length && joins(items[end]!)) end++
-    const run = items.slice(at, end)
-    groups.push(...(isBare ? [{ action: file.action, status, folder: '', items: run }] : lines(run)))
+    groups.push(...lines(items.slice(at, end)))
     at = end
   }
   return groups
@@ -128,6 +115,7 @@ const quoted = String.raw`"(?:[^"\\]|\\.)*"`
 const plain = String.raw`[\p{L}\p{N}_.@/~([$%][\p{L}\p{N}_.@/~+=%$()[\]-]*`
 const path = `(?:${quoted}|${plain})`
 const refList = String.raw`\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]`
+/** Versions before 0.2 wrote files that share a beginning with braces, `src/{tape/{fork,uri},cli/main}.ts`. */
 const braced = String.raw`[\p{L}\p{N}_.@/~([$%{][\p{L}\p{N}_.@/~+=%$()[\]{},-]*[{},][\p{L}\p{N}_.@/~+=%$()[\]{},-]*[^\s,]`
 const entryPattern = String.raw`(?:(${path}) → )?(${braced}|${path})(?: \+(\d+))?(?: -(\d+))?( git)?( \?)?(?: (#\d+(?:\.\.\d*)?|${refList}))?`
 const linePattern = /^(created|edited|renamed|deleted|read) (.+)$/su
@@ -175,4 +163,24 @@ function unquote(word: string): string {
   } catch {
     return word
   }
+}
+
+/** The paths of a word with braces, in order; undefined when they do not match. */
+function fromBraces(word: string): string[] | undefined {
+  const open = word.indexOf('{')
+  if (open < 0) return word.includes('}') ? undefined : [word]
+  let depth = 0
+  const cuts = [open]
+  for (let at = open; at < word.length; at++) {
+    if (word[at] === '{') depth++
+    else if (word[at] === '}' && --depth === 0) cuts.push(at)
+    else if (word[at] === ',' && depth === 1) cuts.push(at)
+    if (depth > 0) continue
+    const head = word.slice(0, open)
+    const tails = fromBraces(word.slice(at + 1))
+    const inner = cuts.slice(1).map((cut, i) => fromBraces(word.slice(cuts[i]! + 1, cut)))
+    if (tails === undefined || inner.some((each) => each === undefined)) return undefined
+    return inner.flatMap((each) => each!.flatMap((middle) => tails.map((tail) => head + middle + tail)))
+  }
+  return undefined
 }

@@ -59,7 +59,9 @@ function normalItem(item: Item): Item | undefined {
   }
   if (item.by === 'user') {
     const text = clean(item.text).trim()
-    return text === '' ? undefined : { text, status, by: 'user', refs }
+    return text === ''
+      ? undefined
+      : { text, status, by: 'user', refs, ...(item.tag !== undefined && { tag: item.tag }) }
   }
   const text = paragraph(item.text)
   if (text === '') return undefined
@@ -75,6 +77,7 @@ function normalItem(item: Item): Item | undefined {
     ...(ruledOut !== '' && { ruledOut }),
     ...(item.checked !== undefined && { checked: item.checked }),
     ...(item.tag !== undefined && { tag: item.tag }),
+    ...(item.short !== undefined && { short: oneLine(item.short) }),
   }
 }
 

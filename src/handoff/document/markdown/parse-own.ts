@@ -5,7 +5,7 @@ import { readCodeSpan } from '../../safety/fence.ts'
 import type { HandoffDocument, Header, Item, Omitted, Profile, Section, SectionKey, Status } from '../document.ts'
 import { readFileLine } from './file-lines.ts'
 import { takeRefs, takeStatus, unguardEnd, unguardStart } from './references.ts'
-import { lookUp } from './render.ts'
+import { claimedMark, lookUp } from './render.ts'
 import { profiles, readTitle } from '../sections.ts'
 
 /** The profile that the first line names, when the document is ours. */
@@ -108,6 +108,10 @@ function readHeading(text: string, tape: string | undefined, profile: Profile): 
 /** Reads one item, the count of what was left out, or a line of files; gives the line after it. */
 function readBlock(lines: readonly string[], at: number, section: Draft, tape: string | undefined): number {
   const line = lines[at]!
+  if (line === claimedMark) {
+    section.status = 'claimed'
+    return at + 1
+  }
   if (line.startsWith('>')) return readQuote(lines, at, section, tape)
   const bullet = /^(?:[-*+]|\d+[.)]) /.exec(line)?.[0] ?? ''
   const text = line.slice(bullet.length)

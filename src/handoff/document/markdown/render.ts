@@ -60,7 +60,7 @@ export function lookUp({ tape, range }: Header): string | undefined {
 function renderSection(document: HandoffDocument, section: Section, terse?: true): string {
   const { tape } = document.header
   const { title, under } = ruleOf(document.profile, section.key)
-  const hoisted = hoist(section)
+  let hoisted = hoist(section)
   const { omitted } = section
   const counted = terse && omitted !== undefined && omitted.command === lookUp(document.header)
   const lines = [
@@ -70,8 +70,11 @@ function renderSection(document: HandoffDocument, section: Section, terse?: true
       (hoisted.status === 'claimed' ? ' (claimed)' : ''),
   ]
   let previous: Item | undefined
+  const claimedFrom = hoisted.status === undefined ? claimedTail(section) : section.items.length
   for (let at = 0; at < section.items.length;) {
     const item = section.items[at]!
+    if (at === claimedFrom) lines.push(claimedMark)
+    if (at >= claimedFrom) hoisted = { ...hoisted, status: 'claimed' }
     if (section.key === 'files' && isFileItem(item)) {
       let end = at + 1
       while (end < section.items.length && isFileItem(section.items[end]!)) end++
@@ -92,6 +95,17 @@ function omittedLine({ count, command }: Omitted, key: Section['key'], base: str
   const line = `- … and ${count} more`
   if (command === undefined || command === base) return line
   return `${line}: ${key !== 'files' && command.startsWith(`${base} --`) ? command.slice(base!.length + 1) : command}`
+}
+
+/** Said once, where all items behind it are claims. It is no item: those begin with a bullet or a quote mark. */
+export const claimedMark = 'Claimed from here on:'
+/** So many claims are marked together. */
+const fewestTogether = 3
+
+/** The index from which on all items are claims; beyond the last where there are only a few. */
+function claimedTail({ key, items }: Section): number {
+  const from = items.findLastIndex((item) => item.status !== 'claimed') + 1
+  return key === 'files' || items.length - from < fewestTogether ? items.length : from
 }
 
 function hoist({ key, items }: Section): Hoisted {

@@ -1,16 +1,16 @@
-// Makes a document fit its budget of tokens: long quotes and tails are shortened first, then whole items go, the least
-// important first, and are counted. What is returned has been counted as a whole, so the bound holds whatever the
-// tokenizer makes of the seams. The work grows with the budget, not with the document.
+// Makes a document fit its budget of tokens. Every item has a brief form and longer ones; each form is bought for what it adds
+// to a successor's knowledge, the most for its tokens first, and what is left out is counted. What is returned has been
+// counted as a whole, so the bound holds whatever the tokenizer makes of the seams.
 
 import { LimitError } from '../../../errors.ts'
 import type { CountTokens } from '../../../tape/index.ts'
-import { isNone } from '../check/concrete.ts'
-import { atDetail, atLeast, detailLevels } from './detail-levels.ts'
-import type { HandoffDocument, Item, Profile, Section, SectionKey } from '../document.ts'
 import { plain } from '../check/similarity.ts'
-import { namesFile } from './quotes.ts'
+import type { HandoffDocument, Item, Section, SectionKey } from '../document.ts'
 import { lookUp, renderMarkdown, showCommand } from '../markdown/render.ts'
 import { profiles } from '../sections.ts'
+import { atLeast, type Form, formsOf, inForm, inStyle, sizeOf, type Style, styles } from './forms.ts'
+import { shorten } from './shorten.ts'
+import { essential, partOf, type WeightName, weightName, weights } from './weights.ts'
 
 export const defaultBudget = 2_000
 
@@ -20,43 +20,62 @@ export interface Fitted {
   readonly tokens: number
 }
 
-/** Facts up to this rank are worth more than a longer quote. */
-const essential = 6.5
-
+/** One form of an item. */
 interface Candidate {
   readonly key: SectionKey
   readonly item: Item
-  readonly rank: number
+  readonly form: Form
+  /** The form before it, which has to be there. */
+  readonly behind?: Candidate
+  /** Worth for a token. */
+  readonly gain: number
   /** Its index in its section. */
   readonly at: number
-  /** Order among those of the same rank. */
+  /** Order among those of the same gain. */
   readonly order: number
 }
 
 /** Throws a LimitError that names the least budget when not even the goal and the next step fit. */
 export function fit(document: HandoffDocument, budget: number, count: CountTokens): Fitted {
-  const candidates = ranked(document, budget, count)
-  const needed = candidates.filter((candidate) => candidate.rank <= essential)
-  const measureAt = (detailed: HandoffDocument, terse?: true) => (kept: readonly Candidate[]) => {
-    const chosen = terse ? byPath(choose(detailed, kept, terse)) : choose(detailed, kept)
-    const markdown = renderMarkdown(chosen, terse)
-    // So long a text is not worth counting: a token is rarely longer than five characters.
-    const tokens = markdown.length > budget * 10 ? Infinity : count(markdown)
-    return { document: chosen, markdown, tokens }
+  const candidates = ranked(document)
+  const needed = candidates.filter(({ gain, form }) => gain >= essential && form < 2)
+  const measureIn = (whole: HandoffDocument, style: Style, isScarce = false) => {
+    const forms = new Map<Candidate, Item>()
+    const formOf = (candidate: Candidate): Item => {
+      const { key, at, form } = candidate
+      const made =
+        forms.get(candidate) ??
+        inStyle(
+          isScarce
+            ? whole.sections.find((section) => section.key === key)!.items[at]!
+            : inForm(candidate.item, key, form),
+          style,
+        )
+      forms.set(candidate, made)
+      return made
+    }
+    return (kept: readonly Candidate[]): Fitted => {
+      const chosen = choose(whole, kept, formOf, style)
+      const markdown = renderMarkdown(chosen, style.terse)
+      // So long a text is not worth counting: a token is rarely longer than five characters.
+      const tokens = markdown.length > budget * 10 ? Number.POSITIVE_INFINITY : count(markdown)
+      return { document: chosen, markdown, tokens }
+    }
   }
-  for (const [level, detail] of detailLevels.entries()) {
-    const last = level === detailLevels.length - 1
+  for (const style of styles) {
+    const last = style === styles.at(-1)
     // An item takes at least one token.
     if (!last && needed.length > budget) continue
-    const measure = measureAt(atDetail(document, detail), detail.terse)
+    const measure = measureIn(document, style)
     if (!last && measure(needed).tokens > budget) continue
     const fitted = fill(candidates, budget, measure, count)
     if (fitted !== undefined) return fitted
   }
-  const scarce = atLeast(document, count)
-  const fitted = fill(candidates, budget, measureAt(scarce), count)
+  const first = candidates.filter(({ form }) => form === 0)
+  const measure = measureIn(atLeast(document, count), styles.at(-1)!, true)
+  const fitted = fill(first, budget, measure, count)
   if (fitted !== undefined) return fitted
-  const tokens = count(renderMarkdown(choose(scarce, candidates.slice(0, least(candidates)))))
+  const { tokens } = { tokens: count(measure(first.slice(0, least(first))).markdown) }
   throw new LimitError(`A budget of ${budget} tokens is too small: this handoff document takes at least ${tokens}`, {
     hint: `Allow ${tokens} or more.`,
   })
@@ -64,7 +83,8 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
 
 /** How many of the first no document goes without: the user's requests, the next step, and where there is nothing. */
 function least(candidates: readonly Candidate[]): number {
-  return candidates.filter(({ rank, at }) => rank < 0.5 || (rank === 1 && at === 0)).length
+  const end = candidates.findIndex(({ gain }) => gain !== Number.POSITIVE_INFINITY)
+  return end < 0 ? candidates.length : end
 }
 
 /** As many of the first as fit, then later ones that are small enough; undefined when not even the least do. */
@@ -103,7 +123,7 @@ function fill(
   return squeeze(candidates, low, best, budget, measure, count)
 }
 
-/** After this many items that turned out to be too large, no more are tried. */
+/** After this many that turned out to be too large, no more are tried. */
 const patience = 12
 
 function squeeze(
@@ -115,79 +135,119 @@ function squeeze(
   count: CountTokens,
 ): Fitted {
   let best = fitted
-  const kept = candidates.slice(0, length)
+  const kept = new Set(candidates.slice(0, length))
   let misses = 0
   for (let at = length + 1; at < candidates.length && misses < patience; at++) {
     const candidate = candidates[at]!
-    const { text, data = '' } = candidate.item
-    if (best.tokens + count(text + data) / 2 > budget) {
+    if (candidate.behind !== undefined && !kept.has(candidate.behind)) continue
+    const { text, data = '' } = inForm(candidate.item, candidate.key, candidate.form)
+    if (candidate.form === 0 && best.tokens + count(text + data) / 2 > budget) {
       misses++
       continue
     }
-    kept.push(candidate)
-    const tried = measure(kept)
+    kept.add(candidate)
+    const tried = measure([...kept])
     if (tried.tokens <= budget) best = tried
     else {
-      kept.pop()
+      kept.delete(candidate)
       misses++
     }
   }
   return best
 }
 
-/** Goal and last request, next step, constraints, failures, what is open, files changed, decisions, the rest. */
-function ranked(document: HandoffDocument, budget: number, count: CountTokens): Candidate[] {
+/** Every form of every item, the one that adds most for its tokens first. */
+function ranked(document: HandoffDocument): Candidate[] {
   const wanted = new Set(
     plain(document.header.goal ?? '')
       .split(' ')
       .filter((word) => word.length > 3),
   )
   const folders = lastTouched(document)
-  const within = fitting(itemsOf(document, 'constraints'), 120 + budget / 10, count)
-  const asked = document.sections.flatMap(({ key, items }) => (key === 'context' || key === 'notes' ? items : []))
-  const lately =
-    budget < small ? new Set<Item>() : fitting(asked.filter(({ by }) => by === 'user').slice(0, 3), budget / 16, count)
-  const shortWords = fitting(itemsOf(document, 'context').filter(isShortWord), budget / 8, count)
-  let turns = 0
-  const candidates = document.sections.flatMap(({ key, items }) =>
-    items.map((item, at): Candidate => {
-      const isNothing = items.length === 1 && isNone(item.text)
-      let rank = isNothing ? ranks.nothing : rankOf(document.profile, key, item, at, budget)
-      // The last turns are told; the story before them comes behind what the user said.
-      if (item.tag === 'reply' && ++turns > lastTurns) rank = ranks.olderTurn
-      if (key === 'constraints' && (!within.has(item) || namesFile(item.text))) rank = Math.max(rank, ranks.ruleForFile)
-      if (shortWords.has(item)) rank = Math.min(rank, ranks.shortWords)
-      if (lately.has(item)) rank = Math.min(rank, ranks.recentWords)
+  const told = new Map<string, number>()
+  const candidates: Candidate[] = []
+  const add = (key: SectionKey, item: Item, at: number, items: number, order: number) => {
+    const name = weightName(document.profile, key, item, at, items)
+    const isWanted = isAbout(item, wanted)
+    const group = isWanted ? `${name} for the goal` : name
+    const before = told.get(group) ?? 0
+    told.set(group, before + 1)
+    candidates.push(...candidatesOf(item, { key, at, order, name, before, isWanted }))
+  }
+  for (const { key, items } of document.sections) {
+    if (key === 'files') {
       // Files of a folder stay together, where they share a line; the folder touched last comes first.
-      const order = item.file === undefined ? at : -folders.get(folderOf(item))!
-      return { key, item, rank, at, order: isWanted(item, wanted) ? order - 1e12 : order }
-    }),
-  )
+      const order = (item: Item) => -(folders.get(folderOf(item)) ?? 0)
+      const sorted = items
+        .map((item, at) => ({ item, at }))
+        .sort((a, b) => order(a.item) - order(b.item) || a.at - b.at)
+      sorted.forEach(({ item, at }) => add(key, item, at, items.length, order(item)))
+    } else items.forEach((item, at) => add(key, item, at, items.length, at))
+  }
   const position = new Map(profiles[document.profile].map((rule, at) => [rule.key, at]))
   return candidates.sort(
-    (a, b) => a.rank - b.rank || a.order - b.order || position.get(a.key)! - position.get(b.key)! || a.at - b.at,
+    (a, b) =>
+      b.gain - a.gain ||
+      a.form - b.form ||
+      a.order - b.order ||
+      position.get(a.key)! - position.get(b.key)! ||
+      a.at - b.at,
   )
 }
 
-/** The first of them that a share of the budget holds: what binds must not crowd out what was done. */
-function fitting(items: readonly Item[], share: number, count: CountTokens): ReadonlySet<Item> {
-  const held = new Set<Item>()
-  let left = share
-  for (const item of items) {
-    left -= count(item.text.slice(0, 240)) + 4
-    if (left < 0) break
-    held.add(item)
+interface Place {
+  readonly key: SectionKey
+  readonly at: number
+  readonly order: number
+  readonly name: WeightName
+  /** Items of the same class before it. */
+  readonly before: number
+  readonly isWanted: boolean
+}
+
+/** What a goal that somebody gave for the next session makes of what is about it. */
+const aboutGoal = 3
+/** The first of each class come right behind what no document goes without. */
+const early = 1e6
+
+function candidatesOf(item: Item, { key, at, order, name, before, isWanted }: Place): Candidate[] {
+  const weight: (typeof weights)[WeightName] & { more?: readonly [number, number]; early?: true } = weights[name]
+  const isNeeded = weight.worth === Number.POSITIVE_INFINITY
+  const part = (isWanted ? aboutGoal : 1) * partOf(name, item)
+  const worth = isNeeded ? 1 : (part * weight.worth * weight.half) / (weight.half + before)
+  const more = weight.more ?? [0.3, 0.2]
+  const found: Candidate[] = []
+  for (const form of formsOf(item, key)) {
+    const behind = found.at(-1)
+    const size = sizeOf(item, key, form) - (behind === undefined ? 0 : sizeOf(item, key, behind.form))
+    const cost = item.file === undefined ? tokensOf(item, size) + (form === 0 ? itemCost : 0) : fileCost(item, before)
+    const gain =
+      form === 0
+        ? isNeeded
+          ? Number.POSITIVE_INFINITY
+          : worth / cost + (weight.early && before === 0 ? early : 0)
+        : (worth * more[form - 1]!) / cost
+    // A longer form never comes before the shorter one.
+    const bound =
+      behind === undefined ? gain : Math.min(gain, behind.gain === Number.POSITIVE_INFINITY ? gain : behind.gain)
+    found.push({ key, item, form, at, order, gain: bound, ...(behind && { behind }) })
   }
-  return held
+  return found
 }
 
-function itemsOf({ sections }: HandoffDocument, key: SectionKey): readonly Item[] {
-  return sections.find((section) => section.key === key)?.items ?? []
+/** Tokens that an item takes besides its text. */
+const itemCost = 3
+
+/** About as many tokens as so many characters of an item take. */
+function tokensOf({ text }: Item, size: number): number {
+  const sample = text.slice(0, 80)
+  // oxlint-disable-next-line no-control-regex -- ASCII begins with control characters
+  const wide = sample.replaceAll(/[\u0000-\u024F]/g, '').length
+  return Math.max(1, (size / 4) * (1 + (2 * wide) / Math.max(1, sample.length)))
 }
 
-/** A short word of the user's that names no file: it says something about all of the work more often than a long one. */
-function isShortWord({ by, text }: Item): boolean {
-  return by === 'user' && text.length <= 80 && !/[\n?？]/.test(text) && !namesFile(text)
+function fileCost({ text }: Item, before: number): number {
+  return 2 + (text.length - (before === 0 ? 0 : folderOf({ text }).length)) / 4
 }
 
 function lastTouched({ sections }: HandoffDocument): Map<string, number> {
@@ -199,143 +259,52 @@ function lastTouched({ sections }: HandoffDocument): Map<string, number> {
   return folders
 }
 
-function folderOf({ text }: Item): string {
+function folderOf({ text }: Pick<Item, 'text'>): string {
   return text.slice(0, text.lastIndexOf('/') + 1)
 }
 
 /** Whether an item is about the goal of the next session. */
-function isWanted(item: Item, wanted: ReadonlySet<string>): boolean {
+function isAbout(item: Item, wanted: ReadonlySet<string>): boolean {
   if (wanted.size === 0) return false
   return plain(item.text.slice(0, 2_000))
     .split(' ')
     .some((word) => wanted.has(word))
 }
 
-/** How many of the last turns are told with the work that was done. */
-const lastTurns = 4
-/** How many of the last commits, pushes and releases the reader must know of, so as not to repeat them. */
-const lastDeeds = 4
+/** Characters of the header's goal. */
+const longestGoal = 800
+const tersestGoal = 160
 
-/** Below this, what the assistant said and did last gives way to what the user said and what was changed. */
-const small = 1_000
-
-/** What comes first when not everything has room: the lower, the more it is worth for its tokens. */
-const ranks = {
-  nothing: -1,
-  status: 0,
-  request: 0,
-  firstStep: 1,
-  otherGoal: 1.5,
-  rule: 2,
-  failure: 3,
-  staleFailure: 3.5,
-  open: 4,
-  laterStep: 4.5,
-  closing: 4.6,
-  lastDeed: 4.7,
-  changedFile: 5,
-  ruleForFile: 5.2,
-  place: 5.3,
-  recentWords: 5.4,
-  shortWords: 5.5,
-  otherWords: 5.6,
-  decision: 6,
-  lastWordsInSmall: 6.2,
-  note: 7,
-  verifiedStep: 7.5,
-  done: 8,
-  olderTurn: 9.3,
-  command: 9.6,
-  readFile: 10,
-} as const
-
-/** What a model says comes behind what the tape shows. */
-const claimedBehind = 0.5
-
-function rankOf(profile: Profile, key: SectionKey, item: Item, at: number, budget: number): number {
-  const claimed = item.status === 'claimed' ? claimedBehind : 0
-  const byUser = item.by === 'user'
-  switch (key) {
-    case 'status':
-      return ranks.status
-    case 'goal':
-      return byUser || at === 0 ? ranks.request : ranks.otherGoal
-    case 'next':
-      if (at === 0) return ranks.firstStep
-      return profile === 'cycle' ? ranks.open + claimed : claimed > 0 ? ranks.laterStep : ranks.verifiedStep
-    case 'constraints':
-      return ranks.rule + claimed
-    case 'failures':
-      return item.tag === 'stale' ? ranks.staleFailure : ranks.failure
-    case 'doing':
-      return profile === 'cycle' && byUser ? ranks.request : ranks.open + claimed
-    case 'pending':
-    case 'blockers':
-      return ranks.open + claimed
-    case 'files':
-      return item.file?.action === 'read' ? ranks.readFile : ranks.changedFile
-    case 'decisions':
-      return ranks.decision + claimed
-    case 'context':
-      return byUser && profile === 'cycle' ? ranks.rule : storyRank(item, at, budget, ranks.note)
-    case 'notes':
-      return storyRank(item, at, budget, profile === 'cycle' ? ranks.decision + claimed : ranks.verifiedStep)
-    case 'done':
-      return storyRank(item, at, budget, ranks.done + claimed)
-  }
-}
-
-/** The closing words tell where the work stands; which commands ran is told last. */
-function storyRank(item: Item, at: number, budget: number, other: number): number {
-  if (item.by === 'user') return ranks.otherWords
-  switch (item.tag) {
-    case 'closing':
-    case 'words':
-      return budget < small ? ranks.lastWordsInSmall : ranks.closing
-    case 'deed':
-      return at < (budget < small ? 1 : lastDeeds) ? ranks.lastDeed : other
-    case 'place':
-      return ranks.place
-    case 'command':
-      return ranks.command
-    default:
-      return other
-  }
-}
-
-function choose(document: HandoffDocument, kept: readonly Candidate[], terse?: true): HandoffDocument {
-  const keep = new Map<SectionKey, Set<number>>()
-  for (const { key, at } of kept) {
-    const places = keep.get(key)
-    if (places === undefined) keep.set(key, new Set([at]))
-    else places.add(at)
+function choose(
+  document: HandoffDocument,
+  kept: readonly Candidate[],
+  formOf: (candidate: Candidate) => Item,
+  style: Style,
+): HandoffDocument {
+  const keep = new Map<SectionKey, Map<number, Candidate>>()
+  for (const candidate of kept) {
+    const places = keep.get(candidate.key) ?? new Map<number, Candidate>()
+    keep.set(candidate.key, places)
+    const other = places.get(candidate.at)
+    if (other === undefined || other.form < candidate.form) places.set(candidate.at, candidate)
   }
   const sections = document.sections.map((section): Section => {
-    const places = keep.get(section.key)
-    const items = section.items.filter((_, at) => places?.has(at)).map(untagged)
+    const places = [...(keep.get(section.key) ?? [])].sort(([a], [b]) => a - b)
+    const items = places.map(([, candidate]) => formOf(candidate))
     const count = section.items.length - items.length + (section.omitted?.count ?? 0)
     if (count === 0) return { ...section, items }
-    // Elsewhere than for files, the look-up command of the header has to do: it is not said again.
     const own = section.omitted?.command ?? commandFor(document, section.key)
-    const command = terse && section.key !== 'files' ? lookUp(document.header) : own
+    // Elsewhere than for files, the look-up command of the header has to do: it is not said again.
+    const command = style.terse && section.key !== 'files' ? lookUp(document.header) : own
     return { ...section, items, omitted: { count, command } }
   })
-  return { ...document, sections }
-}
-
-function untagged({ tag: _tag, ...item }: Item): Item {
-  return item
-}
-
-/** Files in the order in which they share most of their paths. */
-function byPath(document: HandoffDocument): HandoffDocument {
-  const key = ({ text, file }: Item) => `${file?.action ?? ''} ${/\.\w+$/.exec(text)?.[0] ?? ''} ${text}`
-  const sections = document.sections.map((section) =>
-    section.key === 'files'
-      ? { ...section, items: section.items.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)) }
-      : section,
-  )
-  return { ...document, sections }
+  const { goal } = document.header
+  const limit = style.terse ? tersestGoal : longestGoal
+  return {
+    ...document,
+    header: { ...document.header, ...(goal !== undefined && { goal: shorten(goal, limit) }) },
+    sections,
+  }
 }
 
 const flags: Partial<Record<SectionKey, string>> = {

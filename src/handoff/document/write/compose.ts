@@ -9,10 +9,20 @@ import type { HandoffDocument, Header, Item, Profile, SectionKey } from '../docu
 import { inheritedRequest, inheritedText, withInherited } from './inherited.ts'
 import { contains } from '../check/similarity.ts'
 import { mergeNarrative } from './merge.ts'
-import { brief, code, commandText, isBlank, nextSteps, openFailures, waiting } from './next-step.ts'
+import {
+  brief,
+  code,
+  commandText,
+  isBlank,
+  nextSteps,
+  openFailures,
+  type Step,
+  waiting,
+  withoutClosingLine,
+} from './next-step.ts'
 import { codeSpan } from '../../safety/fence.ts'
 import { normaliseDocument, oneLine } from '../markdown/normalise.ts'
-import { standingPart, typedPart, wholeQuote } from './quotes.ts'
+import { besidesStanding, namesFile, standingPart, typedPart, wholeQuote } from './quotes.ts'
 import { ruleOf } from '../sections.ts'
 import { shorten, shortenStart } from './shorten.ts'
 import { isIdle, type LastRequest, lastRequestOf } from './last-request.ts'
@@ -94,12 +104,14 @@ class Facts {
   readonly #tape: string | undefined
   readonly #goal: string | undefined
   readonly #lastRequest: LastRequest
+  readonly #steps: readonly Step[]
 
   constructor(ledger: Ledger, tape: string | undefined, goal: string | undefined) {
     this.#ledger = ledger
     this.#lastRequest = lastRequestOf(ledger)
     this.#tape = tape
     this.#goal = goal
+    this.#steps = nextSteps(ledger, goal)
   }
 
   /** How the work stands, in a sentence. */
@@ -131,13 +143,13 @@ class Facts {
   /** The reply that ended the work, at length: it often is the whole result. */
   closing(): Item[] {
     const { ending, lastWords } = this.#ledger
-    const request = this.#lastRequest.quotes.at(-1)
     if (ending.state !== 'answered' || lastWords === undefined) return []
+    const told = this.#steps.some(({ saysEnd }) => saysEnd) ? withoutClosingLine(lastWords.text) : lastWords.text
     return [
       {
-        ...this.#item(request === undefined ? 'Answered' : `Answered: ${code(request.text)}`, [lastWords.id]),
+        ...this.#item("Answered the user's last request", [lastWords.id]),
         status: 'claimed',
-        data: shorten(lastWords.text, longest),
+        ...(told !== '' && { data: shorten(told, longest) }),
         tag: 'closing',
       },
     ]
@@ -175,11 +187,11 @@ class Facts {
     const quoted = new Set(shown.flatMap((one) => (one.text.length <= wholeQuote ? [one.id] : [])))
     const items = standing
       .filter((one) => one.refused !== undefined || !quoted.has(one.id))
-      .map((one) =>
-        one.refused === undefined
-          ? this.#quote({ id: one.id, text: standingPart(one) })
-          : this.#quote({ id: one.id, text: `${one.standing.join(' ')} [refusing ${brief(one.refused, 80)}]` }),
-      )
+      .map((one): Item => {
+        const said = one.refused === undefined ? standingPart(one) : one.standing.join(' ')
+        const text = one.refused === undefined ? said : `${said} [refusing ${clip(oneLine(one.refused), refusedLimit)}]`
+        return { ...this.#quote({ id: one.id, text }), ...(namesFile(said) && { tag: 'ruleForFile' }) }
+      })
     if (items.length > 0 || standing.length === 0) return items
     return [
       this.#item(
@@ -193,10 +205,13 @@ class Facts {
     const { instructions, goal } = this.#ledger
     const shown = new Set([goal?.id, ...this.#lastRequest.quotes.map(({ id }) => id)])
     const others = instructions.filter((one) => one.supersededBy === undefined && !isWholly(one))
+    const told = new Set<string>()
     return others
       .filter((one) => !shown.has(one.id) && !isIdle(one.text))
-      .map((one) => this.#quote(one))
+      .map((one) => ({ ...one, text: besidesStanding(one) }))
       .reverse()
+      .filter(({ text }) => !told.has(text) && told.add(text))
+      .map((one) => this.#quote(one))
   }
 
   done(): Item[] {
@@ -317,6 +332,7 @@ class Facts {
     const { lastWords, ending } = this.#ledger
     if (lastWords === undefined || ending.state === 'answered' || ending.state === 'asks') return []
     const denied = isDenied(lastWords.text, this.#ledger) ? ' (the open failures deny it)' : ''
+    if (denied === '' && this.#steps.some(({ saysLast }) => saysLast)) return []
     return [
       {
         ...this.#item(`The assistant said last${denied}: ${code(lastWords.text)}`, [lastWords.id]),
@@ -338,8 +354,9 @@ class Facts {
   }
 
   next(): Item[] {
-    return nextSteps(this.#ledger, this.#goal).map(({ text, ids, data }) => ({
+    return this.#steps.map(({ text, ids, data, short }) => ({
       ...this.#item(text, ids),
+      ...(short !== undefined && { short }),
       ...(data !== undefined && { data: shorten(data, longest) }),
     }))
   }
@@ -379,6 +396,7 @@ class Facts {
         `${command}${status === '' ? '' : ` ${status}`}: ${codeSpan(clip(oneLine(message), messageLimit))}`,
         [lastId],
       ),
+      short: `${command}${status === '' ? '' : ` ${status}`}`,
       ...stale,
       ...end,
     }
@@ -433,6 +451,9 @@ const longAgoText = 'not run again since'
 
 /** Messages of the user after which a failure that nobody came back to is not what the work is about. */
 const longAgo = 10
+
+/** Of a command that the user refused, its beginning tells which one it was. */
+const refusedLimit = 60
 
 /** An error message is cut to this length; its beginning says what went wrong. */
 const messageLimit = 160

@@ -10,7 +10,15 @@ import { shorten } from './shorten.ts'
 import { isIdle, lastRequestOf } from './last-request.ts'
 import { inheritedRequest } from './inherited.ts'
 
-type Step = Pick<Item, 'text' | 'data'> & { readonly ids: readonly number[] }
+export type Step = Pick<Item, 'text' | 'data' | 'short'> & {
+  readonly ids: readonly number[]
+  /** The todo that it is about. */
+  readonly todo?: string
+  /** It quotes all that the assistant said last. */
+  readonly saysLast?: boolean
+  /** It quotes the end of what the assistant said last. */
+  readonly saysEnd?: boolean
+}
 
 const wordLimit = 200
 
@@ -18,7 +26,11 @@ const wordLimit = 200
 export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   const wanted: Step[] = goal === undefined ? [] : [{ text: `Work towards: ${brief(goal)}`, ids: [] }]
   const steps = [...wanted, ...notedSteps(ledger), ...stepsFrom(ledger), ...laterSteps(ledger)]
-  return steps.filter((step, at) => steps.findIndex((each) => each.text === step.text) === at)
+  return steps.filter((step, at) => steps.findIndex((each) => each.text === step.text || isSameTodo(each, step)) === at)
+}
+
+function isSameTodo(a: Step, b: Step): boolean {
+  return a.todo !== undefined && a.todo === b.todo
 }
 
 function stepsFrom(ledger: Ledger): Step[] {
@@ -74,7 +86,7 @@ function afterAnswer(ledger: Ledger): Step[] {
     left === undefined && openFailures(ledger).length === 0
       ? 'Wait for the user: no request is waiting, and nothing else is known to be open'
       : 'No request is waiting'
-  return [{ text: `${text}${closing}`, ids: lastWords === undefined ? [] : [lastWords.id] }]
+  return [{ text: `${text}${closing}`, ids: lastWords === undefined ? [] : [lastWords.id], saysEnd: true }]
 }
 
 /** A server said that the work fails, and it was sent out again since: nobody has asked how it fares now. */
@@ -92,18 +104,23 @@ function goOn(ledger: Ledger, request: WantedRequest | undefined): Step {
   const { ending, lastWords, lastRequest } = ledger
   const todo = ledger.todos.find(({ status }) => status === 'in_progress')
   const words = lastWords !== undefined && lastWords.id > (lastRequest?.id ?? 0) ? lastWords : undefined
-  const doing =
-    todo !== undefined && todo.id > (lastRequest?.id ?? 0)
-      ? `Finish: ${brief(todo.text)}`
-      : request === undefined
-        ? 'Continue where the work stopped'
-        : ending.state === 'requested'
-          ? `Act on the user's request: ${request.wanted}`
-          : `Continue with the user's request: ${request.wanted}`
+  const verb = ending.state === 'requested' ? 'Act on' : 'Continue with'
   const said = words === undefined ? '' : `. The assistant had said: ${codeSpan(closingLine(words.text))}`
+  const rest = `${stoppedAt(ending)}${said}`
+  const saysLast = words !== undefined && closingLine(words.text) === oneLine(words.text)
+  const isTodo = todo !== undefined && todo.id > (lastRequest?.id ?? 0)
+  const ids = [
+    ...(todo === undefined ? (request?.ids ?? []) : [todo.id]),
+    ...(ending.id === undefined ? [] : [ending.id]),
+  ]
+  if (isTodo) return { text: `Finish: ${brief(todo.text)}${rest}`, ids, saysLast, todo: todo.text }
+  if (request === undefined) return { text: `Continue where the work stopped${rest}`, ids, saysLast }
   return {
-    text: `${doing}${stoppedAt(ending)}${said}`,
-    ids: [...(todo === undefined ? (request?.ids ?? []) : [todo.id]), ...(ending.id === undefined ? [] : [ending.id])],
+    text: `${verb} the user's request: ${request.wanted}${rest}`,
+    // The request stands under the goal.
+    short: `${verb} the user's request${rest}`,
+    ids,
+    saysLast,
   }
 }
 
@@ -146,7 +163,11 @@ function laterSteps(ledger: Ledger): Step[] {
 }
 
 function todoStep(todo: Todo): Step {
-  return { text: `${todo.status === 'in_progress' ? 'Finish' : 'Start'}: ${brief(todo.text)}`, ids: [todo.id] }
+  return {
+    text: `${todo.status === 'in_progress' ? 'Finish' : 'Start'}: ${brief(todo.text)}`,
+    ids: [todo.id],
+    todo: todo.text,
+  }
 }
 
 function fixStep(failure: Failure, ledger: Ledger): Step {
@@ -190,10 +211,24 @@ export function openFailures(ledger: Ledger): Failure[] {
 
 /** The last paragraph of a text, where people and agents say what is left, what they offer and what they want to know. */
 function closingLine(text: string): string {
-  const paragraphs = text.trimEnd().split(/\n\s*\n/)
-  const last = oneLine(paragraphs.at(-1) ?? '')
-  if (last.length >= leastClosing || paragraphs.length < 2) return shorten(last, closingLimit)
-  return shorten(oneLine(paragraphs.slice(-2).join(' ')), closingLimit)
+  return shorten(oneLine(closingParagraphs(text).join(' ')), closingLimit)
+}
+
+/** What stands before it; empty where nothing does. */
+export function withoutClosingLine(text: string): string {
+  const end = closingParagraphs(text)
+  if (oneLine(end.join(' ')).length > closingLimit) return text
+  const before = paragraphsOf(text).slice(0, -end.length).join('\n\n')
+  return before === '' ? '' : `${before}\n[…]`
+}
+
+function closingParagraphs(text: string): string[] {
+  const paragraphs = paragraphsOf(text)
+  return paragraphs.slice(oneLine(paragraphs.at(-1) ?? '').length < leastClosing ? -2 : -1)
+}
+
+function paragraphsOf(text: string): string[] {
+  return text.trimEnd().split(/\n\s*\n/)
 }
 
 /** A paragraph that is shorter says little without the one before it. */

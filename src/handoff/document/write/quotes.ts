@@ -31,6 +31,18 @@ export function standingPart({ text, standing }: Instruction): string {
   return `${quote}${text.slice(end).trim() === '' ? '' : ' […]'}`.trim()
 }
 
+/** Of a message what does not stand: the sentences that do are quoted under what binds. */
+export function besidesStanding({ text, standing, supersededBy }: Instruction): string {
+  if (supersededBy !== undefined) return text
+  const rest = standing.reduce((left, sentence) => left.replace(sentence, '\n'), text)
+  return rest
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .filter((line, at, lines) => line !== '' || (at > 0 && lines[at - 1] !== ''))
+    .join('\n')
+    .trim()
+}
+
 /** Whether a text is about one file: a wish for a single piece of work, more often than a rule for all of it. */
 export function namesFile(text: string): boolean {
   return /[\w-]\/[\w./-]*\.\w{1,5}\b/.test(text)

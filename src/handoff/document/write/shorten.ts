@@ -2,9 +2,15 @@
 
 import { wholeCharacter } from '../../../tape/index.ts'
 
+/** Whether a text is so little over its limit that a cut, which has to say how much is missing, would save next to nothing. */
+function nearlyFits(text: string, limit: number): boolean {
+  return text.length <= limit + Math.min(mostOver, limit / 4)
+}
+const mostOver = 40
+
 /** Head and tail, about `limit` characters in all. */
 export function shorten(text: string, limit: number): string {
-  if (text.length <= limit) return text
+  if (nearlyFits(text, limit)) return text
   const head = boundary(text, Math.floor(limit * 0.7))
   const tail = wholeCharacter(text, text.length - Math.floor(limit * 0.2))
   return `${text.slice(0, head).trimEnd()} […${tail - head} characters…] ${text.slice(tail).trimStart()}`.trim()
@@ -12,7 +18,7 @@ export function shorten(text: string, limit: number): string {
 
 /** Likewise for a text of ours with code in it: a span that is cut is closed and opened again. */
 export function shortenProse(text: string, limit: number): string {
-  if (text.length <= limit || !text.includes('`')) return shorten(text, limit)
+  if (nearlyFits(text, limit) || !text.includes('`')) return shorten(text, limit)
   const head = boundary(text, Math.floor(limit * 0.7))
   const tail = wholeCharacter(text, text.length - Math.floor(limit * 0.2))
   const close = openSpan(text.slice(0, head))

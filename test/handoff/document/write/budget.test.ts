@@ -233,7 +233,7 @@ test('in a small budget, wishes about single files do not crowd out rules, files
   expect(tokens).toBeLessThanOrEqual(400)
   expect(markdown).toContain(rule.text)
   expect(markdown).toContain('Write the parser')
-  expect(markdown).toMatch(/src\/\{?area\d\/\{part\d+,/)
+  expect(markdown).toMatch(/src\/area\d\/: part\d+\.ts, /)
   const told = document.sections.find((section) => section.key === 'files')!
   expect(told.items.length).toBeGreaterThan(25)
   expect(told.items.length + (told.omitted?.count ?? 0)).toBe(40)
