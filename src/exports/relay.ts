@@ -7,6 +7,8 @@ export {
   answerCommand,
   type AnswerOptions,
   type AnswerResult,
+  type ArchiveOptions,
+  type ArchiveResult,
   type AskOptions,
   type AskResult,
   assess,

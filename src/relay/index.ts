@@ -16,6 +16,7 @@ export {
 export { type RelayObserver } from './context.ts'
 export { assess, HandoffEscalationError, HandoffRefusedError, type Job, type JobState, runJob } from './job.ts'
 export { type HandoffHistoryQuery, type HandoffHistoryRow } from './journal/history.ts'
+export { type ArchiveOptions, type ArchiveResult } from './journal/journal.ts'
 export { type Counters, type DeadLetter } from './journal/open-requests.ts'
 export { type HandoffProgress, type HandoffQuestion, type RelayStatus, type RequestStatus } from './journal/status.ts'
 export { maintainRelay, type MaintainRelayOptions } from './maintenance.ts'

@@ -1,4 +1,4 @@
-// What the relay needs while nobody uses it: overdue requests are ended, people are notified of escalations (also when the
+// What the relay needs while nobody uses it: overdue requests are ended, old traces are archived, people are notified of escalations (also when the
 // process that asked them died before it could), and alerts are evaluated. Any number of processes may do this at once.
 
 import { BatonError } from '../errors.ts'
@@ -52,6 +52,7 @@ export async function maintainRelay(options: MaintainRelayOptions): Promise<void
   while (!signal.aborted) {
     try {
       await relay.sweep()
+      await relay.archiveWhenDue()
       await notifyPeople()
       onAlerts?.(await alerts.evaluate())
     } catch (error) {

@@ -93,11 +93,13 @@ export class Manager {
     this.#admission = new Admission(context, parts, (agent) => Object.hasOwn(handlers, agent))
   }
 
-  async request(given: unknown, options: RequestOptions = {}): Promise<RequestOutcome> {
+  /** `newId` is the request's id where the caller has chosen none. */
+  async request(given: unknown, options: RequestOptions = {}, newId: string = randomUUID()): Promise<RequestOutcome> {
     // 1. Validate the request
     const request = this.#validate(given, options)
     // 2. Emit the trace event
-    const candidate = this.#trace(request, options.requestId, options)
+    const isNamed = options.requestId !== undefined
+    const candidate = this.#trace(request, { requestId: options.requestId ?? newId, isNamed }, options)
     return this.#finish(candidate.span, async () => {
       // 3. Check the limits, 4. check for circles, 5. check the route, and 6. track what was decided
       const [tracked] = await this.#track(candidate, options.signal)
@@ -130,7 +132,9 @@ export class Manager {
     if (stranger >= 0) {
       throw new InvalidError('The requests of one turn belong to one trace', { path: `[${stranger}].traceId` })
     }
-    const candidates = requests.map((request, i) => this.#trace(request, `${turnId}.${i}`, options))
+    const candidates = requests.map((request, i) =>
+      this.#trace(request, { requestId: `${turnId}.${i}`, isNamed: true }, options),
+    )
     const ranked = candidates.toSorted((a, b) => rank(a.request) - rank(b.request))
     const tracking = this.#admission.track(ranked)
     return Promise.all(
@@ -153,11 +157,13 @@ export class Manager {
     }
   }
 
-  #trace(request: HandoffRequest, given: string | undefined, options: RequestOptions): Candidate {
+  #trace(
+    request: HandoffRequest,
+    { requestId, isNamed }: Pick<Candidate, 'requestId' | 'isNamed'>,
+    options: RequestOptions,
+  ): Candidate {
     const { mode = 'return_to_caller', traceparent } = options
-    const requestId = given ?? randomUUID()
     const span = this.#context.observer.requested({ requestId, request, mode, traceparent })
-    const isNamed = given !== undefined
     const isPatient = options.patient === true
     return { request, requestId, isNamed, mode, span, traceparent: span.traceparent ?? traceparent, isPatient }
   }

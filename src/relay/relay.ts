@@ -10,8 +10,8 @@
 
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
-import type * as z from 'zod'
-import { findWorkspace, loadConfig } from '../config/index.ts'
+import * as z from 'zod'
+import { checked, findWorkspace, loadConfig } from '../config/index.ts'
 import { BatonError, InvalidError } from '../errors.ts'
 import { type Json, openStore, type Store } from '../store/index.ts'
 import { handoffTelemetry } from '../telemetry/index.ts'
@@ -20,7 +20,7 @@ import { type AskOptions, type AskResult, requestOf, resultOf } from './ask.ts'
 import type { RelayContext, RelayObserver } from './context.ts'
 import type { Answered } from './journal/events.ts'
 import { type HandoffHistoryQuery, type HandoffHistoryRow, history, watchHistory } from './journal/history.ts'
-import { Journal } from './journal/journal.ts'
+import { type ArchiveOptions, type ArchiveResult, Journal } from './journal/journal.ts'
 import type { Counters } from './journal/open-requests.ts'
 import { relayStatus, type RelayStatus, requestStatus, type RequestStatus } from './journal/status.ts'
 import { Manager, type RequestOptions } from './manager.ts'
@@ -41,6 +41,14 @@ import { DeadLetters } from './work/dead-letters.ts'
 import { type ProgressUpdate, Questions } from './work/questions.ts'
 import { serve, type ServeOptions } from './work/serving.ts'
 import { type HandoffHandler, Workers } from './work/worker.ts'
+
+const day = 24 * 60 * 60 * 1_000
+/** Archiving begins with so many closed requests beyond those that are kept, because each time costs as much as what is kept. */
+const worthwhile = (kept: number) => Math.max(4 * kept, 400)
+const archiveSchema = z.strictObject({
+  olderThanMs: z.number().min(0).optional(),
+  keep: z.int().min(0).optional(),
+})
 
 export interface RelayOptions {
   /** A store that is open; it stays open when the relay is closed. By default, that of the workspace, which is closed with the relay. */
@@ -93,6 +101,7 @@ export class Relay {
   readonly #background = new Set<Promise<unknown>>()
   readonly #serving = new Set<Promise<unknown>>()
   #sweeping = 0
+  #isArchiving = false
 
   constructor({
     store,
@@ -108,6 +117,7 @@ export class Relay {
     this.#closeStore = async () => (ownsStore ? store.close() : undefined)
     this.#journal = new Journal(store, { now, monotonic }, () => {
       if (this.#sweeping === 0) this.#later(this.sweep())
+      this.#later(this.archiveWhenDue())
     })
     this.#context = {
       journal: this.#journal,
@@ -160,8 +170,8 @@ export class Relay {
     const requestId = options.requestId ?? randomUUID()
     const { signal } = options
     try {
-      const asked = { patient: true, ...options, requestId }
-      return resultOf(await this.#manager.request(requestOf(from, to, options), asked), options.schema)
+      const asked = { patient: true, ...options }
+      return resultOf(await this.#manager.request(requestOf(from, to, options), asked, requestId), options.schema)
     } catch (error) {
       if (signal?.aborted === true && BatonError.is(error) && error.code === 'cancelled') {
         await this.cancel(requestId, { by: from }).catch(unlessUnknown)
@@ -331,6 +341,28 @@ export class Relay {
       await this.#answers.sweep(await this.#journal.current())
     } finally {
       this.#sweeping--
+    }
+  }
+
+  /**
+   * Moves closed traces to an archive, so that they no longer cost anything; they can still be looked up, and an id that was used is
+   * still known. Open traces stay. Undefined when there is nothing to move.
+   */
+  async archive(options: ArchiveOptions = {}): Promise<ArchiveResult | undefined> {
+    return this.#journal.archive(checked(archiveSchema, options, 'archive'))
+  }
+
+  /** Archives by the `retention` of the settings, once there is enough to make it worthwhile. */
+  async archiveWhenDue(): Promise<ArchiveResult | undefined> {
+    const { traces, days } = this.settings.retention
+    const olderThanMs = days * day
+    const isDue = async () => this.#journal.isArchiveDue({ requests: traces + worthwhile(traces), ageMs: olderThanMs })
+    if (this.#isArchiving || !(await isDue())) return undefined
+    this.#isArchiving = true
+    try {
+      return await this.#journal.archive({ olderThanMs, keep: traces })
+    } finally {
+      this.#isArchiving = false
     }
   }
 

@@ -53,7 +53,8 @@ export type Options = Partial<Omit<RelayOptions, 'store' | 'settings'>> & { sett
 
 export async function open(options: Options = {}, folder = path.join(temporaryFolder(), '.baton')): Promise<Opened> {
   const start = async (given: Options) => {
-    const store = await openFileStore(folder)
+    const { now } = given
+    const store = await openFileStore(folder, now === undefined ? {} : { now: () => new Date(now()) })
     const relay = await openRelay({ ...given, store, settings: settings(given.settings) })
     onTestFinished(async () => {
       await relay.close()

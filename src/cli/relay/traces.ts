@@ -1,4 +1,4 @@
-// `baton relay owner|return|history|dead`: traces and what became of their requests.
+// `baton relay owner|return|history|archive|dead`: traces and what became of their requests.
 
 import type { Relay } from '../../relay/index.ts'
 import { age, brief, type Globals, type Output } from '../base/output.ts'
@@ -39,6 +39,20 @@ export async function history(options: Globals & { limit: number; since?: string
   })
 }
 
+export async function archive(options: Globals & { olderThan?: number; keep?: number }): Promise<void> {
+  const { olderThan, keep } = options
+  const olderThanMs = olderThan === undefined ? undefined : olderThan * 86_400_000
+  await withRelay(options, async ({ relay, out }) => {
+    const result = await relay.archive({ olderThanMs, keep })
+    if (out.json) return out.data(result ?? { traces: 0, requests: 0 })
+    if (result === undefined) return out.note('No closed trace is to be archived.')
+    const { traces, requests, open, kept } = result
+    const stay = `${many(open, 'open trace')}${kept === 0 ? '' : ` and ${many(kept, 'closed one')}`}`
+    out.line(`Archived ${many(traces, 'trace')} with ${many(requests, 'request')}; ${stay} stayed.`)
+    out.note('What is archived is still found: baton relay history TRACE, baton relay status REQUEST')
+  })
+}
+
 export async function dead(options: Globals & { retry?: string; drop?: string; by?: string }): Promise<void> {
   const by = options.by ?? userName()
   await withRelay(options, async ({ relay, out }) => {
@@ -63,4 +77,8 @@ export async function dead(options: Globals & { retry?: string; drop?: string; b
     out.table([['REQUEST', 'FROM', 'TO', 'GIVEN UP', 'WORKERS THAT DID NOT COME BACK'], ...rows])
     out.note(`\nTry one again with "baton relay dead --retry ${letters[0]!.requestId}", or take it off with --drop.`)
   })
+}
+
+function many(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? '' : 's'}`
 }

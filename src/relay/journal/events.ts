@@ -216,7 +216,6 @@ const types = new Set<string>([
 export const requestKey = (requestId: string) => `request:${requestId}`
 export const resumptionKey = (requestId: string) => `resumed:${requestId}`
 export const questionKey = (requestId: string) => `question:${requestId}`
-export const progressKey = (requestId: string) => `progress:${requestId}`
 export const traceKey = (traceId: string) => `trace:${traceId}`
 
 export function draftOf(event: RelayEvent, date?: string): Draft {

@@ -77,42 +77,31 @@ export async function* watchHistory(context: RelayContext, signal: AbortSignal):
   for await (const entry of journal.watch(at, signal)) yield* (await rowsOf(context, entry)).reverse()
 }
 
+const subjects = ['request', 'late', 'resumed', 'recovered', 'progress', 'question', 'dropped']
+
 /** The entries of a trace, and the newest of each of its requests. */
-async function* walk(context: RelayContext, traceId: string): AsyncGenerator<Entry> {
-  const { journal } = context
-  const newest = await journal.latest(traceKey(traceId))
-  const carried = (await journal.carried()).traces.some(([id]) => id === traceId)
-  // A trace that was archived, or that began before an archive, is looked up there.
-  if ((newest === undefined || carried) && (await journal.segment()) !== undefined) {
-    for await (const entry of journal.read({ reverse: true, archived: true })) {
-      const event = eventIn(entry)
-      if (event !== undefined && (await traceOf(context, event)) === traceId) yield entry
-    }
-    return
-  }
-  const found: Entry[] = []
-  for (let entry = newest; entry !== undefined;) {
-    found.push(entry)
+async function* walk({ journal }: RelayContext, traceId: string): AsyncGenerator<Entry> {
+  const found = new Map<number, Entry>()
+  const requests = new Set<string>()
+  const add = (entry: Entry) => {
+    found.set(entry.id, entry)
     const event = eventIn(entry)
-    if (event?.type === 'requested') {
-      const { requestId } = event.envelope
-      for (const about of ['request', 'late', 'resumed', 'recovered', 'progress', 'question', 'dropped']) {
-        const last = await journal.latest(`${about}:${requestId}`)
-        if (last !== undefined) found.push(last)
-      }
-    }
+    if (event?.type === 'requested') requests.add(event.envelope.requestId)
+    return event
+  }
+  for (let entry = await journal.latest(traceKey(traceId)); entry !== undefined;) {
+    const event = add(entry)
     const prev: number = event !== undefined && 'prev' in event ? event.prev : 0
     entry = prev > 0 ? await journal.entry(prev) : undefined
   }
-  yield* found.sort((a, b) => b.id - a.id)
-}
-
-/** The trace of an event; a claim, for example, names only its request. */
-async function traceOf({ journal }: RelayContext, event: RelayEvent): Promise<string | undefined> {
-  if (event.type === 'requested') return event.envelope.request.traceId
-  if ('traceId' in event) return event.traceId
-  const open = journal.openRequests.byId.get(event.requestId)
-  return open?.traceId ?? (await journal.closed(event.requestId))?.traceId
+  for (const id of (await journal.archivedTrace(traceId))?.chain ?? []) add(await journal.entry(id))
+  for (const requestId of requests) {
+    for (const about of subjects) {
+      const newest = await journal.newest(about, requestId)
+      if (newest !== undefined) found.set(newest.entry.id, newest.entry)
+    }
+  }
+  yield* [...found.values()].sort((a, b) => b.id - a.id)
 }
 
 /** The rows of an entry, the newer one first. */

@@ -1,15 +1,15 @@
 // The relay's tape, and the open requests that are folded from it. What this process writes is folded in at once, what others
 // write when somebody asks or while somebody waits. A snapshot now and then keeps the next start short: it is taken when
 // there are more entries since the last one than open requests, so its cost stays a fraction of theirs. Behind an archive the tape
-// begins with a snapshot; what is still needed of the archive is carried along.
+// begins with a snapshot; archive.ts knows what came before it.
 
 import { BatonError, CancelledError, LimitError, NotFoundError } from '../../errors.ts'
 import { type BlobRef, type Draft, type Entry, type Expect, limits, type Store } from '../../store/index.ts'
 import { blobIfLarge, readJsonBlob } from '../../tape/index.ts'
 import type { Envelope, HandoffResponse } from '../schema.ts'
 import { after, pause } from '../timers.ts'
-import type { TraceState } from '../request/trace-rules.ts'
-import { draftOf, eventIn, type RelayEvent, requestKey, type Resumed, type Resuming, tape } from './events.ts'
+import { Archive, type TraceRecord, type TraceTable } from './archive.ts'
+import { draftOf, eventIn, type RelayEvent, tape } from './events.ts'
 import { type OpenRequest, OpenRequests, type SegmentStart, type Snapshot } from './open-requests.ts'
 
 const leastBetween = 1_000
@@ -20,32 +20,27 @@ const lingerMs = 1_000
 /** How often a process that does not follow the tape looks whether it was archived. */
 const lookEveryMs = 1_000
 
-/** Where the requests of archives are found by their ids. */
-const closedTape = 'relay/closed'
-
-/** A request of an archive. */
-export interface ClosedRequest {
-  readonly requestId: string
-  readonly traceId: string
-  /** The entries of the request and of the answer that counts. */
-  readonly request: number
-  readonly answer: number
-  /** Whether the answer of a person was used, or is being used. */
-  readonly resumption?: Resuming | Resumed
-}
-
-/** What is still needed of an archive. */
-export interface Carried {
-  readonly traces: readonly (readonly [traceId: string, state: TraceState, date: string])[]
-  readonly envelopes: readonly (readonly [entry: number, envelope: Envelope])[]
-}
-
-const nothingCarried: Carried = { traces: [], envelopes: [] }
-
 type Stored = { readonly through: number; readonly segment?: SegmentStart } & (
   | { readonly board: Snapshot }
   | { readonly blob: BlobRef }
 )
+
+/** Which closed traces leave the tape: those beyond either bound; without any, all of them. */
+export interface ArchiveOptions {
+  /** Those in which nothing happened for so many milliseconds. */
+  readonly olderThanMs?: number | undefined
+  /** All but the newest so many. */
+  readonly keep?: number | undefined
+}
+
+export interface ArchiveResult {
+  /** How many traces left the tape, with how many requests. */
+  readonly traces: number
+  readonly requests: number
+  /** Traces that stay at hand: open ones, and closed ones that were to be kept. */
+  readonly open: number
+  readonly kept: number
+}
 
 /** Folds in what any process writes, while it is written. */
 class Following {
@@ -127,7 +122,7 @@ export class Journal {
   #following: Following | undefined
   /** When it was last looked whether the tape was archived. */
   #lookedAt = Number.NEGATIVE_INFINITY
-  #carried: { sha256: string; content: Carried } | undefined
+  readonly #archive: Archive
 
   /** `onSnapshot` is called after each snapshot, for housekeeping that need not be done at once. */
   constructor(store: Store, clocks: { now: () => number; monotonic: () => number }, onSnapshot: () => void) {
@@ -135,6 +130,7 @@ export class Journal {
     this.#now = clocks.now
     this.#monotonic = clocks.monotonic
     this.#onSnapshot = onSnapshot
+    this.#archive = new Archive(store)
     this.openRequests = new OpenRequests(clocks.monotonic)
   }
 
@@ -214,11 +210,6 @@ export class Journal {
 
   /** The envelope of a request, read from its entry. A request that was lost in a repair is not found. */
   async envelope(entry: number): Promise<Envelope> {
-    const { segment } = this.openRequests
-    if (segment !== undefined && entry <= segment.through) {
-      const carried = (await this.carried()).envelopes.find(([id]) => id === entry)
-      if (carried !== undefined) return carried[1]
-    }
     const event = eventIn(await this.entry(entry))
     if (event?.type === 'requested') return event.envelope
     throw new NotFoundError(`The request in ${tape}#${entry} was damaged and could not be kept`, {
@@ -252,20 +243,36 @@ export class Journal {
 
   /** The newest claim, escalation or answer of a request, also of one in an archive. */
   async newestOf(requestId: string): Promise<{ event: RelayEvent; entry: Entry } | undefined> {
-    const newest = await this.latest(requestKey(requestId))
-    if (newest !== undefined) return { event: eventIn(newest)!, entry: newest }
-    const closed = await this.closed(requestId)
-    if (closed === undefined) return undefined
-    const entry = await this.entry(closed.answer)
-    const event = eventIn(entry)
-    return event && { event, entry }
+    return this.newest('request', requestId)
   }
 
-  /** What is known of a request that was archived. */
-  async closed(requestId: string): Promise<ClosedRequest | undefined> {
-    if ((await this.segment()) === undefined) return undefined
-    const entry = await this.store.latest(closedTape, requestKey(requestId))
-    return (entry?.payload as { data: ClosedRequest } | undefined)?.data
+  /**
+   * The newest event of a request about one thing (`request`, `resumed`, `question`…), also from an archive. `head` is what the next
+   * entry about it expects.
+   */
+  async newest(
+    about: string,
+    requestId: string,
+  ): Promise<{ event: RelayEvent; entry: Entry; head: number } | undefined> {
+    const latest = await this.latest(`${about}:${requestId}`)
+    const id = latest === undefined ? (await this.archivedRequest(requestId))?.newest.get(about) : undefined
+    const entry = latest ?? (id === undefined ? undefined : await this.entry(id))
+    const event = entry && eventIn(entry)
+    return event && { event, entry, head: latest?.id ?? 0 }
+  }
+
+  /** A trace that has entries in an archive, as it was when the archive was made. */
+  async archivedTrace(traceId: string): Promise<TraceRecord | undefined> {
+    const segment = await this.segment()
+    return segment && this.#archive.trace(segment, traceId)
+  }
+
+  /** A request of an archive, open or not. */
+  async archivedRequest(
+    requestId: string,
+  ): Promise<{ entry: number; newest: ReadonlyMap<string, number> } | undefined> {
+    const segment = await this.segment()
+    return segment && (await this.#archive.traceOf(segment, requestId))?.requests.get(requestId)
   }
 
   /** Where the tape begins after the last archive; undefined when there is none. */
@@ -277,16 +284,6 @@ export class Journal {
     this.#lookedAt = now
     if ((this.openRequests.segment?.through ?? 0) !== before) await this.current()
     return this.openRequests.segment
-  }
-
-  /** What is still needed of the last archive. */
-  async carried(): Promise<Carried> {
-    const { sha256 } = (await this.segment())?.carried ?? {}
-    if (sha256 === undefined) return nothingCarried
-    if (this.#carried?.sha256 === sha256) return this.#carried.content
-    const content = (await readJsonBlob(this.store, sha256)) as Carried
-    this.#carried = { sha256, content }
-    return content
   }
 
   /** The open requests with everything that is durable now. */
@@ -315,7 +312,7 @@ export class Journal {
     const stored = newest.state as Stored
     const snapshot =
       'board' in stored ? stored.board : ((await readJsonBlob(this.store, stored.blob.sha256)) as Snapshot)
-    this.openRequests.load(snapshot)
+    this.openRequests.load(snapshot, stored.segment)
     this.#snapshot = { entry: newest.id, through: stored.through }
   }
 
@@ -343,27 +340,67 @@ export class Journal {
       .finally(() => (this.#saving = undefined))
   }
 
-  /** The draft of a snapshot of the open requests as they are now. */
-  async snapshotDraft(segment: SegmentStart | undefined): Promise<Draft> {
-    const snapshot = { ...this.openRequests.snapshot(this.#now()), ...(segment === undefined ? {} : { segment }) }
+  /** A snapshot of the open requests as they are now. */
+  async #snapshotDraft(): Promise<{ readonly through: number; readonly draft: (opens?: SegmentStart) => Draft }> {
+    const snapshot = this.openRequests.snapshot(this.#now())
     const { through } = snapshot
-    // Behind an archive, no key has an entry yet.
-    const open = segment === undefined ? snapshot.open : snapshot.open.map((row) => row.with(8, 0))
-    const whole = { ...snapshot, open }
-    const blob = await blobIfLarge(this.store, JSON.stringify(whole))
-    const opens = segment === undefined ? {} : { segment }
-    const state = blob === undefined ? { through, ...opens, board: whole } : { through, ...opens, blob }
+    const blob = await blobIfLarge(this.store, JSON.stringify(snapshot))
+    const kept = blob === undefined ? { board: snapshot } : { blob }
     const meta = { key: snapshotKey, context: false }
-    return { kind: 'anchor', payload: { name: `through ${through}`, state }, meta }
+    const draft = (segment?: SegmentStart): Draft => {
+      const state = { through, ...kept, ...(segment === undefined ? {} : { segment }) }
+      return { kind: 'anchor', payload: { name: `through ${through}`, state }, meta }
+    }
+    return { through, draft }
+  }
+
+  /**
+   * Moves closed traces to an archive, where they can still be looked up; never open ones. Undefined when there is nothing to move, or when
+   * another process is faster. Requests go on meanwhile: what is written between the last look and the archive is read
+   * from there when it is needed.
+   */
+  async archive(options: ArchiveOptions = {}): Promise<ArchiveResult | undefined> {
+    const { segment, byId, deadLetters, counters } = await this.current()
+    const now = this.#now()
+    const requests = counters.requests - byId.size
+    const inUse = new Set([...byId.values(), ...deadLetters.values()].map(({ traceId }) => traceId))
+    const { through, draft } = await this.#snapshotDraft()
+    const table = await this.#archive.tableAt(segment, through)
+    const { open, kept, over } = sorted(table, inUse, bounds(options, now))
+    if (over.length === 0) return undefined
+    await this.#archive.keep(over)
+    const carried = await this.#archive.carry([...open, ...kept])
+    const oldest = kept.reduce((least, { date }) => Math.min(least, Date.parse(date)), now)
+    try {
+      await this.store.archive(tape, ({ firstId, lastId }) => {
+        if (firstId !== (segment?.through ?? 0) + 1) throw archivedMeanwhile
+        const start = { through: lastId, accounted: through, requests, oldest }
+        return [draft({ ...start, ...(carried === undefined ? {} : { carried }) })]
+      })
+    } catch (error) {
+      if (error === archivedMeanwhile) return undefined
+      throw error
+    }
+    await this.current()
+    const moved = over.reduce((sum, trace) => sum + trace.requests.size, 0)
+    return { traces: over.length, requests: moved, open: open.length, kept: kept.length }
+  }
+
+  /** Whether so many closed requests, or closed traces of that age, are on the tape that it is time for an archive. */
+  async isArchiveDue({ requests, ageMs }: { requests: number; ageMs: number }): Promise<boolean> {
+    const { segment, counters, byId } = await this.current()
+    if (counters.requests - byId.size - (segment?.requests ?? 0) >= requests) return true
+    if (segment !== undefined) return segment.oldest < this.#now() - ageMs
+    for await (const { date } of this.store.read(tape, { limit: 1 })) return Date.parse(date) < this.#now() - ageMs
+    return false
   }
 
   async #save(): Promise<void> {
-    const through = this.openRequests.at
-    const draft = await this.snapshotDraft(undefined)
+    const { through, draft } = await this.#snapshotDraft()
     const expected = this.#snapshot.entry
     this.#snapshot = { entry: expected, through }
     try {
-      const [entry] = await this.store.append(tape, [draft], { expect: { key: snapshotKey, id: expected } })
+      const [entry] = await this.store.append(tape, [draft()], { expect: { key: snapshotKey, id: expected } })
       this.#snapshot = { entry: entry!.id, through }
       this.openRequests.apply(entry!)
       this.#onSnapshot()
@@ -408,6 +445,27 @@ export class Journal {
     await this.#refreshing
     await this.#saving
   }
+}
+
+const archivedMeanwhile = new Error('Another process has archived the tape')
+
+function bounds({ olderThanMs, keep }: ArchiveOptions, now: number): { oldest: number; keep: number } {
+  if (olderThanMs === undefined) return { oldest: 0, keep: keep ?? 0 }
+  return { oldest: now - olderThanMs, keep: keep ?? Number.POSITIVE_INFINITY }
+}
+
+/** The traces that are open, those that are closed and to be kept, and those that are over. */
+function sorted(
+  { traces }: TraceTable,
+  inUse: ReadonlySet<string>,
+  { oldest, keep }: { oldest: number; keep: number },
+): Record<'open' | 'kept' | 'over', TraceRecord[]> {
+  const all = [...traces.values()]
+  const open = all.filter(({ traceId }) => inUse.has(traceId))
+  const closed = all.filter(({ traceId }) => !inUse.has(traceId))
+  const newestFirst = closed.toSorted((a, b) => Date.parse(b.date) - Date.parse(a.date))
+  const isKept = ({ date }: TraceRecord, i: number) => i < keep && Date.parse(date) > oldest
+  return { open, kept: newestFirst.filter(isKept), over: newestFirst.filter((trace, i) => !isKept(trace, i)) }
 }
 
 type Answering = Extract<RelayEvent, { type: 'answered' | 'late' }>

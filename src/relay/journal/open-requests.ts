@@ -75,8 +75,14 @@ export interface DeadLetter {
 export interface SegmentStart {
   /** The last entry of the archive. */
   readonly through: number
-  /** What is still needed of the archive: traces that are not closed, and the envelopes of open requests. */
+  /** The last entry that was looked at when closed traces were told from open ones; those between came while the archive was made. */
+  readonly accounted: number
+  /** The traces that are not closed, or were to be kept, as of that entry. */
   readonly carried?: BlobRef
+  /** How many requests had ended by then. */
+  readonly requests: number
+  /** When something last happened in the oldest closed trace that was kept, in milliseconds; else when the archive was made. */
+  readonly oldest: number
 }
 
 /** What listeners are told. */
@@ -165,7 +171,7 @@ export class OpenRequests {
     const event = eventIn(entry)
     if (event !== undefined) this.#fold(event, entry)
     else if (entry.kind === 'anchor') this.#anchored(entry)
-    else if (entry.id === this.lostStart + 1 && this.lostStart > 0) this.#begin({ through: this.lostStart })
+    else if (entry.id === this.lostStart + 1 && this.lostStart > 0) this.#begin(this.#lostSegment(entry))
     this.at = entry.id
   }
 
@@ -174,12 +180,19 @@ export class OpenRequests {
     if (id > this.at + 1) this.at = id - 1
   }
 
-  /** Behind an archive, no key has an entry yet. */
-  #anchored({ payload }: Entry): void {
+  #anchored({ id, payload }: Entry): void {
     const { segment } = (payload as { state?: { segment?: SegmentStart } }).state ?? {}
-    if (segment !== undefined && segment.through > (this.segment?.through ?? 0)) this.#begin(segment)
+    if (segment !== undefined && segment.through === id - 1) this.#begin(segment)
   }
 
+  /** What was carried into the segment before still counts; everything since is in the archive. */
+  #lostSegment({ date }: Entry): SegmentStart {
+    const { accounted = 0, requests = 0, carried } = this.segment ?? {}
+    const start = { through: this.lostStart, accounted, requests, oldest: Date.parse(date) }
+    return carried === undefined ? start : { ...start, carried }
+  }
+
+  /** Behind an archive, no key has an entry yet. */
   #begin(segment: SegmentStart): void {
     this.segment = segment
     for (const request of this.byId.values()) request.head = 0
@@ -414,13 +427,14 @@ export class OpenRequests {
     this.activity.load({})
   }
 
-  load(snapshot: Snapshot): void {
+  /** `segment` is given where the snapshot opens one. */
+  load(snapshot: Snapshot, segment: SegmentStart | undefined): void {
     this.at = snapshot.through
     Object.assign(this.counters, snapshot.counters)
     for (const [agent, turns] of snapshot.turns) this.#inboxes.set(agent, new Inbox(turns))
     for (const letter of snapshot.dead ?? []) this.deadLetters.set(letter.requestId, letter)
     this.activity.load(snapshot.activity ?? {})
-    this.segment = snapshot.segment
+    this.segment = segment ?? snapshot.segment
     for (const row of snapshot.open) {
       const [requestId, traceId, from, to, priority, entry, at, deadline, head, hold, escalation, lost = []] = row
       const about = { requestId, traceId, from, to, priority, entry, at, envelope: undefined }

@@ -4,7 +4,7 @@ import { checked } from '../../config/index.ts'
 import { type RelayContext, iso } from '../context.ts'
 import { unknownRequest } from '../request/answers.ts'
 import { type Envelope, type HandoffResponse, type Rejection, requestIdSchema } from '../schema.ts'
-import { eventIn, type LostDelivery, type Progressed, progressKey, questionKey } from './events.ts'
+import type { LostDelivery, Progressed } from './events.ts'
 import type { Counters } from './open-requests.ts'
 
 /** How far a worker is with a request. */
@@ -80,8 +80,8 @@ export async function requestStatus(context: RelayContext, requestId: string): P
 }
 
 async function progressOf({ journal }: RelayContext, requestId: string): Promise<HandoffProgress | undefined> {
-  const entry = await journal.latest(progressKey(requestId))
-  return entry && asProgress(eventIn(entry) as Progressed)
+  const newest = await journal.newest('progress', requestId)
+  return newest && asProgress(newest.event as Progressed)
 }
 
 export function asProgress({ requestId, by, text, percent }: Progressed): HandoffProgress {
@@ -90,8 +90,7 @@ export function asProgress({ requestId, by, text, percent }: Progressed): Handof
 
 /** The question that waits for a reply. */
 async function questionOf({ journal }: RelayContext, requestId: string): Promise<HandoffQuestion | undefined> {
-  const entry = await journal.latest(questionKey(requestId))
-  const event = entry && eventIn(entry)
+  const event = (await journal.newest('question', requestId))?.event
   if (event?.type !== 'question') return undefined
   const { question, by, text } = event
   return { requestId, question, by, text }

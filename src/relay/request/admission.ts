@@ -103,13 +103,12 @@ export class Admission {
     for (const { requestId } of candidates) {
       const open = byId.get(requestId)
       if (open !== undefined && open.entry > segment.through) return undefined
-      const closed = open === undefined ? await journal.closed(requestId) : undefined
-      const at = open?.entry ?? closed?.request
+      const at = (await journal.archivedRequest(requestId))?.entry
       if (at === undefined) return undefined
       const entry = await journal.entry(at)
       const requested = eventIn(entry)
       if (requested?.type !== 'requested') return undefined
-      const answered = closed === undefined ? undefined : eventIn(await journal.entry(closed.answer))
+      const answered = open === undefined ? (await journal.newestOf(requestId))?.event : undefined
       tracked.push({
         requested,
         entry,

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { BatonError, CancelledError, ConflictError } from '../../errors.ts'
 import type { RelayContext } from '../context.ts'
-import { eventIn, type Hold, type Resumed, type Resuming, resumptionKey } from '../journal/events.ts'
+import { type Hold, type Resumed, type Resuming, resumptionKey } from '../journal/events.ts'
 import { keepLease, pause } from '../timers.ts'
 
 interface Using {
@@ -102,12 +102,9 @@ export class Resumptions {
   }
 
   async #newest(requestId: string): Promise<Newest> {
-    const entry = await this.#context.journal.latest(resumptionKey(requestId))
-    if (entry === undefined) {
-      const before = (await this.#context.journal.closed(requestId))?.resumption
-      return { id: 0, date: 'an earlier day', event: before }
-    }
-    return { id: entry.id, date: entry.date, event: eventIn(entry) as Resuming | Resumed }
+    const newest = await this.#context.journal.newest('resumed', requestId)
+    if (newest === undefined) return { id: 0, date: '', event: undefined }
+    return { id: newest.head, date: newest.entry.date, event: newest.event as Resuming | Resumed }
   }
 
   /** Undefined if another process wrote first. */

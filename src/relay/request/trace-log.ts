@@ -31,16 +31,19 @@ export class TraceLog {
 
   async head(traceId: string): Promise<TraceHead> {
     const entry = await this.#journal.latest(traceKey(traceId))
-    if (entry === undefined) return this.#carried(traceId)
+    if (entry === undefined) {
+      this.#heads.delete(traceId) // what is remembered is in an archive by now
+      return this.#archived(traceId)
+    }
     const head = headOf(entry)
     this.#remember(traceId, head)
     return head
   }
 
   /** The state of a trace that has no entry since the last archive. */
-  async #carried(traceId: string): Promise<TraceHead> {
-    const carried = (await this.#journal.carried()).traces.find(([id]) => id === traceId)
-    return carried === undefined ? nothing : { entry: 0, state: carried[1] }
+  async #archived(traceId: string): Promise<TraceHead> {
+    const archived = await this.#journal.archivedTrace(traceId)
+    return archived === undefined ? nothing : { entry: 0, state: archived.state }
   }
 
   /** Writes the events that `next` makes of the newest state; when another process was faster, `next` is called again. */
@@ -58,7 +61,7 @@ export class TraceLog {
 
   async #write(traceId: string, next: Next): Promise<Entry[]> {
     // A trace that is not in memory is most likely new. If it is not, the store reports a conflict, and the state is read.
-    for (let known = this.#heads.get(traceId) ?? (await this.#carried(traceId)); ;) {
+    for (let known = this.#heads.get(traceId) ?? (await this.#archived(traceId)); ;) {
       const head = known
       const events = await next(head)
       try {

@@ -40,8 +40,8 @@ export class TraceOwners {
 
   async owner(traceId: string): Promise<Owner> {
     const id = parseTraceId(traceId)
-    const { entry, state } = await this.#traces.head(id)
-    if (entry === 0 || state.frames.length === 0) throw unknownTrace(id)
+    const { state } = await this.#traces.head(id)
+    if (state.frames.length === 0) throw unknownTrace(id)
     return ownerOf(id, await this.live(state.frames, { swept: true }))
   }
 
@@ -70,7 +70,7 @@ export class TraceOwners {
     const id = parseTraceId(traceId)
     for (;;) {
       const head = await this.#traces.head(id)
-      if (head.entry === 0 || head.state.frames.length === 0) throw unknownTrace(id)
+      if (head.state.frames.length === 0) throw unknownTrace(id)
       const live = await this.live(head.state.frames, { swept: true })
       const { agent } = ownerOf(id, live)
       if (agent !== from) {

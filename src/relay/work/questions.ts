@@ -75,18 +75,18 @@ export class Questions {
     { question, by, ...rest }: { question?: string; by: string } & ({ answer: Json } | { refused: string }),
   ): Promise<void> {
     const { journal } = this.#context
-    const newest = await journal.latest(questionKey(requestId))
-    const event = newest && (newest.payload as { name: string; data: { question: string } })
-    if (newest === undefined || event?.name !== 'handoff.question') {
+    const newest = await journal.newest('question', requestId)
+    if (newest?.event.type !== 'question') {
       throw new NotFoundError(`No question about ${requestId} is open`, { hint: 'See "baton relay status".' })
     }
-    if (question !== undefined && event.data.question !== question) {
-      throw new ConflictError(`The worker asks something else about ${requestId} by now`, { actual: newest.id })
+    const { entry, head } = newest
+    if (question !== undefined && newest.event.question !== question) {
+      throw new ConflictError(`The worker asks something else about ${requestId} by now`, { actual: entry.id })
     }
     const reply = 'answer' in rest ? { answer: checked(plainJson, rest.answer, 'answer') } : rest
-    await journal.append([{ type: 'reply', requestId, question: event.data.question, by, ...reply }], {
+    await journal.append([{ type: 'reply', requestId, question: newest.event.question, by, ...reply }], {
       key: questionKey(requestId),
-      id: newest.id,
+      id: head,
     })
   }
 

@@ -198,3 +198,16 @@ test('owner, return, history and dead letters from the command line [P9, P14]', 
   expect((await relay('status', 'r1')).out).toContain('resolved')
   expect((await relay('dead', '--drop', 'r1')).code).toBe(4)
 })
+
+test('closed traces are archived on demand, and are still found [P12]', async () => {
+  const { relay } = await place()
+  await relay(...ask('generator', 'researcher', '--missing', 'size:integer', '--request-id', 'old', '--trace', trace))
+  await relay('answer', 'old', '--input', 'size=3')
+  await relay(...ask('generator', 'researcher', '--missing', 'size:integer', '--request-id', 'open'))
+  expect(await relay('archive', '--older-than', '30')).toMatchObject({ code: 0, out: '' })
+  expect((await relay('archive')).out).toContain('Archived 1 trace with 1 request; 1 open trace stayed.')
+  expect(records(await relay('archive', '--json'))).toEqual([{ traces: 0, requests: 0 }])
+  expect((await relay('history', trace)).out).toContain('resolved by researcher')
+  expect((await relay('status', 'old')).out).toContain('size = 3')
+  expect((await relay('inbox', 'researcher')).out).toContain('open')
+})

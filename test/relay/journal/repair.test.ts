@@ -9,7 +9,7 @@ import { collect, temporaryFolder } from '../../support/workspace.ts'
 import { boundless, open, request, resolved, settings } from '../pipeline.ts'
 
 /** A workspace in which everything has happened that the relay records. */
-async function eventful(): Promise<string> {
+async function eventful({ archived }: { archived: boolean }): Promise<string> {
   const { relay, folder, again } = await open({ settings: { limits: boundless, leaseMs: 60_000 } })
   const traceId = '00000000-0000-4000-8000-000000000001'
   await relay.request(request({ traceId }), { requestId: 'answered', wait: false })
@@ -24,6 +24,7 @@ async function eventful(): Promise<string> {
   const [first] = await relay.escalations.list()
   await relay.escalations.answer(first!.id, { marketSize: 1 }, { by: 'Kim' })
   await relay.resume('asked', { by: 'generator' }, async () => {})
+  if (archived) await relay.archive()
   await relay.request(request(), { requestId: 'released', wait: false })
   const given = await relay.claim('researcher', { worker: 'w' })
   await relay.release('released', { claim: given! })
@@ -65,25 +66,31 @@ async function useAll(relay: Relay): Promise<void> {
   await relay.sweep()
 }
 
-test('whichever line of the tape is damaged, after a repair everything works and says what is missing [P9]', async () => {
-  const folder = await eventful()
-  const file = path.join(folder, 'tape', `${encodeURIComponent('relay/handoffs')}.jsonl`)
-  const lines = fs.readFileSync(file, 'utf8').trimEnd().split('\n')
-  expect(lines.length).toBeGreaterThan(18)
-  for (const damaged of sample([...lines.keys()], 8)) {
-    const copy = path.join(temporaryFolder(), '.baton')
-    fs.cpSync(folder, copy, { recursive: true })
-    const broken = lines.map((line, i) => (i === damaged ? line.replace('"date"', '"dote"') : line))
-    fs.writeFileSync(path.join(copy, 'tape', path.basename(file)), `${broken.join('\n')}\n`)
-    const store = await openFileStore(copy)
-    await store.repair!('relay/handoffs')
-    const relay = await openRelay({ store, settings: settings({ limits: boundless, leaseMs: 60_000 }) })
-    expect((await relay.status()).lost).toEqual([damaged + 1])
-    await useAll(relay)
-    await relay.close()
-    await store.close()
-  }
-})
+test.for([
+  ['of the tape', { archived: false, least: 18 }],
+  ['behind an archive', { archived: true, least: 7 }],
+] as const)(
+  'whichever line %s is damaged, after a repair everything works and says what is missing [P9]',
+  async ([, { archived, least }]) => {
+    const folder = await eventful({ archived })
+    const file = path.join(folder, 'tape', `${encodeURIComponent('relay/handoffs')}.jsonl`)
+    const lines = fs.readFileSync(file, 'utf8').trimEnd().split('\n')
+    expect(lines.length).toBeGreaterThan(least)
+    for (const damaged of sample([...lines.keys()], archived ? 4 : 8)) {
+      const copy = path.join(temporaryFolder(), '.baton')
+      fs.cpSync(folder, copy, { recursive: true })
+      const broken = lines.map((line, i) => (i === damaged ? line.replace('"date"', '"dote"') : line))
+      fs.writeFileSync(path.join(copy, 'tape', path.basename(file)), `${broken.join('\n')}\n`)
+      const store = await openFileStore(copy)
+      await store.repair!('relay/handoffs')
+      const relay = await openRelay({ store, settings: settings({ limits: boundless, leaseMs: 60_000 }) })
+      expect((await relay.status()).lost).toEqual([(JSON.parse(lines[damaged]!) as { id: number }).id])
+      await useAll(relay)
+      await relay.close()
+      await store.close()
+    }
+  },
+)
 
 test('a process that has read the lost entries goes on after the repair [P9]', async () => {
   const { relay, store, folder } = await open({ settings: { limits: boundless } })
