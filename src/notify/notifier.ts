@@ -24,6 +24,8 @@ export interface Failure {
   readonly channel: string
   readonly error: string
   readonly notification: Notification
+  /** The notifier was closed before it was clear whether the channel can be reached. */
+  readonly unfinished: boolean
 }
 
 export interface NotifierOptions {
@@ -73,7 +75,7 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions 
     const unfinished = stop.signal.aborted
     if (error === undefined) return { channel: name, status: 'sent', attempts, ms }
     if (key !== undefined) sent.delete(key)
-    const recording = await recorded({ channel: name, error, notification: told })
+    const recording = await recorded({ channel: name, error, notification: told, unfinished })
     return { channel: name, status: 'failed', attempts, ms, error: `${error}${recording}`, unfinished }
   }
 

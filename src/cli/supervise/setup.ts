@@ -53,7 +53,12 @@ function notifierOf(project: string, env: NodeJS.ProcessEnv, out: Output, patien
   return openNotifier(loadConfig(project).section('notify', notifySection), {
     env,
     patienceMs,
-    onFailure: ({ channel, error }) => out.warn(`baton: ${channel} could not be told: ${error}`),
+    onFailure: ({ channel, error, unfinished }) =>
+      out.warn(
+        unfinished
+          ? `baton: ${channel} is not told yet, and the alert is kept for it: ${error}`
+          : `baton: ${channel} could not be told: ${error}`,
+      ),
   })
 }
 

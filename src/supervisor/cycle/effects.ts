@@ -10,18 +10,17 @@ import { interruptEvent } from '../../handoff/index.ts'
 import { keepDocument } from '../documents/document-store.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { Journal } from '../session/journal.ts'
-import type { AgentHandle, Run } from '../run.ts'
-import type { SessionSettings } from '../settings.ts'
+import type { AgentHandle } from '../run.ts'
+import type { SessionState } from '../session/session-state.ts'
 import { snapshotWork } from '../documents/snapshot.ts'
 import type { TranscriptTape } from '../documents/transcript-tape.ts'
 
 export interface EffectOptions {
   readonly store: Store
-  readonly run: Run
+  readonly session: SessionState
   /** The entry with which the work began. */
   readonly since: number
   readonly tape: TranscriptTape
-  readonly settings: () => SessionSettings
   readonly signal: AbortSignal
   readonly journal: Journal
 }
@@ -76,7 +75,8 @@ export class EffectRunner {
 
   /** A clear touches no file, so a snapshot that fails, or that cannot be recorded, does not hold it up. */
   async #snapshot(): Promise<CycleEvent> {
-    const { run, signal, journal } = this.#options
+    const { signal, journal } = this.#options
+    const { run } = this.#options.session
     try {
       await journal.write('snapshot', await snapshotWork(run.cwd, run.name, { signal }))
     } catch (error) {
@@ -86,7 +86,8 @@ export class EffectRunner {
   }
 
   async #store(by: Author, path: string, trigger: Trigger, observation: Observation): Promise<CycleEvent> {
-    const { store, run, since, tape, settings, signal, journal } = this.#options
+    const { store, since, tape, signal, journal } = this.#options
+    const { run, settings } = this.#options.session
     const { budget, handoffs } = settings()
     const now = new Date()
     try {

@@ -12,19 +12,18 @@ import type { AgentPlace } from '../drivers/driver.ts'
 import type { Journal, Launching, Past, Whereabouts } from './journal.ts'
 import { resumeText, taskText } from '../../handoff/index.ts'
 import { pending, typing } from '../cycle/prompt-delivery.ts'
-import type { AgentHandle, OpenAgent, Run, Start } from '../run.ts'
-import type { SessionSettings } from '../settings.ts'
+import type { AgentHandle, OpenAgent, Start } from '../run.ts'
+import type { SessionState } from './session-state.ts'
 import type { TranscriptTape } from '../documents/transcript-tape.ts'
 
 export interface AgentLifecycleOptions {
   readonly store: Store
-  readonly run: Run
+  readonly session: SessionState
   /** The entry with which the work began. */
   readonly since: number
   readonly openAgent: OpenAgent
   readonly journal: Journal
   readonly tape: TranscriptTape
-  readonly settings: () => SessionSettings
   readonly signal: AbortSignal
 }
 
@@ -41,19 +40,12 @@ const longestArgument = 100_000
 
 export class AgentLifecycle {
   readonly #options: AgentLifecycleOptions
-  /** The name of the agent; another than the run's where it took over at a limit. */
-  #agent: string
   #kept: string | undefined
   /** The sessions that the agent has been in so far. */
   readonly #sessions = new Set<string>()
 
-  constructor(options: AgentLifecycleOptions, agent: string) {
+  constructor(options: AgentLifecycleOptions) {
     this.#options = options
-    this.#agent = agent
-  }
-
-  get agent(): string {
-    return this.#agent
   }
 
   /** Attaches to the agent where it was last, or starts it. */
@@ -62,7 +54,7 @@ export class AgentLifecycle {
     launching,
     cycle,
   }: Pick<Past, 'whereabouts' | 'launching' | 'cycle'>): Promise<OpenedAgent> {
-    const { run } = this.#options
+    const { run } = this.#options.session
     if (whereabouts?.session !== undefined) this.#sessions.add(whereabouts.session)
     const launched = launching === undefined ? undefined : await this.#launched(launching)
     if (launched !== undefined) return { handle: launched, cycle }
@@ -80,26 +72,26 @@ export class AgentLifecycle {
    * where nothing can be typed, the agent reads it from a file.
    */
   async begin(prompt: string | undefined, agent?: string): Promise<OpenedAgent> {
-    const { run, journal } = this.#options
+    const { run } = this.#options.session
     const first = run.driver === 'headless' ? this.#shortened(prompt) : prompt
     if (first === undefined || run.driver === 'headless' || Buffer.byteLength(first) <= longest)
       return { handle: await this.launchWith(first, agent), cycle: { at: 'watching' } }
     const cycle: Cycle = { at: 'watching', say: pending(first, Date.now()) }
-    await journal.writeIntent(cycle, ['launch'])
+    await this.intend(cycle)
     return { handle: await this.launchWith(undefined, agent), cycle }
   }
 
   #shortened(prompt: string | undefined): string | undefined {
     if (prompt === undefined || Buffer.byteLength(prompt) <= longestArgument) return prompt
-    const { run, settings } = this.#options
+    const { run, settings } = this.#options.session
     const file = path.join(ownFolder(documentsFolder(run.cwd, run.name, settings().handoffs)), 'task.md')
     writeDocumentFile(file, prompt)
     return taskText(file)
   }
 
   /** Starts a new session with a short prompt. */
-  async launchWith(prompt: string | undefined, agent = this.#agent): Promise<AgentHandle> {
-    this.#agent = agent
+  async launchWith(prompt: string | undefined, agent = this.#options.session.agent): Promise<AgentHandle> {
+    this.#options.session.agent = agent
     const former = [...this.#sessions]
     return this.#open({
       how: 'launch',
@@ -111,15 +103,15 @@ export class AgentLifecycle {
 
   /** Attaches to an agent that an earlier supervisor was about to start when it died; undefined where it was not started. */
   async #launched(launching: Launching): Promise<AgentHandle | undefined> {
-    const before = this.#agent
+    const before = this.#options.session.agent
     // An agent that was being reopened continues an old session, whose id was written down.
     const isAnew = launching.session === undefined || !this.#sessions.has(launching.session)
-    this.#agent = launching.agent
+    this.#options.session.agent = launching.agent
     try {
       return await this.#attach(launching, isAnew ? [...this.#sessions] : undefined)
     } catch (error) {
       if (!BatonError.is(error) || error.code !== 'not_found') throw error
-      this.#agent = before
+      this.#options.session.agent = before
       return undefined
     }
   }
@@ -137,23 +129,27 @@ export class AgentLifecycle {
   }
 
   readonly #beforeStart = async (place: AgentPlace, session: string | undefined): Promise<void> => {
-    const launching: Launching = { place, agent: this.#agent, ...(session === undefined ? {} : { session }) }
+    const launching: Launching = {
+      place,
+      agent: this.#options.session.agent,
+      ...(session === undefined ? {} : { session }),
+    }
     await this.#options.journal.write('launching', launching)
   }
 
   async #open(start: Start): Promise<AgentHandle> {
-    const { run, openAgent, journal } = this.#options
-    const opened = await openAgent({ ...run, agent: this.#agent, args: this.#args }, start)
+    const { openAgent, journal, session } = this.#options
+    const opened = await openAgent({ ...session.run, agent: session.agent, args: this.#args }, start)
     await this.keepPlace(opened, start.how === 'launch' ? undefined : start.session, journal)
     return opened
   }
 
   /** What the person put behind `--` is for the agent that they named; another one gets its own. */
   get #args(): readonly string[] {
-    const { run, settings } = this.#options
-    if (this.#agent === run.agent) return run.args
+    const { run, agent, settings } = this.#options.session
+    if (agent === run.agent) return run.args
     const { quota } = settings()
-    return quota !== 'wait' && quota.continueIn === this.#agent ? quota.args : []
+    return quota !== 'wait' && quota.continueIn === agent ? quota.args : []
   }
 
   /** Writes down where the agent is whenever that changes, so that another supervisor finds it. */
@@ -164,7 +160,7 @@ export class AgentLifecycle {
   ): Promise<void> {
     const whereabouts: Whereabouts = {
       place: driver.place,
-      agent: this.#agent,
+      agent: this.#options.session.agent,
       ...(session === undefined ? {} : { session }),
     }
     if (session !== undefined) this.#sessions.add(session)
@@ -174,9 +170,15 @@ export class AgentLifecycle {
     this.#kept = text
   }
 
+  /** Writes down what is to become of the cycle, before the agent is started for it. */
+  async intend(cycle: Cycle): Promise<void> {
+    await this.#options.journal.writeIntent(cycle, ['launch'])
+  }
+
   /** Stores a document from the ledger about the lost context. */
   async documentOf(observation: Observation | undefined, trigger: Trigger): Promise<Stored> {
-    const { store, run, since, tape, settings, signal } = this.#options
+    const { store, since, tape, signal } = this.#options
+    const { run, settings } = this.#options.session
     const { handoffs, budget } = settings()
     const now = new Date()
     const { document } = await keepDocument({

@@ -1,5 +1,5 @@
-// Watches a run between its cycles: runs the command of `until` after each turn, continues after a limit has ended, and
-// retries after an error has cut off a turn.
+// Decides what a run needs between its cycles: the command of `until` after each turn, a word to continue after a limit has
+// ended, and another try after an error has cut off a turn.
 
 import { type CheckResult, runCheck } from './bounds.ts'
 import type { Observation } from '../observe/observation.ts'
@@ -7,22 +7,34 @@ import { errorText, limitText, untilText } from '../../handoff/index.ts'
 import type { Ended, Run } from '../run.ts'
 import { projectStamp } from './progress.ts'
 
-export interface BetweenCyclesCalls {
-  /** Asks for a prompt to be delivered to the agent. */
-  readonly say: (text: string) => void
-  readonly end: (ended: Ended) => void
-  /** Reports that an error has cut off a turn, so many times in a row; undefined: the next turn went well. */
-  readonly trouble: (trouble: Trouble | undefined) => void
+/** What is to be done. */
+export type Need =
+  /** The agent is to be told something. */
+  | { readonly do: 'say'; readonly text: string }
+  | { readonly do: 'end'; readonly ended: Ended }
+  /** An error has cut off a turn, so many times in a row; undefined: the next turn went well. */
+  | { readonly do: 'tell'; readonly trouble: Trouble | undefined }
+  /** The command of `until` is to be run. */
+  | { readonly do: 'check'; readonly command: string; readonly work: ReadonlySet<string> }
+
+/** What came of the command of `until`. */
+export interface Check {
+  readonly command: string
+  readonly result: CheckResult
+  /** How the project stood; undefined where it cannot be told, or does not matter. */
+  readonly stamp: string | undefined
+  /** What the agent had done in its context by then. */
+  readonly work: ReadonlySet<string>
 }
 
-/** What `watch` goes by. */
+/** What `needs` goes by. */
 interface BetweenCyclesRules {
   readonly until?: string | undefined
   readonly errorMs: number
-  /** So many equal failures of the check with no progress in between end the run. */
-  readonly stallChecks: number
-  /** The folder of the handoff documents, which are not progress. */
-  readonly documents: string
+  /** Whether the command of `until` runs already. */
+  readonly isChecking: boolean
+  /** Whether a prompt is being delivered already. */
+  readonly isSaying: boolean
 }
 
 export interface Trouble {
@@ -45,12 +57,9 @@ const hopeless =
 const longestErrorMs = 1_800_000
 
 export class BetweenCycles {
-  readonly #run: Run
-  readonly #signal: AbortSignal
-  readonly #calls: BetweenCyclesCalls
+  readonly #hasTask: boolean
   /** The turn whose end was checked last. */
   #checked: string | undefined
-  #checking = false
   /** The last failure of the check: what it printed, how the project stood, and how often it failed like that. */
   #failure: { readonly stamp: string; readonly times: number } | undefined
   #work: ReadonlySet<string> = new Set()
@@ -58,99 +67,88 @@ export class BetweenCycles {
   #error: { turn: string; at: number } | undefined
   #errors = 0
 
-  constructor(run: Run, signal: AbortSignal, calls: BetweenCyclesCalls) {
-    this.#run = run
-    this.#signal = signal
-    this.#calls = calls
+  constructor({ prompt }: Run) {
+    this.#hasTask = prompt !== undefined
   }
 
-  /** `saying`: a prompt is being delivered already. */
-  watch(
-    observation: Observation,
-    { until, errorMs, stallChecks, documents }: BetweenCyclesRules,
-    saying: boolean,
-    now: number,
-  ): void {
-    const { state, session, limit } = observation
+  needs(observation: Observation, rules: BetweenCyclesRules, now: number): readonly Need[] {
+    const { state, session, limit, work } = observation
+    const { until, errorMs, isChecking, isSaying } = rules
     if (state.state === 'limited') this.#limited = { until: Date.parse(state.until ?? '') || now + errorMs, session }
     // It has gone on by itself.
     else if (limit === undefined) this.#limited = undefined
-    if (saying || observation.turn !== 'idle' || observation.dialog !== undefined) return
+    if (isSaying || observation.turn !== 'idle' || observation.dialog !== undefined) return []
     if (this.#limited !== undefined) return this.#lifted(observation)
     const turn = `${observation.session} ${observation.turns} ${observation.turnSince}`
     if (observation.error !== undefined) {
-      const { turns, error, fresh, work } = observation
+      const { turns, error, fresh } = observation
       const hasWorked = turns > 1 || fresh !== undefined || work.size > 0
       return this.#failed({ turn, error, hasWorked }, errorMs, now)
     }
-    if (this.#errors > 0) this.#calls.trouble(undefined)
+    const well: readonly Need[] = this.#errors > 0 ? [{ do: 'tell', trouble: undefined }] : []
     this.#error = undefined
     this.#errors = 0
-    if (until === undefined || turn === this.#checked || this.#checking) return
+    if (until === undefined || turn === this.#checked || isChecking) return well
     this.#checked = turn
-    void this.#check(until, observation.work, stallChecks, documents)
+    return [...well, { do: 'check', command: until, work }]
   }
 
-  async #check(command: string, work: ReadonlySet<string>, stallChecks: number, documents: string): Promise<void> {
-    this.#checking = true
-    const outcome = await runCheck(command, this.#run.cwd, this.#signal)
-    const stamp = outcome.code === 0 ? undefined : await projectStamp(this.#run.cwd, documents, this.#signal)
-    this.#checking = false
-    if (this.#signal.aborted) return
+  /** So many equal failures of the check with no progress in between end the run. */
+  afterCheck({ command, result, stamp, work }: Check, stallChecks: number): Need {
+    const { code, output } = result
     const isNewWork = [...work].some((each) => !this.#work.has(each))
     this.#work = new Set([...this.#work, ...work])
-    this.#judgeCheck(command, outcome, { stamp: `${outcome.code} ${outcome.output} ${stamp}`, isNewWork }, stallChecks)
+    if (code === 0) return { do: 'end', ended: { why: 'finished' } }
+    const [before, now] = [this.#failure, `${code} ${output} ${stamp}`]
+    const times = before !== undefined && now === before.stamp && !isNewWork ? before.times + 1 : 1
+    this.#failure = { stamp: now, times }
+    if (times < stallChecks) return { do: 'say', text: untilText(command, code, output) }
+    const details = `"${command}" has failed ${times} times in the same way, and nothing has changed in between`
+    return { do: 'end', ended: { why: 'bound', bound: 'stalled', details } }
   }
 
-  get isChecking(): boolean {
-    return this.#checking
-  }
-
-  /** When `watch` should be called again, if nothing happens before. */
+  /** When `needs` should be asked again, if nothing happens before. */
   get next(): number | undefined {
     return this.#limited?.until ?? this.#error?.at
   }
 
-  #lifted(observation: Observation): void {
-    if (observation.state.state === 'limited') return
+  #lifted(observation: Observation): readonly Need[] {
+    if (observation.state.state === 'limited') return []
     const { session } = this.#limited!
     this.#limited = undefined
     // A fresh context has nothing to continue.
-    if (session === observation.session) this.#calls.say(limitText())
+    return session === observation.session ? [{ do: 'say', text: limitText() }] : []
   }
 
   /** Only a run with a task is told to continue after an error: nobody watches it. */
-  #failed({ turn, error, hasWorked }: FailedTurn, errorMs: number, now: number): void {
+  #failed({ turn, error, hasWorked }: FailedTurn, errorMs: number, now: number): readonly Need[] {
     // A first turn that failed for want of a key or a login, before the model ever answered, fails the next time too.
     if (!hasWorked && hopeless.test(error)) {
-      return this.#calls.end({ why: 'crashed', details: `It did not start: ${error.slice(0, 300)}` })
+      return [{ do: 'end', ended: { why: 'crashed', details: `It did not start: ${error.slice(0, 300)}` } }]
     }
-    const goesOn = this.#run.prompt !== undefined
-    if (this.#error?.turn !== turn) {
+    const goesOn = this.#hasTask
+    const isNew = this.#error?.turn !== turn
+    if (this.#error === undefined || isNew)
       this.#error = { turn, at: goesOn ? now + Math.min(errorMs * 2 ** this.#errors, longestErrorMs) : Infinity }
-      this.#calls.trouble({ what: troubleText(error), times: ++this.#errors, goesOn })
-    }
-    if (now < this.#error.at) return
+    const told: readonly Need[] = isNew
+      ? [{ do: 'tell', trouble: { what: troubleText(error), times: ++this.#errors, goesOn } }]
+      : []
+    if (now < this.#error.at) return told
     this.#error = { turn, at: Infinity }
-    this.#calls.say(errorText(error))
+    return [...told, { do: 'say', text: errorText(error) }]
   }
+}
 
-  #judgeCheck(
-    command: string,
-    { code, output }: CheckResult,
-    { stamp, isNewWork }: { stamp: string; isNewWork: boolean },
-    stallChecks: number,
-  ): void {
-    if (code === 0) return this.#calls.end({ why: 'finished' })
-    const before = this.#failure
-    const times = before !== undefined && stamp === before.stamp && !isNewWork ? before.times + 1 : 1
-    this.#failure = { stamp, times }
-    if (times >= stallChecks) {
-      const details = `"${command}" has failed ${times} times in the same way, and nothing has changed in between`
-      return this.#calls.end({ why: 'bound', bound: 'stalled', details })
-    }
-    this.#calls.say(untilText(command, code, output))
-  }
+/** Runs the command of `until`, and finds out how the project stands. `documents`: a folder that is no part of the work. */
+export async function check(
+  { command, work }: Extract<Need, { do: 'check' }>,
+  cwd: string,
+  documents: string,
+  signal: AbortSignal,
+): Promise<Check> {
+  const result = await runCheck(command, cwd, signal)
+  const stamp = result.code === 0 ? undefined : await projectStamp(cwd, documents, signal)
+  return { command, result, stamp, work }
 }
 
 /** Removes request ids, which differ each time, so that a person is notified of the same error only once. */

@@ -31,11 +31,7 @@ export type RecoveryPlan =
   | { readonly do: 'end'; readonly ended: Ended; readonly how: string }
   | { readonly do: 'go on'; readonly afterMs: number; readonly how: string; readonly act: () => Promise<OpenedAgent> }
 
-export async function planRecovery(
-  lifecycle: AgentLifecycle,
-  lost: LostAgent,
-  meant: (cycle: Cycle) => Promise<void>,
-): Promise<RecoveryPlan> {
+export async function planRecovery(lifecycle: AgentLifecycle, lost: LostAgent): Promise<RecoveryPlan> {
   const { handle, observation, cycle, restarts, settings, now } = lost
   const ending = await handle.driver.ended()
   const how = `The agent ended ${endingText(ending)}`
@@ -54,13 +50,13 @@ export async function planRecovery(
     const { session, afterMs } = decision
     const next = reopened(cycle, observation, now)
     const act = async () => {
-      await meant(next)
+      await lifecycle.intend(next)
       return { handle: await lifecycle.reopen(session), cycle: next }
     }
     return { do: 'go on', afterMs, how, act }
   }
   const trigger: Trigger = { ...percentOf(observation), why: 'crash', at: now }
-  return { do: 'go on', afterMs: decision.afterMs, how, act: () => startAfresh(lifecycle, lost, trigger, meant) }
+  return { do: 'go on', afterMs: decision.afterMs, how, act: () => startAfresh(lifecycle, lost, trigger) }
 }
 
 /** An agent that was working is told to continue; otherwise a prompt that the lost process never heard is delivered again. */
@@ -76,7 +72,6 @@ async function startAfresh(
   lifecycle: AgentLifecycle,
   { observation, cycle, n, firstPrompt }: LostAgent,
   trigger: Trigger,
-  meant: (cycle: Cycle) => Promise<void>,
   agent?: string,
 ): Promise<OpenedAgent> {
   // There is no transcript yet, so there is nothing to hand over.
@@ -89,7 +84,7 @@ async function startAfresh(
   const current = stored !== undefined && (!isSame || stored.turns >= (observation?.turns ?? 0)) ? stored : undefined
   const document = current ?? (await lifecycle.documentOf(observation, trigger))
   const next = resumingWith(document, 'n' in cycle ? cycle.n : n, observation?.session, trigger, Date.now())
-  await meant(next)
+  await lifecycle.intend(next)
   const handle = await lifecycle.launchWith(resumeText(document.path), agent)
   return { handle, cycle: { ...next, prompt: { ...next.prompt, state: 'typed', at: Date.now() } } }
 }
@@ -99,14 +94,13 @@ export async function continueInAnotherAgent(
   lifecycle: AgentLifecycle,
   lost: LostAgent,
   agent: string,
-  meant: (cycle: Cycle) => Promise<void>,
 ): Promise<OpenedAgent> {
   const trigger: Trigger = { ...percentOf(lost.observation), why: 'limit', at: lost.now }
   // The document must be durable before the old agent is stopped.
   const document = await lifecycle.documentOf(lost.observation, trigger)
   await lost.handle.driver.stop()
   const next = resumingWith(document, lost.n, lost.observation?.session, trigger, Date.now())
-  await meant(next)
+  await lifecycle.intend(next)
   const handle = await lifecycle.launchWith(resumeText(document.path), agent)
   return { handle, cycle: { ...next, prompt: { ...next.prompt, state: 'typed', at: Date.now() } } }
 }

@@ -2,14 +2,14 @@
 
 import type { ActionOutcome } from '../cycle/cycle-runner.ts'
 import type { Observation } from '../observe/observation.ts'
-import type { AgentHandle, Ended } from '../run.ts'
-import type { Trouble } from './between-cycles.ts'
+import type { AgentHandle } from '../run.ts'
+import type { Check } from './between-cycles.ts'
 import type { Control } from './control.ts'
 
-export type Wait<M> = M | 'time' | 'over'
+type Wait = Mail | 'time' | 'over'
 
-export class Mailbox<M> {
-  readonly #mail: M[] = []
+export class Mailbox {
+  readonly #mail: Mail[] = []
   readonly #signal: AbortSignal
   #wake: (() => void) | undefined
   #timer: NodeJS.Timeout | undefined
@@ -21,11 +21,16 @@ export class Mailbox<M> {
   }
 
   /** `replaces`: of several that wait, only the newest counts. */
-  post(mail: M, replaces?: (waiting: M) => boolean): void {
+  post(mail: Mail, replaces?: (waiting: Mail) => boolean): void {
     const at = replaces === undefined ? -1 : this.#mail.findIndex(replaces)
     if (at >= 0) this.#mail[at] = mail
     else this.#mail.push(mail)
     this.#wake?.()
+  }
+
+  /** Something other than the session has changed. */
+  wake(): void {
+    this.post({ type: 'file' }, ({ type }) => type === 'file')
   }
 
   /** Wakes the runner at that time, if nothing does before; it replaces the time before. */
@@ -43,7 +48,7 @@ export class Mailbox<M> {
     )
   }
 
-  async next(): Promise<Wait<M>> {
+  async next(): Promise<Wait> {
     for (;;) {
       if (this.#signal.aborted) return 'over'
       const mail = this.#mail.shift()
@@ -71,7 +76,6 @@ export type Mail =
   | { readonly type: 'control'; readonly control: Control }
   /** Something has changed where documents arrive, or in the settings. */
   | { readonly type: 'file' }
-  | { readonly type: 'say'; readonly text: string }
-  | { readonly type: 'end'; readonly ended: Ended }
-  | { readonly type: 'trouble'; readonly trouble: Trouble | undefined }
+  /** The command of `until` has ended. */
+  | { readonly type: 'checked'; readonly check: Check }
   | { readonly type: 'broken'; readonly error: unknown }

@@ -1,18 +1,45 @@
-// The figures of a session: its last observation, the history of its cycles, its cost, and the row that lists show.
+// What is known of a session at this moment: its last observation, its cycle, what people want of it, the history of its
+// cycles and its cost. All parts of the shell share this one record; each field is written by one of them.
 
-import type { Spent } from './bounds.ts'
 import type { Cycle, Waits } from '../cycle/cycle-state.ts'
+import { awaitsPerson, type Circumstances, type History, thresholdOf } from '../cycle/policy.ts'
 import type { AgentPlace } from '../drivers/driver.ts'
 import type { Observation } from '../observe/observation.ts'
+import type { AgentHandle, Ended, Run } from '../run.ts'
+import type { SessionSettings } from '../settings.ts'
+import type { Spent } from './bounds.ts'
 import type { Cycled, Past } from './journal.ts'
-import type { History } from '../cycle/policy.ts'
-import type { SessionRow } from './session-row.ts'
-import type { Run } from '../run.ts'
 import { WorkDone } from './progress.ts'
+import type { SessionRow } from './session-row.ts'
 import { Spending, type SpendingRecord } from './spending.ts'
 
-export class SessionStats {
-  readonly #run: Run
+/** The share of the threshold from which on a cycle counts as near. */
+const near = 0.7
+
+export class SessionState {
+  readonly run: Run
+  /** As they are now. */
+  readonly settings: () => SessionSettings
+  /** How the agent is reached; undefined before it was opened. */
+  handle: AgentHandle | undefined
+  /** When this handle was taken hold of, in milliseconds. */
+  heldAt = 0
+  /** The name of the current agent: another than the run's where it took over at a limit. */
+  agent: string
+  cycle: Cycle
+  /** What the cycle waits for. */
+  waits: Waits | undefined
+  /** Whether the last sighting would have begun a cycle, had nothing held it back. */
+  isCycleHeld = false
+  /** A person wants a cycle. */
+  wanted: boolean
+  paused: boolean
+  /** When the agent was started again after a crash, in milliseconds. */
+  restarts: readonly number[]
+  /** Whether the command of `until` is running. */
+  isChecking = false
+  ended: Ended | undefined
+  readonly #lastPlace: AgentPlace | undefined
   readonly #started: string
   #history: History
   #lastCycle: string | undefined
@@ -22,11 +49,18 @@ export class SessionStats {
   #changedAt: number
   #observation: Observation | undefined
 
-  constructor(run: Run, past: Past, now: number) {
-    this.#run = run
+  constructor(run: Run, past: Past, settings: () => SessionSettings, now: number) {
+    this.run = run
+    this.settings = settings
+    this.agent = past.whereabouts?.agent ?? run.agent
+    this.cycle = past.cycle
+    this.wanted = past.wanted
+    this.paused = past.paused
+    this.restarts = past.restarts
     this.#started = past.started ?? new Date(now).toISOString()
     this.#changedAt = now
     const { place } = past.whereabouts ?? {}
+    this.#lastPlace = place
     const takesOver = run.session !== undefined || (place?.driver === 'tmux' && place.adopted === true)
     this.#spending = new Spending(past.spending, takesOver)
     this.#openMs = past.openMs
@@ -44,11 +78,11 @@ export class SessionStats {
   }
 
   /** Returns true when what was spent is worth writing down: a context has been left for another. */
-  update(agent: string, observation: Observation): boolean {
+  update(observation: Observation): boolean {
     const before = this.#observation
     this.#observation = observation
     this.#work.see(observation.session, observation.work)
-    const isNew = this.#spending.update(agent, observation)
+    const isNew = this.#spending.update(this.agent, observation)
     if (observation.changed !== before?.changed || observation.turn !== before?.turn) this.#changedAt = observation.at
     const { baseline } = this.#history
     const { fresh, meter, session } = observation
@@ -97,43 +131,70 @@ export class SessionStats {
     }
   }
 
-  row(at: {
-    readonly state?: SessionRow['state']
-    readonly agent: string
-    readonly cycle: Cycle
-    readonly waits: Waits | undefined
-    readonly threshold: number
-    readonly place: AgentPlace | undefined
-    readonly ended?: string
-    readonly now: number
-  }): SessionRow {
+  /** What the policy of a cycle goes by; undefined before the agent was opened. */
+  circumstances(now: number): Circumstances | undefined {
+    const adapter = this.handle?.adapter
+    if (adapter === undefined) return undefined
+    const { meter = { quotas: [] }, model, session } = this.#observation ?? {}
+    const run = { ...this.run, agent: this.agent }
+    return { run, adapter, meter, model, session, history: this.#history, now }
+  }
+
+  /** Where the threshold lies now, 0 to 1. */
+  threshold(now: number): number {
+    const at = this.circumstances(now)
+    return at === undefined ? this.settings().threshold : thresholdOf(this.settings(), at)
+  }
+
+  /** Whether the context is past the threshold. */
+  isFull(now: number): boolean {
+    return shareOf(this.#observation) >= this.threshold(now)
+  }
+
+  /** Whether a cycle may begin soon, so that the screen and the tape are worth keeping up with. */
+  isNear(now: number): boolean {
+    return this.wanted || shareOf(this.#observation) >= this.threshold(now) * near
+  }
+
+  /**
+   * Whether nothing may be said to the agent now: a cycle is due and held back, so that its context must not grow, or one has
+   * failed and a person was asked.
+   */
+  get isHeld(): boolean {
+    return this.isCycleHeld || awaitsPerson(this.#history, this.#observation?.prompt?.at)
+  }
+
+  row(now: number, shown: { readonly state?: SessionRow['state']; readonly ended?: string } = {}): SessionRow {
+    const { cycle, waits } = this
     const observation = this.#observation
-    const { cycle, waits, threshold } = at
-    const share = observation === undefined ? undefined : shareOf(observation)
+    const threshold = this.threshold(now)
+    const percent = observation?.meter.percent
+    const share = percent === undefined ? undefined : percent / 100
     const limit = observation?.state.state === 'limited' ? observation.state.until : undefined
     const { tokens, window, growth } = observation?.meter ?? {}
     const left = turnsLeft(share, threshold, growth, window)
     const usd = this.usd
+    const place = this.handle?.driver.place ?? this.#lastPlace
     return {
-      name: this.#run.name,
-      agent: at.agent,
-      project: this.#run.cwd,
-      state: at.state ?? stateOf(observation, cycle),
+      name: this.run.name,
+      agent: this.agent,
+      project: this.run.cwd,
+      state: shown.state ?? stateOf(observation, cycle),
       ...(cycle.at === 'watching' ? {} : { step: `${cycle.at}: waits for ${waits?.for ?? 'nothing'}` }),
       ...(limit === undefined ? {} : { until: limit }),
       ...(share === undefined ? {} : { context_usage: Math.round(share * 1000) / 1000 }),
       ...(tokens === undefined ? {} : { tokens }),
       ...(window === undefined ? {} : { window }),
       threshold: Math.round(threshold * 1000) / 1000,
-      last_check: new Date(at.now).toISOString(),
+      last_check: new Date(now).toISOString(),
       ...(observation?.session === undefined ? {} : { session: observation.session }),
       cycles: this.#history.count,
       ...(this.#lastCycle === undefined ? {} : { lastCycle: this.#lastCycle }),
       ...(left === undefined ? {} : { nextCycleTurns: left }),
       ...(usd === undefined ? {} : { usd: Math.round(usd * 10_000) / 10_000 }),
       started: this.#started,
-      ...(at.place === undefined ? {} : { place: at.place }),
-      ...(at.ended === undefined ? {} : { ended: at.ended }),
+      ...(place === undefined ? {} : { place }),
+      ...(shown.ended === undefined ? {} : { ended: shown.ended }),
     }
   }
 }
@@ -142,8 +203,9 @@ function isAtWork(observation: Observation | undefined): boolean {
   return observation?.turn === 'asked' || observation?.turn === 'working'
 }
 
-export function shareOf({ meter }: Observation): number | undefined {
-  return meter.percent === undefined ? undefined : meter.percent / 100
+/** How full the context is, 0 to 1; 0 where nobody knows. */
+function shareOf(observation: Observation | undefined): number {
+  return (observation?.meter.percent ?? 0) / 100
 }
 
 function stateOf(observation: Observation | undefined, cycle: Cycle): SessionRow['state'] {
