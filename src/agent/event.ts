@@ -1,11 +1,12 @@
 // The events of a turn, for a screen or a pipe. They show progress only: everything that must be kept is on the tape.
 
 import type { Progress } from '../handoff/index.ts'
+import type { Recovered } from './recovery.ts'
 import type { Access, Answer } from './tools/tool.ts'
 
 export type AgentEvent =
-  /** The last process died in a turn; this is where the work stands. `closed`: calls that got the result `interrupted`. */
-  | { readonly type: 'recovered'; readonly anchor: string; readonly state: unknown; readonly closed: readonly string[] }
+  /** The last process died in a turn; this is where the work stands. */
+  | ({ readonly type: 'recovered' } & Recovered)
   | { readonly type: 'turn-start'; readonly runId: string }
   | { readonly type: 'text'; readonly delta: string }
   | { readonly type: 'reasoning'; readonly delta: string }

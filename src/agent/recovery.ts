@@ -5,7 +5,8 @@ import * as z from 'zod'
 import { BatonError } from '../errors.ts'
 import type { Draft, Entry } from '../store/index.ts'
 import { type Tape, type ToolCall, type ToolResult, usageKey } from '../tape/index.ts'
-import type { Holder } from '../system/index.ts'
+import { type Holder, killTree, markVariable } from '../system/index.ts'
+import { callMark, named } from './tools/bash.ts'
 import { closeTurn, isHeld, openTurn, type OpenTurn } from './turn.ts'
 import type { AgentEvent } from './event.ts'
 
@@ -13,12 +14,32 @@ export interface Recovered {
   /** The last anchor and its state: where the work stands. */
   readonly anchor: string
   readonly state: unknown
-  /** The names of the calls that were cut. */
+  /** The names of the calls that got the result `interrupted`. */
   readonly closed: readonly string[]
+  /** The processes of those calls that were still running, and were ended now. */
+  readonly ended: readonly string[]
 }
 
 const crashed =
   'interrupted: the process ended while this ran. It may have taken effect in part; look before you run it again.'
+
+/** A command outlives a process that is killed; its call is over, so it ends here. */
+async function endOrphans(runId: string, calls: readonly ToolCall[]): Promise<Map<string, string>> {
+  const ended = new Map<string, string>()
+  for (const { id } of calls) {
+    const mark = callMark(runId, id)
+    // Whoever was started by that very command must not end it.
+    if (process.env[markVariable]?.includes(mark) === true) continue
+    const { found, alive } = await killTree(undefined, mark)
+    const gone = found.filter(({ pid }) => !alive.some((each) => each.pid === pid))
+    const said = [
+      ...(gone.length > 0 ? [`was still running and was ended now: ${named(gone)}`] : []),
+      ...(alive.length > 0 ? [`is still running and could not be ended: ${named(alive)}`] : []),
+    ]
+    if (said.length > 0) ended.set(id, said.join('; '))
+  }
+  return ended
+}
 
 /** Undefined if there was nothing to close, or if the turn belongs to a process that lives. */
 export async function recover(tape: Tape, me: Holder, now: Date): Promise<Recovered | undefined> {
@@ -26,7 +47,11 @@ export async function recover(tape: Tape, me: Holder, now: Date): Promise<Recove
   if (open === undefined || (await isHeld(tape, open, me, now))) return undefined
   const entries = await entriesOf(tape, open)
   const calls = unanswered(entries)
-  const results = calls.map(({ id, name }): ToolResult => ({ call_id: id, name, output: crashed, is_error: true }))
+  const ended = await endOrphans(open.runId, calls)
+  const results = calls.map(({ id, name }): ToolResult => {
+    const output = ended.has(id) ? `${crashed} Its command ${ended.get(id)}.` : crashed
+    return { call_id: id, name, output, is_error: true }
+  })
   const meta = { run_id: open.runId }
   const owed: Draft[] = results.length === 0 ? [] : [{ kind: 'tool_result', payload: { results }, meta }]
   const said = unfinishedAnswer(entries)
@@ -43,6 +68,7 @@ export async function recover(tape: Tape, me: Holder, now: Date): Promise<Recove
     anchor: anchor?.name ?? '',
     state: anchor === undefined ? {} : anchor.state,
     closed: calls.map(({ name }) => name),
+    ended: [...ended.values()],
   }
 }
 

@@ -11,6 +11,8 @@ export {
   folderOf,
   isRunning,
   isThere,
+  killTree,
+  markVariable,
   openFilesOf,
   pause,
   type Process,

@@ -247,10 +247,11 @@ interface Killed {
 }
 
 /**
- * Kills the program whose first process is `root`, which must lead a process group of its own (`detached`), and all that it started.
+ * Kills the program whose first process is `root`, which must lead a process group of its own (`detached`), and all that it started. Where
+ * the number of that process is not known any more, the program is found by its mark alone.
  * The first round is done when the call returns; the promise resolves when nothing is left, or what is left cannot be killed.
  */
-export async function killTree(root: number, mark?: string): Promise<Killed> {
+export async function killTree(root: number | undefined, mark?: string): Promise<Killed> {
   let first: Stray[] | undefined
   let found: Process[] = []
   for (let round = 0; round < rounds; round += 1) {
@@ -258,7 +259,7 @@ export async function killTree(root: number, mark?: string): Promise<Killed> {
     // The command line of a process cannot be read once it is dead.
     first ??= found.map(strayOf)
     // The group is killed in one call: the kernel lets none of it fork in between.
-    send(-root, 'SIGKILL')
+    if (root !== undefined) send(-root, 'SIGKILL')
     // Each of them in this round: without a mark, an orphan could not be found again.
     const killed = found.filter(({ pid }) => send(pid, 'SIGKILL'))
     if (killed.length === 0) break
@@ -269,7 +270,7 @@ export async function killTree(root: number, mark?: string): Promise<Killed> {
 }
 
 /** The living processes of a program, its first one included. */
-function processesOf(root: number, mark: string | undefined): Process[] {
+function processesOf(root: number | undefined, mark: string | undefined): Process[] {
   const all = allProcesses().filter(({ pid }) => pid !== process.pid)
   const found = new Map<number, Process>()
   const belongs = ({ pid, group, session, parent }: Process) =>

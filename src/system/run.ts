@@ -36,6 +36,8 @@ export interface RunOptions {
    * process group, `end-all` also finds daemons that have left the group and the session.
    */
   readonly leftovers: 'keep' | 'end-group' | 'end-all'
+  /** By which `end-all` finds them, and whoever knows it after a crash; must be used by no other program. */
+  readonly mark?: string
   /** How long to wait for output that a process left behind is still writing, such as a `tee` in a pipeline. */
   readonly drainMs?: number
 }
@@ -55,7 +57,7 @@ export interface Run {
 export async function runCommand(command: readonly string[], options: RunOptions): Promise<Run> {
   const { cwd, timeoutMs, signal, input, leftovers, graceMs = { timeout: 0, aborted: 0 } } = options
   const [program, ...args] = command
-  const mark = leftovers === 'end-all' ? randomUUID() : undefined
+  const mark = leftovers === 'end-all' ? (options.mark ?? randomUUID()) : undefined
   const env = mark === undefined ? (options.env ?? process.env) : marked(options.env ?? process.env, mark)
   const started = performance.now()
   const pipe = (options.keep ?? 'both') === 'both' ? await openPipe() : undefined

@@ -1,11 +1,11 @@
 // An agent in a process of its own that dies where it is told to:
-// crash-child FOLDER URL DIE [THRESHOLD], where DIE is `event:N` (at the Nth event), `access`, `running`, or `never`; `handoff` hands off after the turn.
+// crash-child FOLDER URL DIE [THRESHOLD], where DIE is `event:N` (at the Nth event), `access`, `running`, `output` (of a command), or `never`; `handoff` hands off after the turn.
 
 import fs from 'node:fs'
 import path from 'node:path'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import * as z from 'zod'
-import { createAgent } from '../../src/agent/index.ts'
+import { bash, createAgent } from '../../src/agent/index.ts'
 import { openFileStore } from '../../src/store/index.ts'
 
 const [folder, url, die, threshold] = process.argv.slice(2) as [string, string, string, string?]
@@ -27,6 +27,7 @@ const agent = await createAgent({
   model: createOpenAICompatible({ name: 'scripted', baseURL: `${url}/v1`, includeUsage: true })('scripted'),
   handoff: { at: threshold === undefined ? false : Number(threshold) },
   tools: [
+    bash,
     {
       name: 'test.note',
       description: 'Notes a text',
@@ -47,6 +48,7 @@ const agent = await createAgent({
     fs.writeSync(1, `${JSON.stringify(event)}\n`)
     events++
     if (events === deathEvent) dieAt(die)
+    if (event.type === 'tool-output') dieAt('output')
   },
 })
 process.stdin.on('data', (chunk) => void agent.submit(String(chunk).trim()))

@@ -6,11 +6,12 @@ import { createInterface } from 'node:readline'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createAgent } from '../../src/agent/index.ts'
 import { closeTurn, openTurn } from '../../src/agent/turn.ts'
-import type { Entry } from '../../src/store/index.ts'
+import { type Entry, openFileStore } from '../../src/store/index.ts'
 import { type Holder, isHolding, silentMs, thisProcess } from '../../src/system/index.ts'
 import { openTape, type Tape, type ToolCall, type ToolResult } from '../../src/tape/index.ts'
-import { closedGate, cutAfter, type ModelServer, type Reply, say } from '../support/model-server/index.ts'
+import { call, closedGate, cutAfter, type ModelServer, type Reply, say } from '../support/model-server/index.ts'
 import { sample } from '../support/full.ts'
+import { isAlive } from '../support/processes.ts'
 import { program } from '../support/program.ts'
 import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
 import { checkOpenAi } from '../tape/provider-rules.ts'
@@ -161,6 +162,25 @@ test.each(['access', 'running'])('killed in a tool (%s), the call is closed and 
   ])
   await agent.close()
 })
+
+test.runIf(process.platform === 'linux')(
+  'a command that outlived kill -9 is found by its mark, ended and reported [T23]',
+  async () => {
+    const command = 'sleep 1000 & echo started $! $$; wait'
+    const server = await serve([call('bash', { command }), say('Looked.')])
+    const { folder, events } = await crash(server, 'output')
+    const pids = /started (\d+) (\d+)/.exec(JSON.stringify(events))!.slice(1).map(Number)
+    expect(pids.map(isAlive)).toEqual([true, true])
+    const store = await openFileStore(path.join(folder, '.baton'))
+    onTestFinished(() => store.close())
+    const agent = await createAgent({ store, tape: 'main', model: modelOf['chat-completions'](server), cwd: folder })
+    onTestFinished(() => agent.close())
+    expect(pids.map(isAlive)).toEqual([false, false])
+    expect(agent.recovered).toMatchObject({ closed: ['bash'], ended: [/was ended now: .*sleep 1000/] })
+    await agent.resume()
+    expect(JSON.stringify(server.requests.at(-1)!.raw)).toMatch(/Its command was still running and was ended now/)
+  },
+)
 
 test('killed before the model answers, from outside, the prompt is there and can be asked again [T23]', async () => {
   const gate = closedGate()

@@ -28,8 +28,14 @@ export const bash = defineTool({
     timeout: z.number().positive().max(maxSeconds).default(defaultSeconds).describe('Seconds'),
   }),
   access: ({ command }) => ({ kind: 'command', command }),
-  async run({ command, timeout }, { tape, cwd, signal, onOutput }) {
-    const run = await runShell(command, { cwd, timeoutMs: timeout * 1000, signal, onOutput: live(onOutput) })
+  async run({ command, timeout }, { tape, cwd, signal, onOutput, runId, callId }) {
+    const run = await runShell(command, {
+      cwd,
+      timeoutMs: timeout * 1000,
+      signal,
+      onOutput: live(onOutput),
+      mark: callMark(runId, callId),
+    })
     const lines = [
       `Exit code: ${typeof run.code === 'number' ? run.code : `none (${run.code})`}`,
       `Wall time: ${run.seconds} s`,
@@ -62,7 +68,7 @@ function endingOf({ end, left, alive }: Run, timeout: number): string[] {
   return lines
 }
 
-function named(processes: readonly Stray[]): string {
+export function named(processes: readonly Stray[]): string {
   const names = processes.slice(0, 5).map(({ pid, command }) => `${pid} ${command.slice(0, 80)}`)
   return `${names.join('; ')}${processes.length > 5 ? '; …' : ''}`
 }
@@ -112,6 +118,12 @@ interface ShellOptions {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   readonly onOutput?: (chunk: Buffer) => void
+  readonly mark: string
+}
+
+/** What the processes of a call carry in their environment, so that they are found even after this process has died. */
+export function callMark(runId: string, callId: string): string {
+  return `${runId}/${encodeURIComponent(callId)};`
 }
 
 async function runShell(command: string, options: ShellOptions): Promise<Run> {

@@ -59,7 +59,8 @@ export function help(): string {
   return table.map(([what, about]) => `${what!.trim().padEnd(22)} ${about}`).join('\n')
 }
 
-export function recoveryText({ anchor, state, closed }: Recovered): string {
+export function recoveryText({ anchor, state, closed, ended }: Recovered): string {
   const calls = closed.length === 0 ? '' : ` ${closed.join(', ')} did not finish and will not be run again by itself.`
-  return `The last run ended in the middle of a turn; nothing that was on the tape is lost.${calls}\nLast anchor: ${anchor} ${JSON.stringify(state)}`
+  const orphans = ended.map((what) => ` A command ${what}.`).join('')
+  return `The last run ended in the middle of a turn; nothing that was on the tape is lost.${calls}${orphans}\nLast anchor: ${anchor} ${JSON.stringify(state)}`
 }
