@@ -2,14 +2,16 @@
 // ends, the terminal is handed back as it was found.
 
 import { stripVTControlCharacters } from 'node:util'
-import { type Component, Container, Editor, ProcessTerminal, TUI } from '@earendil-works/pi-tui'
+import { type Component, Container, Editor, TUI } from '@earendil-works/pi-tui'
 import { fitted } from './blocks.ts'
 import { Footer, Status } from './status-lines.ts'
+import { ScrollbackTerminal } from './terminal.ts'
 import type { Theme } from './theme.ts'
 import { Transcript } from './transcript.ts'
 
 export class Screen {
-  readonly tui = new TUI(new ProcessTerminal())
+  readonly #terminal = new ScrollbackTerminal()
+  readonly tui = new TUI(this.#terminal)
   readonly transcript: Transcript
   readonly status: Status
   readonly footer: Footer
@@ -33,7 +35,7 @@ export class Screen {
     this.status = new Status(this.tui, theme)
     this.footer = new Footer(theme)
     this.editor = new FittedEditor(this.tui, theme.editor)
-    const body = new Body([this.transcript, this.status, this.#question, this.editor, this.footer])
+    const body = new Body([this.transcript, this.status, this.#question, this.editor, this.footer], this.#terminal)
     this.painted = body.drawn
     this.tui.addChild(body)
     this.tui.setFocus(this.editor)
@@ -42,6 +44,7 @@ export class Screen {
   start(): void {
     if (this.#running) return
     this.#running = true
+    this.#terminal.forget()
     process.on('exit', this.#restore).on('SIGTSTP', this.suspend).on('SIGCONT', this.#again)
     this.tui.start()
   }
@@ -88,14 +91,19 @@ class Body extends Container {
   #drew: () => void = () => {}
   readonly drawn = new Promise<void>((resolve) => (this.#drew = resolve))
 
-  constructor(children: readonly Component[]) {
+  readonly #terminal: ScrollbackTerminal
+
+  constructor(children: readonly Component[], terminal: ScrollbackTerminal) {
     super()
+    this.#terminal = terminal
     for (const child of children) this.addChild(child)
   }
 
   override render(width: number): string[] {
     setImmediate(this.#drew)
-    return super.render(width)
+    const lines = super.render(width)
+    this.#terminal.drawing(lines)
+    return lines
   }
 }
 
