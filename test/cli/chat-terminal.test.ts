@@ -68,6 +68,35 @@ describe.concurrent('the terminal', () => {
     expect(await pane.exit()).toBe(0)
   })
 
+  test('keeps its scrollback, and what was there before it, when it is resized, stopped and unfolded', async () => {
+    const answer = Array.from({ length: 40 }, (_, i) => `Answer ${i}.`).join('\n\n')
+    const { run } = await room({ script: [call('bash', { command: 'seq 1 300' }), say(answer), say('Later.')] })
+    const chat = `${process.execPath} ${program} chat --yes`
+    const pane = run(['bash', '-c', `for i in $(seq 1 60); do echo "before $i"; done; ${chat}`], { columns: 80, rows: 20 })
+    const redraw = async (columns: number, rows: number) => {
+      await pane.resize(columns, rows)
+      const rules = () => pane.lines.filter((line) => line.startsWith('─'))
+      const isDrawn = () => rules().length === 2 && rules().every((line) => line.length === columns)
+      await pane.until(isDrawn, `two rules of ${columns}`)
+    }
+    const before = Array.from({ length: 60 }, (_, i) => `before ${i + 1}\n`)
+    await pane.shows('Baton chat')
+    for (const [columns, rows] of [[60, 20], [100, 30], [80, 12], [80, 20]] as const) await redraw(columns, rows)
+    // Nothing is lost as long as the chat does not fill the screen; what is narrower than a row was never wrapped.
+    for (const line of before) expect(pane.text).toContain(line)
+    await pane.enter('Go')
+    await pane.shows('Answer 39.')
+    for (const [columns, rows] of [[40, 20], [90, 25], [80, 20]] as const) await redraw(columns, rows)
+    for (const line of before) expect(pane.text).toContain(line)
+    for (let i = 0; i < 40; i++) expect(pane.text).toContain(`Answer ${i}.`)
+    await pane.press('C-o')
+    await pane.shows('\n  123\n')
+    expect(pane.text).toContain('before 1\n')
+    await pane.enter('And?')
+    await pane.shows('Later.')
+    expect(pane.text.split('Later.')).toHaveLength(2)
+  })
+
   test('shows what the model says on a screen of five rows too', async () => {
     const { chat } = await room({ script: [say('The answer.')] })
     const pane = await chat([], { columns: 20, rows: 5 })
