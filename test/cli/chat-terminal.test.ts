@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -201,6 +202,23 @@ describe.concurrent('the terminal', () => {
     await pane.enter('stty -a | grep -o -- "-*icanon"')
     await pane.shows('\nicanon')
     expect(pane.text).not.toContain('-icanon\n')
+  })
+
+  test('an Enter that was typed before it came back sends what was typed', async () => {
+    const { chat, server } = await room({ script: [say('Still here.')] })
+    const pane = await chat()
+    await pane.shows('⚓ session/start')
+    const pid = await pane.pid()
+    process.kill(pid, 'SIGSTOP')
+    // As a shell sets it: Enter becomes a line feed.
+    execFileSync('stty', ['-F', fs.readlinkSync(`/proc/${pid}/fd/0`), 'icanon', 'icrnl', 'echo'])
+    await pane.type('hello\r')
+    await pane.shows('hello')
+    process.kill(pid, 'SIGCONT')
+    await pane.shows('Still here.')
+    expect(server.requests[0]!.messages[0]!.text).toBe('hello')
+    await pane.press('C-d')
+    expect(await pane.exit()).toBe(0)
   })
 
   test('has nowhere to go to with Ctrl-Z where no shell has started it, and stays', async () => {

@@ -25,6 +25,7 @@ export class Screen {
   readonly #again = () => {
     this.stop()
     this.start()
+    this.#terminal.comeBack()
     this.tui.requestRender(true)
   }
   #running = false

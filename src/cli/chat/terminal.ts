@@ -18,16 +18,41 @@ const nothing: Frame = { lines: [], columns: 0, rows: 0 }
 export class ScrollbackTerminal extends ProcessTerminal {
   #before = nothing
   #frame = nothing
+  /** Until the first frame is drawn, keys come that were typed before the terminal was the chat's again. */
+  #isComingBack = false
+  #held: string[] = []
 
   /** To be told of every frame before it is written. */
   drawing(lines: readonly string[]): void {
     this.#before = this.#frame
     this.#frame = { lines, columns: this.columns, rows: this.rows }
+    if (this.#isComingBack) setImmediate(() => (this.#isComingBack = false))
   }
 
   /** The screen is somebody else's from here on: the next frame begins where the cursor is. */
   forget(): void {
     this.#before = this.#frame = nothing
+  }
+
+  /** The process was stopped and runs again. */
+  comeBack(): void {
+    this.#isComingBack = true
+  }
+
+  override start(onInput: (data: string) => void, onResize: () => void): void {
+    super.start((key) => this.#take(key, onInput), onResize)
+  }
+
+  /**
+   * The terminal of a shell turns Enter into a line feed, which the editor takes for a new line. A line feed is held until the signal that the
+   * process runs again would have been heard, which may come right behind the keys that were typed meanwhile.
+   */
+  #take(key: string, onInput: (data: string) => void): void {
+    if (key !== '\n' && this.#held.length === 0) return onInput(key)
+    if (this.#held.push(key) > 1) return
+    setImmediate(() => {
+      for (const each of this.#held.splice(0)) onInput(each === '\n' && this.#isComingBack ? '\r' : each)
+    })
   }
 
   override write(data: string): void {
