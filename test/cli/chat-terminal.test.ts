@@ -73,7 +73,10 @@ describe.concurrent('the terminal', () => {
     const answer = Array.from({ length: 40 }, (_, i) => `Answer ${i}.`).join('\n\n')
     const { run } = await room({ script: [call('bash', { command: 'seq 1 300' }), say(answer), say('Later.')] })
     const chat = `${process.execPath} ${program} chat --yes`
-    const pane = run(['bash', '-c', `for i in $(seq 1 60); do echo "before $i"; done; ${chat}`], { columns: 80, rows: 20 })
+    const pane = run(['bash', '-c', `for i in $(seq 1 60); do echo "before $i"; done; ${chat}`], {
+      columns: 80,
+      rows: 20,
+    })
     const redraw = async (columns: number, rows: number) => {
       await pane.resize(columns, rows)
       const rules = () => pane.lines.filter((line) => line.startsWith('─'))
@@ -82,12 +85,23 @@ describe.concurrent('the terminal', () => {
     }
     const before = Array.from({ length: 60 }, (_, i) => `before ${i + 1}\n`)
     await pane.shows('Baton chat')
-    for (const [columns, rows] of [[60, 20], [100, 30], [80, 12], [80, 20]] as const) await redraw(columns, rows)
+    for (const [columns, rows] of [
+      [60, 20],
+      [100, 30],
+      [80, 12],
+      [80, 20],
+    ] as const)
+      await redraw(columns, rows)
     // Nothing is lost as long as the chat does not fill the screen; what is narrower than a row was never wrapped.
     for (const line of before) expect(pane.text).toContain(line)
     await pane.enter('Go')
     await pane.shows('Answer 39.')
-    for (const [columns, rows] of [[40, 20], [90, 25], [80, 20]] as const) await redraw(columns, rows)
+    for (const [columns, rows] of [
+      [40, 20],
+      [90, 25],
+      [80, 20],
+    ] as const)
+      await redraw(columns, rows)
     for (const line of before) expect(pane.text).toContain(line)
     for (let i = 0; i < 40; i++) expect(pane.text).toContain(`Answer ${i}.`)
     await pane.press('C-o')

@@ -335,3 +335,27 @@ test('a damaged blob is not passed off as what was stored, and storing it again 
   expect(await read()).toBe('content')
   await store.close()
 })
+
+test('an archive that somebody deleted is missed and filled in; one that was purged is not [T3, T16]', async () => {
+  const root = newFolder()
+  const store = await openFileStore(path.join(root, '.baton'))
+  const archive = async () => store.archive('main', () => [{ kind: 'event', payload: { name: 'next' } }])
+  const missing = async () => (await store.verify!('main')).flatMap((report) => report.damage.map(({ lost }) => lost))
+  for (let n = 0; n < 5; n++) await store.append('main', [{ kind: 'event', payload: { n } }])
+  await archive()
+  await store.purge('main')
+  expect(await missing()).toEqual([])
+  await store.append('main', [{ kind: 'event', payload: { n: 7 } }])
+  const { ref } = await archive()
+  expect(await missing()).toEqual([])
+  fs.rmSync(path.join(root, '.baton', ref))
+  expect(await missing()).toEqual([{ from: 6, to: 7 }])
+  await store.repair!('main')
+  expect(await missing()).toEqual([])
+  expect((await all(store.read('main'))).map(({ id, kind }) => [id, kind])).toEqual([
+    [6, 'error'],
+    [7, 'error'],
+    [8, 'event'],
+  ])
+  await store.close()
+})

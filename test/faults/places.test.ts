@@ -155,3 +155,16 @@ test('a workspace that may not be entered, or made, is a clear error [T17]', asy
   }
   expect(fs.readdirSync(folder)).toEqual(['.baton'])
 })
+
+test('where the file system does not tell capital letters apart, a second tape of such a name is refused [T17]', async () => {
+  const root = path.join(newFolder(), '.baton')
+  const store = await openFileStore(root)
+  await store.append('Main', [{ kind: 'event', payload: { name: 'first' } }])
+  // Both names lead to one file, as they do on such a file system.
+  fs.symlinkSync('Main.jsonl', path.join(root, 'tape', 'main.jsonl'))
+  const refused = /The tape main would share its file with the tape Main/
+  await expect(store.append('main', [{ kind: 'event', payload: { name: 'second' } }])).rejects.toThrow(refused)
+  await expect(all(store.read('main'))).rejects.toThrow(refused)
+  expect(await all(store.read('Main'))).toHaveLength(1)
+  await store.close()
+})

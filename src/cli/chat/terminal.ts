@@ -74,7 +74,8 @@ function rowsAboveCursor({ lines }: Frame, columns: number, rows: number): numbe
   const cursor = marked < 0 ? lines.length - 1 : marked
   const before = marked < 0 ? '' : lines[marked]!.slice(0, lines[marked]!.indexOf(CURSOR_MARKER))
   let above = Math.floor(visibleWidth(before) / columns)
-  for (let i = cursor - 1; i >= 0 && above < rows; i--) above += Math.max(1, Math.ceil(visibleWidth(lines[i]!) / columns))
+  for (let i = cursor - 1; i >= 0 && above < rows; i--)
+    above += Math.max(1, Math.ceil(visibleWidth(lines[i]!) / columns))
   return Math.min(above, rows)
 }
 

@@ -19,8 +19,8 @@ import type {
   TapeInfo,
   VerifyReport,
 } from '../store.ts'
-import { everySecond, syncFolder, watchFolder, writeAll } from '../../system/index.ts'
-import { archivesOf, asArchiveRef, linkArchive, nameArchive, removeArchive } from './write/archives.ts'
+import { everySecond, watchFolder, writeAll } from '../../system/index.ts'
+import { archivesOf, asArchiveRef, linkArchive, nameArchive, purgeArchives } from './write/archives.ts'
 import { getBlob, putBlob } from './write/blobs.ts'
 import { infoOf, readManifest, type Summary, writeManifest } from './manifest.ts'
 import { Layout, namesIn, prepareWorkspace, tapeOf } from './layout.ts'
@@ -269,12 +269,7 @@ class FileStore implements Store {
   }
 
   async purge(tape: string): Promise<ArchiveRef[]> {
-    const archives = await this.#writer(tape).exclusively(() => {
-      const found = archivesOf(this.#layout, tape)
-      for (const archive of found) removeArchive(archive.path)
-      if (found.length > 0) syncFolder(this.#layout.archived)
-      return found
-    })
+    const archives = await this.#writer(tape).exclusively(() => purgeArchives(this.#layout, tape))
     return archives.map(asArchiveRef)
   }
 

@@ -2,7 +2,7 @@
 
 import path from 'node:path'
 import fs from 'node:fs'
-import { StorageError } from '../../errors.ts'
+import { InvalidError, StorageError } from '../../errors.ts'
 import { decodeName, encodeName, lineageTape } from '../name.ts'
 import { makeFolder, syncFolder } from '../../system/index.ts'
 import { asStorageError } from './storage-error.ts'
@@ -22,6 +22,8 @@ export class Layout {
   readonly archived: string
   readonly blobs: string
   readonly manifest: string
+  /** Tapes whose file is known to be their own. */
+  readonly #own = new Set<string>()
 
   constructor(root: string) {
     this.root = root
@@ -34,7 +36,28 @@ export class Layout {
   of(tape: string): TapePaths {
     // Put together by hand: joining would read a tape named `..` as the folder above.
     const base = tape === lineageTape ? path.join(this.root, 'session_graph') : this.tapes + path.sep + encodeName(tape)
+    this.#checkCase(tape, `${base}.jsonl`)
     return { tape: `${base}.jsonl`, index: `${base}.idx`, lock: `${base}.lock`, next: `${base}.next` }
+  }
+
+  /** Some file systems, such as that of macOS, take `Main` and `main` for one file: the second name is refused there. */
+  #checkCase(tape: string, file: string): void {
+    if (this.#own.has(tape)) return
+    const there = nameOnDisk(file)
+    if (there === undefined) return
+    const wanted = path.basename(file)
+    if (there !== wanted && there.toLowerCase() === wanted.toLowerCase()) {
+      const other = tapeOf(there) ?? there
+      throw new InvalidError(`The tape ${tape} would share its file with the tape ${other}`, {
+        hint: `This file system does not tell capital letters apart. Use ${other}, or a name that differs in more.`,
+      })
+    }
+    this.#own.add(tape)
+  }
+
+  /** Says up to which id the archives of a tape were deleted on purpose. */
+  purged(tape: string): string {
+    return path.join(this.archived, `${encodeName(tape)}.purged`)
   }
 
   /** A free place in the archive for what a tape holds now; `n` tells apart two in the same millisecond. */
@@ -47,6 +70,15 @@ export class Layout {
   cut(tape: string, when: Date, offset: number, n: number): string {
     const time = when.toISOString().replaceAll(':', '-').replace('.', '-')
     return path.join(this.tapes, `${encodeName(tape)}_${time}_${offset}${n === 0 ? '' : `-${n}`}.cut`)
+  }
+}
+
+/** The name of a file as the file system has it; undefined where there is none. */
+function nameOnDisk(file: string): string | undefined {
+  try {
+    return path.basename(fs.realpathSync.native(file))
+  } catch {
+    return undefined // whoever opens it finds out why
   }
 }
 

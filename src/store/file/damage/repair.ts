@@ -6,7 +6,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { NotFoundError } from '../../../errors.ts'
 import type { Damage, RepairReport, VerifyReport } from '../../store.ts'
-import { archivesOf, gapBehind } from '../write/archives.ts'
+import { archivesOf, gapBefore, gapBehind } from '../write/archives.ts'
 import { syncFolder, writeAll } from '../../../system/index.ts'
 import type { Layout } from '../layout.ts'
 import { chunksOf, Segment } from '../read/segment.ts'
@@ -32,8 +32,16 @@ function examineAll(layout: Layout, tape: string): Examined[] {
   })
   if (fs.existsSync(current)) files.push({ path: current, index })
   if (files.length === 0) throw new NotFoundError(`There is no tape ${tape}`)
-  return files.map(({ path: file, index: indexFile, gap }) => {
-    const { entries, end, damage } = examine(file)
+  return files.map(({ path: file, index: indexFile, gap }, i) => {
+    const examined = examine(file)
+    const { entries, end } = examined
+    // Where the first line itself is damaged, that is said already.
+    const first =
+      i > 0 || examined.damage.some(({ offset }) => offset === 0)
+        ? 0
+        : (archives[0]?.firstId ?? firstIdOf(file, indexFile))
+    const missing = gapBefore(layout, tape, file, first)
+    const damage = missing === undefined ? examined.damage : [missing, ...examined.damage]
     return { file, index: indexFile, entries, bytes: end.offset, damage: gap === undefined ? damage : [...damage, gap] }
   })
 }

@@ -4,7 +4,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { ArchiveRef, Damage } from '../../store.ts'
-import { syncFolder } from '../../../system/index.ts'
+import { replaceFile, syncFolder } from '../../../system/index.ts'
 import { type Layout, namesIn, tapeOfArchive } from '../layout.ts'
 import { Segment } from '../read/segment.ts'
 
@@ -78,7 +78,35 @@ function dropUnfinished(layout: Layout, tape: string): void {
   }
 }
 
-export function removeArchive(file: string): void {
+/** Deletes archives, and notes that this was meant: ids that are missing otherwise are a loss. */
+export function purgeArchives(layout: Layout, tape: string): Archive[] {
+  const found = archivesOf(layout, tape)
+  const last = found.at(-1)
+  if (last === undefined) return []
+  replaceFile(layout.purged(tape), `${JSON.stringify({ upTo: last.lastId })}\n`)
+  for (const archive of found) removeArchive(archive.path)
+  syncFolder(layout.archived)
+  return found
+}
+
+/** Entries that are missing before the first file of a tape, and were not purged. */
+export function gapBefore(layout: Layout, tape: string, file: string, firstId: number): Damage | undefined {
+  const from = purgedUpTo(layout, tape) + 1
+  if (firstId <= from) return undefined
+  const lost = { from, to: firstId - 1 }
+  return { kind: 'gap', file, offset: 0, length: 0, lost, message: `entries ${lost.from} to ${lost.to} are missing` }
+}
+
+function purgedUpTo(layout: Layout, tape: string): number {
+  try {
+    return Number(/"upTo":(\d+)/.exec(fs.readFileSync(layout.purged(tape), 'utf8'))?.[1] ?? 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0
+    throw error
+  }
+}
+
+function removeArchive(file: string): void {
   fs.rmSync(file)
   fs.rmSync(indexOf(file), { force: true })
 }
