@@ -5,9 +5,9 @@
 const SMALL_ROOMS = ['config', 'notify', 'system', 'telemetry']
 const FORMS = ['handoff', 'task', 'relay']
 const RUNNERS = ['agent', 'supervisor', 'transcripts']
-const DOORS = ['cli', 'server', 'web']
+const DOORS = ['cli', 'server', 'mcp', 'web']
 const FOUNDATION = ['tape', 'store', ...SMALL_ROOMS]
-const BELOW_OPERATIONS = [...RUNNERS, 'agents', 'approvals', 'fidelity', ...FORMS, ...FOUNDATION]
+const BELOW_OPERATIONS = ['connect', ...RUNNERS, 'agents', 'approvals', 'fidelity', ...FORMS, ...FOUNDATION]
 
 /** Room: the rooms it may import, from the ground floor up. @type {Record<string, string[]>} */
 const MAY_IMPORT = {
@@ -26,15 +26,19 @@ const MAY_IMPORT = {
   ...each(RUNNERS, ['agents', ...FORMS, ...FOUNDATION]),
   // The proof of what a supervised agent did is read from its transcript.
   supervisor: ['transcripts', 'agents', ...FORMS, ...FOUNDATION],
+  // Hooks and settings of the agents that people work with.
+  connect: ['transcripts', 'agents', ...FORMS, ...FOUNDATION],
   // The agent of the demo is a program of its own: it knows nothing of Baton.
   demo: [...SMALL_ROOMS],
   operations: BELOW_OPERATIONS,
   // The client knows the operations by their types alone: a browser loads nothing else of Baton.
   client: ['operations'],
-  server: ['operations', ...BELOW_OPERATIONS],
+  // `baton mcp` serves it on a pipe, the server at /mcp.
+  mcp: ['operations', ...BELOW_OPERATIONS],
+  server: ['operations', 'mcp', ...BELOW_OPERATIONS],
   web: ['client', 'operations'],
   // `baton up` starts the server.
-  cli: ['server', 'client', 'operations', 'demo', ...BELOW_OPERATIONS],
+  cli: ['server', 'mcp', 'client', 'operations', 'demo', ...BELOW_OPERATIONS],
 }
 const ROOMS = Object.keys(MAY_IMPORT)
 

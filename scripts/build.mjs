@@ -74,6 +74,8 @@ const cli = await esbuild.build({
   legalComments: 'none',
   // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
   external: ['fs-native-extensions', '@opentelemetry/*', 'pg', 'pg-connection-string'],
+  // Its entry for Node is UMD, which cannot be bundled.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Bundled CommonJS packages still call require() for Node's own modules.
   banner: { js: requireForBundles },
   logLevel: 'warning',

@@ -2,6 +2,7 @@
 // object. Nothing outside this room asks which agent it deals with: what is particular to one is a method or a flag here.
 // Whatever is optional is a capability or a quirk, and an agent that does not declare it does not have it.
 
+import type { AgentConnection } from './connection.ts'
 import type { MakeParser } from './fact.ts'
 import type { Fields } from './fields.ts'
 import type { AgentName } from './names.ts'
@@ -11,6 +12,8 @@ export interface Agent extends Sessions, CommandLine, Terminal {
   readonly name: AgentName
   /** As its makers call it. */
   readonly label: string
+  /** How Baton is put beside it with `baton connect`. */
+  readonly connection?: AgentConnection
 }
 
 /** Where its sessions lie, and how they are read. */

@@ -13,6 +13,7 @@ export {
   type TurnOutcome,
   type TurnOutput,
 } from './agent.ts'
+export { type AgentConnection, type Change, type Place } from './connection.ts'
 export { adapterNamed, agentSettings, type AgentSettings } from './custom.ts'
 export {
   type About,
@@ -28,6 +29,7 @@ export {
 } from './fact.ts'
 export { fields, type Fields, given, isFields, json, list, number, text } from './fields.ts'
 export { firstBytes, isDocument, readJson, realPath } from './files.ts'
+export { type AgentHooks, hooksOf } from './hooks.ts'
 export { type Start, startWith } from './launch.ts'
 export { type AgentName, agentNames } from './names.ts'
 export { projectFolders, projectSession } from './project-sessions.ts'

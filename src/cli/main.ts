@@ -1,6 +1,6 @@
 // The program `baton`: its commands, run with the streams, the environment and the signals of this process.
 
-import { run } from './program.ts'
+import type { Io } from './base/io.ts'
 
 // A reader that has seen enough (`| head`) closes the pipe: that is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -8,7 +8,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 
-process.exitCode = await run(process.argv.slice(2), {
+const io: Io = {
   // Each is opened when it is first used: hooks start this program often.
   get stdin() {
     return process.stdin
@@ -22,4 +22,12 @@ process.exitCode = await run(process.argv.slice(2), {
   self: [process.execPath, process.argv[1]!],
   cwd: () => process.cwd(),
   exit: { code: 0 },
-})
+}
+
+const argv = process.argv.slice(2)
+// An agent waits for its hook, so that one does without the other commands.
+if (argv[0] === 'hook' && argv[1] !== undefined && argv[2] !== undefined) {
+  await (await import('./connect/hook.ts')).hook(io, argv[1], argv[2])
+} else {
+  process.exitCode = await (await import('./program.ts')).run(argv, io)
+}

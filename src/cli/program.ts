@@ -4,6 +4,7 @@ import { Command, CommanderError, Option, type OutputConfiguration } from 'comma
 import manifest from '../../package.json' with { type: 'json' }
 import { wholeNumber } from './base/arguments.ts'
 import { addChat } from './chat/commands.ts'
+import { addConnect } from './connect/commands.ts'
 import { addDemo } from './demo/commands.ts'
 import { report } from './base/failure.ts'
 import { addHandoff } from './handoff/commands.ts'
@@ -69,6 +70,7 @@ export function build(io: Io): Command {
   group('Sessions of agents:', addSessions)
   group('Hand over:', addHandoff, addChat)
   group('Agents around the clock:', addSupervise, addDemo)
+  group('Beside your agents:', addConnect)
   group('Between agents and people:', addTask, addRelay, addNotify)
   group('The workspace:', addWorkspace, addTape)
   return program

@@ -5,9 +5,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../errors.ts'
+import { configFile } from './project.ts'
 import { checked } from './validate.ts'
-
-export const configFile = 'baton.config.json'
 
 /** The sections that something reads; any other is refused, since a setting without effect misleads. */
 const sections = ['task', 'relay', 'agent', 'supervisor', 'transcripts', 'notify', 'telemetry'] as const
@@ -58,16 +57,4 @@ function readConfig(file: string): Record<string, unknown> {
     })
   }
   return parsed
-}
-
-/** The top of the git working tree, else the nearest folder with a config file or a workspace, else the folder itself. */
-export function findProject(cwd: string = process.cwd()): string {
-  const start = path.resolve(cwd)
-  return nearestWith(start, ['.git']) ?? nearestWith(start, [configFile, '.baton']) ?? start
-}
-
-function nearestWith(from: string, names: readonly string[]): string | undefined {
-  if (names.some((name) => fs.existsSync(path.join(from, name)))) return from
-  const parent = path.dirname(from)
-  return parent === from ? undefined : nearestWith(parent, names)
 }

@@ -2,9 +2,20 @@
 // `model.ts` and `models.ts` know the models. Each room declares its own section; `validate.ts` turns a wrong value into a sentence.
 
 export { checked } from './validate.ts'
-export { configFile, findProject, loadConfig } from './config.ts'
+export { loadConfig } from './config.ts'
+export { configFile, findProject, stateFolder } from './project.ts'
 export { type ChosenModel, type ModelChoice, chosenName, loadModel } from './model.ts'
 export { transcriptsSection } from './models-section.ts'
 export { configuredModels, type Model, type Models, priceOf, tablesOf, windowOf } from './models.ts'
 export { findWorkspace } from './workspace.ts'
 export { registeredWorkspaces, registerWorkspace, registryFolder } from './registry.ts'
+export {
+  broughtBy,
+  demandTrust,
+  distrustProject,
+  isTrusted,
+  trustedProjects,
+  trustedWorkspace,
+  trustProject,
+  trustVariable,
+} from './trust.ts'

@@ -3,16 +3,15 @@
 
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import * as z from 'zod'
 import { makeFolder, replaceFile } from '../system/index.ts'
+import { stateFolder } from './project.ts'
 
 const entry = z.object({ address: z.string().min(1) })
 
 export function registryFolder(env: NodeJS.ProcessEnv): string {
-  const state = env.XDG_STATE_HOME || path.join(env.HOME || os.homedir(), '.local', 'state')
-  return path.join(state, 'baton', 'workspaces')
+  return path.join(stateFolder(env), 'workspaces')
 }
 
 /** Remembers a workspace, by what opens its store. */

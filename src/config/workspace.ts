@@ -11,6 +11,8 @@ export interface WorkspaceChoice {
   workspace?: string
   cwd?: string
   env?: NodeJS.ProcessEnv
+  /** Pass over every `.baton` on the way up. */
+  passOver?: boolean
 }
 
 export interface Found {
@@ -28,7 +30,7 @@ export function findWorkspace(choice: WorkspaceChoice = {}): Found {
   if (choice.workspace !== undefined) return { address: path.resolve(cwd, choice.workspace), by: 'workspace' }
   if (store !== undefined) return { address: store, by: 'store' }
   if (workspace !== undefined) return { address: path.resolve(cwd, workspace), by: 'workspace' }
-  const near = upwards(cwd).find((folder) => fs.existsSync(path.join(folder, '.baton')))
+  const near = choice.passOver === true ? undefined : upwards(cwd).find((folder) => fs.existsSync(path.join(folder, '.baton')))
   if (near !== undefined) return { address: path.join(near, '.baton'), by: 'folder' }
   const common = gitCommonDir(cwd)
   if (common !== undefined) return { address: ofUser(env, common), by: 'repository' }

@@ -5,10 +5,12 @@
 export {
   askText,
   childTaskText,
+  compactedText,
   continueText,
   cutTurnText,
   documentPathIn,
   errorText,
+  injectedText,
   isBatonPrompt,
   lateText,
   limitText,
@@ -48,13 +50,6 @@ export { LedgerBuilder } from './ledger/ledger.ts'
 export { readUserWords } from './ledger/words/user-words.ts'
 export { isTooLong } from './narrative.ts'
 export { redactValue } from './safety/redact.ts'
-export {
-  documentPaths,
-  documentsFolder,
-  documentText,
-  ownFolder,
-  projectDocument,
-  saveDocument,
-  savedAt,
-} from './saved.ts'
+export { documentPaths, documentsFolder, ownFolder, projectDocument } from './document-files.ts'
+export { documentText, saveDocument, savedAt } from './saved.ts'
 export { phaseLedger } from './writer.ts'

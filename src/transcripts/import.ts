@@ -24,6 +24,8 @@ export interface ImportOptions {
   readonly tape?: string | undefined
   /** The tape that it comes from in lineage; the transcript itself unless given. */
   readonly parent?: string | undefined
+  /** Reads the transcript as if it ended at that offset. */
+  readonly upTo?: number | undefined
   /** Called with the number of bytes of the transcript that have been read. */
   readonly onProgress?: ((bytes: number) => void) | undefined
 }
@@ -71,8 +73,8 @@ export function tapeFor(file: SessionFile): string {
 export async function importFile(store: Store, file: SessionFile, options: ImportOptions = {}): Promise<Imported> {
   const tape = options.tape ?? tapeFor(file)
   if (isReserved(tape)) throw new InvalidError(`${tape} is one of Baton's own tapes`)
-  const { parent = sessionKey(file), onProgress } = options
-  const job: ImportJob = { store, tape, file, parent, entries: 0, bytes: 0, damaged: [], onProgress }
+  const { parent = sessionKey(file), onProgress, upTo } = options
+  const job: ImportJob = { store, tape, file, parent, upTo, entries: 0, bytes: 0, damaged: [], onProgress }
   for (let attempt = 1; ; attempt++) {
     try {
       const created = (await store.info(tape)) === undefined
@@ -95,6 +97,7 @@ interface ImportJob {
   readonly tape: string
   readonly file: SessionFile
   readonly parent: string
+  readonly upTo: number | undefined
   readonly onProgress: ((bytes: number) => void) | undefined
   readonly damaged: LineDamage[]
   entries: number
@@ -105,7 +108,7 @@ class Refusal extends ConflictError {}
 
 /** Creates the tape, up to the first fact that needs to look back at entries of it. */
 async function create(job: ImportJob): Promise<void> {
-  const reader = new TranscriptReader(agentNamed(job.file.agent), job.file)
+  const reader = new TranscriptReader(agentNamed(job.file.agent), job.file, undefined, job.upTo)
   try {
     const info = await job.store.create(job.tape, firstBatches(job, reader))
     job.entries += info.entries
@@ -156,7 +159,7 @@ async function appendNew(job: ImportJob): Promise<boolean> {
     batch.add([event('transcript/replaced', { path: file.path }, undefined), opening({ owner: 'human' }, undefined)])
     builder.learn(batch.drafts)
   }
-  const reader = new TranscriptReader(agent, file, replaced ? undefined : cursor)
+  const reader = new TranscriptReader(agent, file, replaced ? undefined : cursor, job.upTo)
   const moved = before?.moved
   const append = async (drafts: Draft[], seen: number) => {
     await store.append(tape, drafts, { expect: seen })

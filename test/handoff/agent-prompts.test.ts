@@ -23,6 +23,8 @@ const samples = {
     agentPrompts.askText(ask),
     agentPrompts.askText({ ...ask, percent: 3, reason: 'the section\n"Next Steps" (of two) is empty' }),
   ],
+  compactedText: [agentPrompts.compactedText(file)],
+  injectedText: [agentPrompts.injectedText(document, file)],
   shortResumeText: [agentPrompts.shortResumeText(file)],
   resumeText: [agentPrompts.resumeText(file), agentPrompts.resumeText(file, 2), agentPrompts.resumeText(file, 7)],
   lateText: [agentPrompts.lateText(file)],

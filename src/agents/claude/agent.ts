@@ -6,6 +6,7 @@ import { failureOf, jsonIn } from '../turn-output.ts'
 import { claudeParser } from './parser.ts'
 import { readScreen } from './screen.ts'
 import { projectFolder, projectsIn, status } from './status.ts'
+import { claudeConnection } from './connection.ts'
 
 /** Claude Code keeps no transcript if these say that another Claude Code runs it. */
 const scrubbed = {
@@ -17,6 +18,7 @@ const scrubbed = {
 
 export const claude: Agent = {
   name: 'claude',
+  connection: claudeConnection,
   label: 'Claude Code',
   folders: (env) => [projectsIn(env)],
   find: (folder) =>

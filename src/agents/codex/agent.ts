@@ -9,9 +9,11 @@ import { filesBelow, firstBytes } from '../files.ts'
 import { failureOf, jsonIn } from '../turn-output.ts'
 import { codexParser } from './parser.ts'
 import { readScreen } from './screen.ts'
+import { codexConnection } from './connection.ts'
 
 export const codex: Agent = {
   name: 'codex',
+  connection: codexConnection,
   label: 'Codex',
   folders: (env) => {
     const home = homeOf(env)

@@ -8,9 +8,11 @@ import { fieldsIn, filesBelow, isDocument } from '../files.ts'
 import { failureOf, jsonIn } from '../turn-output.ts'
 import { geminiParser } from './parser.ts'
 import { readScreen } from './screen.ts'
+import { geminiConnection } from './connection.ts'
 
 export const gemini: Agent = {
   name: 'gemini',
+  connection: geminiConnection,
   label: 'Gemini CLI',
   folders: (env) => [path.join(homeOf(env), 'tmp')],
   find(folder) {

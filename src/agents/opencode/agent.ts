@@ -9,9 +9,11 @@ import { opencodeParser } from './parser.ts'
 import { readScreen } from './screen.ts'
 import { findSessions, outlinesOf, recordsOf, windowsIn } from './sessions.ts'
 import { isDatabase } from './sqlite.ts'
+import { opencodeConnection } from './connection.ts'
 
 export const opencode: Agent = {
   name: 'opencode',
+  connection: opencodeConnection,
   label: 'opencode',
   folders: (env) => [
     path.join(env.XDG_DATA_HOME || path.join(env.HOME || os.homedir(), '.local', 'share'), 'opencode'),

@@ -6,9 +6,11 @@ import { fieldsIn, filesBelow, readJson } from '../files.ts'
 import { failureOf, jsonIn } from '../turn-output.ts'
 import { piParser } from './parser.ts'
 import { readScreen } from './screen.ts'
+import { piConnection } from './connection.ts'
 
 export const pi: Agent = {
   name: 'pi',
+  connection: piConnection,
   label: 'pi',
   folders: (env) => [env.PI_CODING_AGENT_SESSION_DIR || path.join(homeOf(env), 'sessions')],
   find: (folder) =>

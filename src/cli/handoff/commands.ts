@@ -23,6 +23,7 @@ export function addHandoff(program: Command): void {
     .addOption(profile())
     .addOption(format())
     .option('--out <file>', 'write it to a file')
+    .option('--next', 'open the next session of a connected agent in this project with it')
     .option('--edit', 'change it in your editor before it is used')
     .option('--new [tape]', 'go on in a new session that starts with it')
   const add = lazily(handoff, load)

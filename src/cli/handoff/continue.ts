@@ -57,7 +57,7 @@ export async function continueIn(options: ContinueOptions, ref?: string): Promis
  * Writes the document where the next agent reads it without asking: in the project, hidden from git. Where that cannot be
  * written to, the document goes into the workspace, and the prompt has to repeat it.
  */
-function placed(
+export function placed(
   cwd: string,
   tape: string,
   when: Date,

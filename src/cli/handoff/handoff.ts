@@ -4,6 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { AgentName } from '../../agents/index.ts'
 import { chosenName, loadModel } from '../../config/index.ts'
+import { preparePending, realProject } from '../../connect/index.ts'
 import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
 import { diffDocuments, renderDiff } from '../../handoff/index.ts'
 import type { HandoffDocument, Profile, Progress } from '../../handoff/index.ts'
@@ -18,9 +19,10 @@ import { resolve, Tape } from '../../tape/index.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { edited } from '../base/editor.ts'
 import { cancellable, type Io } from '../base/io.ts'
-import { age, count, type Globals, type Output } from '../base/output.ts'
+import { age, count, type Globals, Output } from '../base/output.ts'
 import { ProgressLine } from '../base/progress.ts'
 import { demand, handoffsFolder, withStore } from '../base/workspace.ts'
+import { placed } from './continue.ts'
 import { sourceOf } from './source.ts'
 
 export interface HandoffOptions extends Globals {
@@ -37,6 +39,7 @@ export interface HandoffOptions extends Globals {
   out?: string
   edit?: boolean
   new?: string | true
+  next?: boolean
 }
 
 export async function handoff(options: HandoffOptions, session?: string): Promise<void> {
@@ -60,6 +63,7 @@ export async function handoff(options: HandoffOptions, session?: string): Promis
         const markdown = options.edit === true ? edited(written.markdown, options.io) : written.markdown
         const saved = await saveDocument(store, name, markdown, written.note)
         const file = project(options, saved, markdown)
+        if (options.next === true) openNext(options, saved, markdown, source.about.cwd)
         for (const problem of written.problems) out.warn(`baton: ${problem.message}`)
         give(options, markdown, out, options.edit === true ? undefined : written.document)
         if (options.io.stderr.isTTY === true && options.quiet !== true)
@@ -131,6 +135,14 @@ function give(options: HandoffOptions, markdown: string, out: Output, document?:
   const text = asJson ? `${JSON.stringify(document ?? parseDocument(markdown))}\n` : markdown
   if (options.out === undefined) out.write(text.endsWith('\n') ? text : `${text}\n`)
   else fs.writeFileSync(path.resolve(out.io.cwd(), options.out), text)
+}
+
+/** Keeps the document for the next session of a connected agent in this project. */
+function openNext(options: Globals, saved: SavedDocument, markdown: string, cwd = options.io.cwd()): void {
+  const { tape, id, date } = saved
+  const { document } = placed(cwd, tape, new Date(date), markdown, options)
+  preparePending(options.io.env, { project: realProject(cwd), document, tape, entry: id, date })
+  new Output(options).note(`The next session in ${realProject(cwd)} opens with it, if its agent is connected.\n`)
 }
 
 /** Writes a copy of the document to a file, for people and agents. */

@@ -1,0 +1,9 @@
+import type { AgentHooks } from '../hooks.ts'
+
+/** The events are those of Baton's own extension (extension.ts), which forwards what pi tells it. */
+export const piHooks: AgentHooks = {
+  events: { start: 'start', prompt: 'prompt', compact: 'compact', turn: 'turn', end: 'end' },
+  speaksAt: 'prompt',
+  mostCharacters: 100_000,
+  cleared: (reason) => reason === 'new',
+}

@@ -1,0 +1,33 @@
+// The commands that put Baton beside the agents that a person works with.
+
+import { Argument, type Command } from 'commander'
+import { agentNames } from '../../agents/index.ts'
+import { lazily } from '../base/lazy.ts'
+
+export function addConnect(program: Command): void {
+  const add = lazily(program, () => import('./connect.ts'))
+  placed(add('connect', 'let an agent use Baton: hooks, MCP tools, status line; shows what it changes', 'connect'))
+  placed(add('disconnect', 'take away exactly what connect has added', 'disconnect'))
+  lazily(program, () => import('./doctor.ts'))(
+    'doctor',
+    'whether everything that Baton needs is there and works, and what to do if not',
+    'doctor',
+  )
+  lazily(program, () => import('./trust.ts'))(
+    'trust [folder]',
+    'let what a project brings (baton.config.json, .baton) run commands, send messages and open sessions',
+    'trust',
+  )
+    .option('--remove', 'trust it no more')
+    .option('--list', 'the projects that you trust')
+  lazily(program, () => import('./hook-work.ts'))('hook [agent] [event]', 'what connected agents run at their events', 'hookCommand')
+    .option('--work', 'do what hooks have left to be done')
+}
+
+function placed(command: Command): void {
+  command
+    .addArgument(new Argument('<agent>', 'the agent').choices(agentNames))
+    .option('--user', 'for all you do with it (the default)')
+    .option('--project', 'in this project only')
+    .option('--dry-run', 'only show what would change')
+}

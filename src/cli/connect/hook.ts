@@ -1,0 +1,41 @@
+// `baton hook`: what agents run at their events. Agents wait for it, so main.ts comes here without loading the other commands.
+// Whatever goes wrong, the agent hears nothing of it: the exit code is 0, and the log tells.
+
+import { spawn } from 'node:child_process'
+import { answerHook, HookState, printedAnswer, readInput } from '../../connect/index.ts'
+import type { Io } from '../base/io.ts'
+
+/** How long to wait for what the agent writes on standard input. */
+const patienceMs = 1_000
+
+export async function hook(io: Io, agent: string, event: string): Promise<void> {
+  try {
+    const text = await inputOf(io)
+    if (event === 'statusline') return await (await import('./status-line.ts')).printStatusLine(io, agent, text)
+    const { text: answer, hasWork } = answerHook(agent, event, readInput(text, io.cwd()), io.env)
+    if (answer !== undefined) io.stdout.write(`${printedAnswer(event, answer)}\n`)
+    if (hasWork) startWorker(io)
+  } catch (error) {
+    new HookState(io.env).log(`${agent} ${event}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** Starts Baton again to do the jobs; it outlives the hook. */
+export function startWorker({ self: [node, script], env }: Io): void {
+  const child = spawn(node, [script, 'hook', '--work'], { env, detached: true, stdio: 'ignore', cwd: '/' })
+  child.on('error', (error) => new HookState(env).log(`the worker did not start: ${error.message}`))
+  child.unref()
+}
+
+async function inputOf({ stdin }: Io): Promise<string> {
+  if (stdin.isTTY === true) return ''
+  const chunks: Buffer[] = []
+  await new Promise<void>((resolve) => {
+    const enough = setTimeout(resolve, patienceMs)
+    stdin.on('data', (chunk: Buffer) => chunks.push(Buffer.from(chunk)))
+    stdin.on('end', () => resolve(clearTimeout(enough)))
+    stdin.on('error', () => resolve(clearTimeout(enough)))
+  })
+  stdin.destroy()
+  return Buffer.concat(chunks).toString('utf8')
+}

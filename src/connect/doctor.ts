@@ -1,0 +1,197 @@
+// Whether everything that Baton needs is there and works. Each finding is one line: fine, a warning, or a problem and what to do.
+
+import fs from 'node:fs'
+import { agents, type Place } from '../agents/index.ts'
+import { broughtBy, findWorkspace, isTrusted, stateFolder } from '../config/index.ts'
+import { openStore } from '../store/index.ts'
+import { makeFolder, runCommand } from '../system/index.ts'
+import { planConnect } from './connection.ts'
+import { HookState } from './hook-state.ts'
+import { pendingFor } from './pending.ts'
+import { allRecords, type ConnectRecord } from './record.ts'
+
+export interface Finding {
+  readonly about: string
+  readonly is: 'ok' | 'warning' | 'problem'
+  readonly text: string
+  /** What to do about it. */
+  readonly advice?: string
+}
+
+export interface DoctorOptions extends Omit<Place, 'scope'> {
+  readonly cwd: string
+  /** What opens the store; found by the folder unless given. */
+  readonly address?: string
+}
+
+export async function examine(options: DoctorOptions): Promise<Finding[]> {
+  const found = await Promise.all([
+    [node()],
+    program('git', ['--version'], options, 'Uncommitted work is kept through handoffs with git: install it.'),
+    program('tmux', ['-V'], options, 'Agents with a screen run in tmux: install it, or use --driver headless.'),
+    ...agents.map((agent) => agentFound(agent.program, agent.label, options)),
+    store(options),
+    [disk(options)],
+    [userFolder(options)],
+    trust(options),
+    ...allRecords(options.env).map((record) => connected(record, options)),
+    log(options),
+  ])
+  return found.flat()
+}
+
+/** As package.json says. */
+const leastNode = [20, 19] as const
+
+function node(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const old = major < leastNode[0] || (major === leastNode[0] && minor < leastNode[1])
+  const text = `Node ${process.versions.node}`
+  return old
+    ? { about: 'node', is: 'problem', text, advice: `Baton needs Node ${leastNode.join('.')} or newer.` }
+    : { about: 'node', is: 'ok', text }
+}
+
+const patienceMs = 10_000
+
+async function versionOf(name: string, args: readonly string[], { env }: DoctorOptions): Promise<string | undefined> {
+  try {
+    const ran = await runCommand([name, ...args], { env, timeoutMs: patienceMs, leftovers: 'end-group' })
+    if (ran.end !== 'exit' || ran.code !== 0) return undefined
+    return ran.output.whole().toString('utf8').trim().split('\n')[0]!.slice(0, 80)
+  } catch {
+    return undefined // there is no such program
+  }
+}
+
+async function program(name: string, args: string[], options: DoctorOptions, advice: string): Promise<Finding[]> {
+  const version = await versionOf(name, args, options)
+  return [
+    version === undefined
+      ? { about: name, is: 'warning', text: `${name} was not found`, advice }
+      : { about: name, is: 'ok', text: version },
+  ]
+}
+
+/** An agent that is not there is nothing to complain about. */
+async function agentFound(name: string, label: string, options: DoctorOptions): Promise<Finding[]> {
+  const version = await versionOf(name, ['--version'], options)
+  return version === undefined ? [] : [{ about: name, is: 'ok', text: `${label}: ${version}` }]
+}
+
+async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
+  const where = address ?? findWorkspace({ cwd, env }).address
+  const folder = where.replace(/^file:(\/\/)?/, '')
+  const isFolder = !/^[a-z][a-z+]*:\/\//.test(folder)
+  if (isFolder && !fs.existsSync(folder)) {
+    return [{ about: 'store', is: 'ok', text: `${folder} will be made when it is first used` }]
+  }
+  const found: Finding[] = []
+  try {
+    const opened = await openStore(where)
+    let tapes = 0
+    for await (const _tape of opened.list()) tapes++
+    await opened.close()
+    found.push({ about: 'store', is: 'ok', text: `${opened.place}: ${tapes} tapes, ${opened.guarantee}` })
+  } catch (error) {
+    const { message, hint } = error as Error & { hint?: string }
+    found.push({ about: 'store', is: 'problem', text: message, advice: hint ?? 'See docs/store.md.' })
+  }
+  const mode = isFolder ? fs.statSync(folder).mode & 0o077 : 0
+  if (mode !== 0) {
+    found.push({
+      about: 'permissions',
+      is: 'warning',
+      text: `other users of this machine can reach ${folder}`,
+      advice: `chmod 700 ${folder}`,
+    })
+  }
+  return found
+}
+
+const littleSpace = 500_000_000
+
+function disk({ cwd, env }: DoctorOptions): Finding {
+  const { bavail, bsize } = fs.statfsSync(fs.existsSync(stateFolder(env)) ? stateFolder(env) : cwd)
+  const free = bavail * bsize
+  const text = `${(free / 1e9).toFixed(1)} GB are free`
+  return free < littleSpace
+    ? { about: 'disk', is: 'warning', text, advice: 'Tapes are appended to all the time: make room.' }
+    : { about: 'disk', is: 'ok', text }
+}
+
+function userFolder({ env }: DoctorOptions): Finding {
+  const folder = stateFolder(env)
+  try {
+    makeFolder(folder)
+    fs.accessSync(folder, fs.constants.W_OK)
+    return { about: 'folder', is: 'ok', text: `${folder} can be written` }
+  } catch (error) {
+    const advice = 'Hooks, trust and connections are remembered there: make it writable, or set XDG_STATE_HOME.'
+    return { about: 'folder', is: 'problem', text: `${folder}: ${(error as Error).message}`, advice }
+  }
+}
+
+async function trust({ project, env }: DoctorOptions): Promise<Finding[]> {
+  const found: Finding[] = []
+  const brings = broughtBy(project)
+  if (brings.length > 0 && !isTrusted(project, env)) {
+    const text = `${project} brings ${brings.join(' and ')}, which do nothing until you trust it`
+    found.push({ about: 'trust', is: 'warning', text, advice: `Look at them, then run: baton trust ${project}` })
+  }
+  const pending = pendingFor(env, project)
+  if (pending !== undefined) {
+    const text = `a handoff of ${pending.date} opens the next session in ${project}: ${pending.document}`
+    found.push({ about: 'handoff', is: 'ok', text })
+  }
+  return found
+}
+
+async function connected(record: ConnectRecord, options: DoctorOptions): Promise<Finding[]> {
+  const { agent, scope, project, self } = record
+  const about = `connect ${agent}`
+  const again = `baton connect ${agent}${scope === 'project' ? ' --project' : ''}`
+  const where = scope === 'user' ? 'for you' : `in ${project}`
+  const missing = self.find((each) => !fs.existsSync(each))
+  if (missing !== undefined) {
+    return [{ about, is: 'problem', text: `${agent} calls ${missing}, which is gone`, advice: `Run: ${again}` }]
+  }
+  const place: Place = { scope, project: scope === 'user' ? options.project : project, env: options.env, self: options.self }
+  const found: Finding[] = []
+  const plan = planConnect(agent, place)
+  if (plan.files.length > 0) {
+    const text = `${plan.files.map((each) => each.path).join(', ')}: not as this version of Baton writes it`
+    found.push({ about, is: 'warning', text, advice: `Run: ${again}` })
+  }
+  for (const text of agents.find(({ name }) => name === agent)?.connection?.check?.(place) ?? []) {
+    found.push({ about, is: 'warning', text })
+  }
+  const trouble = await hookTrouble(self, options)
+  if (trouble !== undefined) found.push({ about, is: 'problem', text: trouble, advice: `Run: ${again}` })
+  return found.length > 0 ? found : [{ about, is: 'ok', text: `${agent} is connected ${where}, and its hooks answer` }]
+}
+
+/** Calls the hook as an agent does, with an event that means nothing. */
+async function hookTrouble(self: readonly [string, string], { env }: DoctorOptions): Promise<string | undefined> {
+  try {
+    const command = [...self, 'hook', 'doctor', 'Nothing']
+    const ran = await runCommand(command, { env, input: '{}', timeoutMs: patienceMs, leftovers: 'end-group' })
+    if (ran.end === 'exit' && ran.code === 0) return undefined
+    return `its hook ended with ${ran.code}: ${ran.output.whole().toString('utf8').trim().slice(0, 200)}`
+  } catch (error) {
+    return `its hook could not be started: ${(error as Error).message}`
+  }
+}
+
+const day = 86_400_000
+
+/** What hooks could not tell the agent. */
+async function log({ env }: DoctorOptions): Promise<Finding[]> {
+  const { logFile } = new HookState(env)
+  if (!fs.existsSync(logFile)) return []
+  const lines = fs.readFileSync(logFile, 'utf8').trim().split('\n')
+  const recent = lines.filter((line) => Date.now() - Date.parse(line.slice(0, 24)) < day)
+  if (recent.length === 0) return []
+  const text = `hooks had trouble ${recent.length === 1 ? 'once' : `${recent.length} times`} within a day, last: ${recent.at(-1)!.slice(25)}`
+  return [{ about: 'hooks', is: 'warning', text, advice: `See ${logFile}` }]
+}

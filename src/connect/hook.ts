@@ -1,0 +1,171 @@
+// What Baton answers when an agent's hook calls it. An agent waits for the answer, so this reads and writes a few small files
+// and nothing else; whatever takes longer becomes a job for the worker (work.ts).
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { type AgentHooks, hooksOf } from '../agents/index.ts'
+import { findProject } from '../config/index.ts'
+import { compactedText, documentsFolder, injectedText, resumeText } from '../handoff/index.ts'
+import { agentMark } from '../system/index.ts'
+import { fileName, HookState, type Job } from './hook-state.ts'
+import { claimPending } from './pending.ts'
+
+/** What an agent tells its hooks on standard input, as far as Baton uses it. */
+export interface HookInput {
+  readonly session?: string
+  readonly transcript?: string
+  readonly cwd: string
+  /** Why a session starts: startup, resume, clear, compact. */
+  readonly source?: string
+  /** Why it compacts: manual or auto. */
+  readonly trigger?: string
+  /** Why it ends. */
+  readonly reason?: string
+}
+
+export interface HookAnswer {
+  /** For the model. */
+  readonly text?: string
+  /** Whether there is something for the worker. */
+  readonly hasWork: boolean
+}
+
+const nothing: HookAnswer = { hasWork: false }
+
+/** Sources of a session that begin with an empty context. */
+const freshSources = ['startup', 'clear', 'new']
+
+export function answerHook(agent: string, event: string, input: HookInput, env: NodeJS.ProcessEnv): HookAnswer {
+  const hooks = hooksOf(agent)
+  const meaning = hooks?.events[event]
+  const { session } = input
+  if (hooks === undefined || meaning === undefined || session === undefined) return nothing
+  // The supervisor hands over by itself: a second voice would give the agent its document twice.
+  if (env[agentMark] !== undefined) return nothing
+  const call: HookCall = { agent, hooks, session, input, env, state: new HookState(env) }
+  switch (meaning) {
+    case 'start':
+      return started(call)
+    case 'prompt':
+      return prompted(call)
+    case 'compact':
+      return compacting(call)
+    case 'turn':
+      return withJob(call, { work: 'turn' })
+    case 'end':
+      return ended(call)
+  }
+}
+
+/** The input as a hook gets it: JSON in the form that Claude Code, Codex and Gemini CLI share. */
+export function readInput(text: string, fallback: string): HookInput {
+  const told: unknown = text.trim() === '' ? {} : JSON.parse(text)
+  const given = (name: string): string | undefined => {
+    const value: unknown = typeof told === 'object' && told !== null ? (told as Record<string, unknown>)[name] : undefined
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const optional = (field: keyof HookInput, name: string) => {
+    const value = given(name)
+    return value === undefined ? {} : { [field]: value }
+  }
+  return {
+    cwd: given('cwd') ?? fallback,
+    ...optional('session', 'session_id'),
+    ...optional('transcript', 'transcript_path'),
+    ...optional('source', 'source'),
+    ...optional('trigger', 'trigger'),
+    ...optional('reason', 'reason'),
+  }
+}
+
+/** The answer as a hook prints it. */
+export function printedAnswer(event: string, text: string): string {
+  return JSON.stringify({ hookSpecificOutput: { hookEventName: event, additionalContext: text } })
+}
+
+interface HookCall {
+  readonly agent: string
+  readonly hooks: AgentHooks
+  readonly session: string
+  readonly input: HookInput
+  readonly env: NodeJS.ProcessEnv
+  readonly state: HookState
+}
+
+function started(call: HookCall): HookAnswer {
+  const { agent, hooks, session, input, state } = call
+  const known = state.session(agent, session)
+  if (input.source === 'compact') return hooks.speaksAt === 'start' ? afterCompaction(call) : nothing
+  const fresh = input.source === undefined ? known === undefined : freshSources.includes(input.source)
+  if (!fresh) return nothing
+  if (hooks.speaksAt === 'start') return opened(call)
+  state.remember(agent, session, { fresh: true })
+  return nothing
+}
+
+/** The first prompt of a fresh session is given the handoff that waits; the first one behind a compaction, the way back. */
+function prompted(call: HookCall): HookAnswer {
+  const known = call.state.session(call.agent, call.session)
+  if (known?.compacted !== undefined) return afterCompaction(call)
+  if (known?.fresh !== true) return nothing
+  call.state.remember(call.agent, call.session, {})
+  return opened(call)
+}
+
+function opened({ agent, hooks, session, input, env }: HookCall): HookAnswer {
+  const pending = claimPending(env, realProject(input.cwd), `${fileName(agent)}-${fileName(session)}`)
+  if (pending === undefined) return nothing
+  const whole = injectedText(fs.readFileSync(pending.document, 'utf8'), pending.document)
+  return { text: whole.length <= hooks.mostCharacters ? whole : resumeText(pending.document), hasWork: false }
+}
+
+function afterCompaction({ agent, session, state }: HookCall): HookAnswer {
+  const known = state.session(agent, session)
+  if (known?.compacted === undefined) return nothing
+  state.remember(agent, session, {})
+  return { text: compactedText(known.compacted), hasWork: false }
+}
+
+function compacting(call: HookCall): HookAnswer {
+  const { agent, hooks, session, input, state } = call
+  const sure = hooks.compactsMaybe !== true || input.trigger === 'manual'
+  const file = documentFile(call, 'compaction')
+  // Where nobody knows yet whether it will compact, the worker decides, and notes it for the next prompt.
+  if (sure) state.remember(agent, session, { compacted: file })
+  return withJob(call, { work: 'document', why: 'compact', file, ...(sure ? {} : { ifFull: true }) })
+}
+
+function ended(call: HookCall): HookAnswer {
+  if (!call.hooks.cleared(call.input.reason)) return withJob(call, { work: 'turn' })
+  return withJob(call, { work: 'document', why: 'clear', file: documentFile(call, 'clear') })
+}
+
+/** The name is chosen now, since the model is told of the file before the worker may have written it. */
+function documentFile({ agent, session, input }: HookCall, before: string): string {
+  const second = new Date().toISOString().slice(0, 19).replaceAll(/[T:]/g, '-')
+  return path.join(documentsFolder(input.cwd, `${agent}:${session}`, undefined), `before-${before}-${second}.md`)
+}
+
+function withJob({ agent, session, input, state }: HookCall, what: Pick<Job, 'work'> & Partial<Job>): HookAnswer {
+  const { transcript, cwd } = input
+  const bytes = transcript === undefined ? undefined : fs.statSync(transcript, { throwIfNoEntry: false })?.size
+  state.addJob({
+    agent,
+    session,
+    cwd,
+    ...(transcript === undefined ? {} : { transcript }),
+    ...(bytes === undefined ? {} : { bytes }),
+    ...what,
+  })
+  return { hasWork: true }
+}
+
+/** The project as pending handoffs name it. */
+export function realProject(cwd: string): string {
+  const project = findProject(cwd)
+  try {
+    return fs.realpathSync(project)
+  } catch {
+    return project // gone: nothing waits for it either
+  }
+}

@@ -1,0 +1,87 @@
+// Claude Code with Baton connected, against the scripted model: `connect-claude FOLDER`. Prints what came of each step.
+
+import { spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { say, startModelServer } from '../support/model-server/index.ts'
+import { claude } from './claude.ts'
+import { environment, makeStage, runTurn } from './stage.ts'
+
+const cli = path.join(import.meta.dirname, '../../dist/cli/main.js')
+const [folder = ''] = process.argv.slice(2)
+let replies = 0
+const server = await startModelServer({
+  script: ({ tools }) => {
+    if (tools.length === 0) return say('Notes')
+    replies++
+    return say(`Reply ${replies}.`, { usage: { input: 20_000 + 1_000 * replies, output: 10 } })
+  },
+})
+const stage = makeStage(folder, server.url)
+claude.prepare(stage)
+const settings = path.join(stage.home, '.claude/settings.json')
+const own = {
+  ...(JSON.parse(fs.readFileSync(settings, 'utf8')) as object),
+  statusLine: { type: 'command', command: 'echo mine' },
+  hooks: { SessionStart: [{ hooks: [{ type: 'command', command: `echo ran >> ${path.join(folder, 'own-hook')}` }] }] },
+}
+fs.writeFileSync(settings, `${JSON.stringify(own, null, 4)}\n\n`)
+const before = fs.readFileSync(settings, 'utf8')
+
+const env = environment(claude, stage)
+function baton(...args: string[]): string {
+  const ran = spawnSync(process.execPath, [cli, ...args], { cwd: stage.project, env, encoding: 'utf8' })
+  if (ran.status !== 0) throw new Error(`baton ${args.join(' ')}: ${ran.stderr}${ran.stdout}`)
+  return ran.stdout
+}
+
+/** A turn, and how often the model was given the words in its last request. */
+async function turn(prompt: string, words: string, session?: string): Promise<{ session: string; times: number }> {
+  const { code, out, err } = await runTurn(claude, stage, prompt, { session })
+  if (code !== 0) throw new Error(`claude ended with ${code}: ${err}${out}`)
+  const last = server.requests.findLast(({ tools }) => tools.length > 0)
+  const times = JSON.stringify([last?.system, last?.messages]).split(words).length - 1
+  return { session: (JSON.parse(out) as { session_id: string }).session_id, times }
+}
+
+const tag = '<handoff-context>'
+const connected = baton('connect', 'claude')
+const again = baton('connect', 'claude')
+const first = await turn('never touch the file core.ts', tag)
+baton('handoff', '--next', '--quiet')
+const second = await turn('and now?', tag)
+const resumed = await turn('once more', tag, second.session)
+const third = await turn('something else', tag)
+await runTurn(claude, stage, '/compact', { session: second.session })
+const compacted = await turn('where were we?', 'was compacted just now', second.session)
+const command = await turn('/baton:handoff ship it', 'the next session in this folder opens with it', third.session)
+const fourth = await turn('hello', 'ship it')
+// What the hooks have left is done in the background; whatever is still waiting is done now.
+baton('hook', '--work')
+const worked = baton('handoff', 'ls', '--json')
+const statusInput = JSON.stringify({ session_id: second.session, context_window: { used_percentage: 43.2 } })
+const status = spawnSync(process.execPath, [cli, 'hook', 'claude', 'statusline'], { env, input: statusInput, encoding: 'utf8' })
+const doctor = baton('doctor', '--json')
+const log = path.join(stage.home, '.local/state/baton/hooks/hook.log')
+baton('disconnect', 'claude')
+process.stdout.write(
+  JSON.stringify({
+    connected,
+    again,
+    first,
+    second,
+    resumed,
+    third,
+    compacted,
+    command,
+    fourth,
+    worked,
+    status: status.stdout,
+    doctor,
+    ownHook: fs.readFileSync(path.join(folder, 'own-hook'), 'utf8').split('\n').length - 1,
+    log: fs.existsSync(log) ? fs.readFileSync(log, 'utf8') : '',
+    restored: fs.readFileSync(settings, 'utf8') === before && !fs.existsSync(path.join(stage.home, '.claude/skills')),
+    problems: server.problems,
+  }),
+)
+await server.close()
