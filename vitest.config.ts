@@ -17,6 +17,8 @@ const processes = [
 ]
 
 const everywhere = {
+  // The projects of tests are the tests' own; those about trust take it away again.
+  env: { BATON_TRUST: '1' },
   pool: 'forks',
   testTimeout: 120_000,
   hookTimeout: 120_000,

@@ -14,7 +14,7 @@ const config = 'oxlint.config.mjs'
 const anyone = ['config', 'notify', 'system', 'telemetry']
 const forms = ['handoff', 'task', 'relay']
 const runners = ['agent', 'supervisor', 'transcripts']
-const belowOperations = ['store', 'tape', ...forms, 'approvals', 'fidelity', 'agents', ...runners, ...anyone]
+const belowOperations = ['store', 'tape', ...forms, 'approvals', 'fidelity', 'agents', 'connect', ...runners, ...anyone]
 
 /** Room: whom it may know. Written again by hand, not taken from the configuration under test. */
 const house: Record<string, string[]> = {
@@ -33,12 +33,14 @@ const house: Record<string, string[]> = {
   agent: ['store', 'tape', ...forms, 'agents', ...anyone],
   supervisor: ['store', 'tape', ...forms, 'agents', 'transcripts', ...anyone],
   transcripts: ['store', 'tape', ...forms, 'agents', ...anyone],
+  connect: ['store', 'tape', ...forms, 'agents', 'transcripts', ...anyone],
   demo: anyone,
   operations: belowOperations,
   client: ['operations'],
-  server: [...belowOperations, 'operations'],
+  mcp: [...belowOperations, 'operations'],
+  server: [...belowOperations, 'operations', 'mcp'],
   web: ['operations', 'client'],
-  cli: [...belowOperations, 'operations', 'client', 'server', 'demo'],
+  cli: [...belowOperations, 'operations', 'client', 'server', 'mcp', 'demo'],
 }
 const rooms = Object.keys(house)
 

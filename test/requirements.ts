@@ -108,7 +108,9 @@ const task = {
 }
 
 const doors = {
-  D10: 'who counts as a person: a terminal outside any agent',
+  D6: 'connect and disconnect: shown, idempotent, comments kept, restored byte for byte; doctor',
+  D7: 'hooks: a pending handoff opens the next session once, compactions are documented, the status line; never in the way',
+  D10: 'trust: what a clone brings does nothing before baton trust; a person is a terminal outside any agent',
 }
 
 const engines = {

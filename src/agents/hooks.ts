@@ -11,7 +11,7 @@ import { piHooks } from './pi/hooks.ts'
  * `start`: a session begins or goes on. `prompt`: the person has sent a prompt, and words can be added to it. `compact`: the
  * agent is about to compact. `turn`: a turn is over. `end`: the session is over, or cleared.
  */
-export type HookMeaning = 'start' | 'prompt' | 'compact' | 'turn' | 'end'
+type HookMeaning = 'start' | 'prompt' | 'compact' | 'turn' | 'end'
 
 export interface AgentHooks {
   /** By the agent's own names. */

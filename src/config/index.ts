@@ -9,13 +9,4 @@ export { transcriptsSection } from './models-section.ts'
 export { configuredModels, type Model, type Models, priceOf, tablesOf, windowOf } from './models.ts'
 export { findWorkspace } from './workspace.ts'
 export { registeredWorkspaces, registerWorkspace, registryFolder } from './registry.ts'
-export {
-  broughtBy,
-  demandTrust,
-  distrustProject,
-  isTrusted,
-  trustedProjects,
-  trustedWorkspace,
-  trustProject,
-  trustVariable,
-} from './trust.ts'
+export { demandTrust, distrustProject, trustedProjects, trustedWorkspace, trustProject, untrusted } from './trust.ts'

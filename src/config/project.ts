@@ -13,7 +13,8 @@ export function findProject(cwd: string = process.cwd()): string {
   return nearestWith(start, ['.git']) ?? nearestWith(start, [configFile, '.baton']) ?? start
 }
 
-function nearestWith(from: string, names: readonly string[]): string | undefined {
+/** The nearest folder upwards that has one of these in it. */
+export function nearestWith(from: string, names: readonly string[]): string | undefined {
   if (names.some((name) => fs.existsSync(path.join(from, name)))) return from
   const parent = path.dirname(from)
   return parent === from ? undefined : nearestWith(parent, names)

@@ -6,29 +6,35 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { BatonError } from '../errors.ts'
 import { makeFolder, replaceFile } from '../system/index.ts'
-import { configFile, findProject, stateFolder } from './project.ts'
+import { configFile, findProject, nearestWith, stateFolder } from './project.ts'
 import { findWorkspace, type Found, type WorkspaceChoice } from './workspace.ts'
 
 /** Set where the environment itself is the user's decision, such as a CI job or a container: every project is trusted. */
-export const trustVariable = 'BATON_TRUST'
+const trustVariable = 'BATON_TRUST'
 
-/** What a project brings that could run, send or open something; empty if there is nothing to trust. */
-export function broughtBy(project: string): string[] {
-  return [configFile, '.baton'].filter((name) => fs.existsSync(path.join(project, name)))
+/** What counts in a folder and may have come with the project: the configuration and the `.baton` nearest upwards. */
+function broughtTo(cwd: string): string[] {
+  return [configFile, '.baton'].flatMap((name) => {
+    const folder = nearestWith(path.resolve(cwd), [name])
+    return folder === undefined ? [] : [path.join(folder, name)]
+  })
 }
 
-export function isTrusted(cwd: string, env: NodeJS.ProcessEnv = process.env): boolean {
-  if (env[trustVariable] === '1') return true
-  const project = projectOf(cwd)
-  return broughtBy(project).length === 0 || fs.existsSync(fileOf(env, project))
+/** What of it belongs to a project that the user does not trust. */
+export function untrusted(cwd: string, env: NodeJS.ProcessEnv = process.env): string[] {
+  return env[trustVariable] === '1' ? [] : broughtTo(cwd).filter((file) => !isTrusted(file, env))
 }
 
-/** Throws unless the project is trusted; `what` is what was about to happen. */
+function isTrusted(file: string, env: NodeJS.ProcessEnv): boolean {
+  return env[trustVariable] === '1' || fs.existsSync(fileOf(env, projectOf(path.dirname(file))))
+}
+
+/** Throws if something counts here that belongs to a project which the user does not trust; `what` did not happen then. */
 export function demandTrust(what: string, cwd: string, env: NodeJS.ProcessEnv = process.env): void {
-  if (isTrusted(cwd, env)) return
-  const project = projectOf(cwd)
-  throw new BatonError('refused', `${what}: ${project} brings ${broughtBy(project).join(' and ')}, and you have not trusted it`, {
-    hint: `Look at what is in there; if it is yours, or you trust whoever wrote it, run: baton trust ${project}`,
+  const [first] = untrusted(cwd, env)
+  if (first === undefined) return
+  throw new BatonError('refused', `${what}: ${first} belongs to a project that you have not trusted`, {
+    hint: `Look at what is in it; if it is yours, or you trust whoever wrote it, run: baton trust ${projectOf(path.dirname(first))}`,
   })
 }
 
@@ -57,14 +63,17 @@ export function trustedProjects(env: NodeJS.ProcessEnv): { project: string; sinc
     return [] // nothing was ever trusted
   }
   return names
-    .map((name) => JSON.parse(fs.readFileSync(path.join(folderIn(env), name), 'utf8')) as { project: string; since: string })
+    .map(
+      (name) =>
+        JSON.parse(fs.readFileSync(path.join(folderIn(env), name), 'utf8')) as { project: string; since: string },
+    )
     .sort((a, b) => (a.project < b.project ? -1 : 1))
 }
 
 /** As `findWorkspace`, but a `.baton` that came with an untrusted project is passed over for the user's own folder. */
 export function trustedWorkspace(choice: WorkspaceChoice & { cwd: string; env: NodeJS.ProcessEnv }): Found {
   const found = findWorkspace(choice)
-  if (found.by !== 'folder' || isTrusted(path.dirname(found.address), choice.env)) return found
+  if (found.by !== 'folder' || isTrusted(found.address, choice.env)) return found
   return findWorkspace({ ...choice, passOver: true })
 }
 

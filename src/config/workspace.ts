@@ -30,7 +30,8 @@ export function findWorkspace(choice: WorkspaceChoice = {}): Found {
   if (choice.workspace !== undefined) return { address: path.resolve(cwd, choice.workspace), by: 'workspace' }
   if (store !== undefined) return { address: store, by: 'store' }
   if (workspace !== undefined) return { address: path.resolve(cwd, workspace), by: 'workspace' }
-  const near = choice.passOver === true ? undefined : upwards(cwd).find((folder) => fs.existsSync(path.join(folder, '.baton')))
+  const near =
+    choice.passOver === true ? undefined : upwards(cwd).find((folder) => fs.existsSync(path.join(folder, '.baton')))
   if (near !== undefined) return { address: path.join(near, '.baton'), by: 'folder' }
   const common = gitCommonDir(cwd)
   if (common !== undefined) return { address: ofUser(env, common), by: 'repository' }

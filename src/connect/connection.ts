@@ -123,7 +123,12 @@ export function planDisconnect(agent: string, place: Place): ConnectPlan | undef
 function removal(file: string, record: ConnectRecord): FileChange {
   const before = contentOf(file)
   const known = record.files.find((each) => each.path === file)?.sha256
-  return { path: file, before, after: before !== undefined && hash(before) !== known ? before : undefined, isOurs: true }
+  return {
+    path: file,
+    before,
+    after: before !== undefined && hash(before) !== known ? before : undefined,
+    isOurs: true,
+  }
 }
 
 /** A file of the user's as it is without Baton's entries: byte for byte as before if nobody has touched it since. */

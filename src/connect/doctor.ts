@@ -2,9 +2,10 @@
 
 import fs from 'node:fs'
 import { agents, type Place } from '../agents/index.ts'
-import { broughtBy, findWorkspace, isTrusted, stateFolder } from '../config/index.ts'
+import { findWorkspace, stateFolder, untrusted } from '../config/index.ts'
 import { openStore } from '../store/index.ts'
 import { makeFolder, runCommand } from '../system/index.ts'
+import { isReserved } from '../tape/index.ts'
 import { planConnect } from './connection.ts'
 import { HookState } from './hook-state.ts'
 import { pendingFor } from './pending.ts'
@@ -25,19 +26,14 @@ export interface DoctorOptions extends Omit<Place, 'scope'> {
 }
 
 export async function examine(options: DoctorOptions): Promise<Finding[]> {
-  const found = await Promise.all([
-    [node()],
+  const asked = await Promise.all([
     program('git', ['--version'], options, 'Uncommitted work is kept through handoffs with git: install it.'),
     program('tmux', ['-V'], options, 'Agents with a screen run in tmux: install it, or use --driver headless.'),
     ...agents.map((agent) => agentFound(agent.program, agent.label, options)),
     store(options),
-    [disk(options)],
-    [userFolder(options)],
-    trust(options),
     ...allRecords(options.env).map((record) => connected(record, options)),
-    log(options),
   ])
-  return found.flat()
+  return [node(), ...asked.flat(), disk(options), userFolder(options), ...trust(options), ...log(options)]
 }
 
 /** As package.json says. */
@@ -90,7 +86,7 @@ async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
   try {
     const opened = await openStore(where)
     let tapes = 0
-    for await (const _tape of opened.list()) tapes++
+    for await (const { tape } of opened.list()) tapes += isReserved(tape) ? 0 : 1
     await opened.close()
     found.push({ about: 'store', is: 'ok', text: `${opened.place}: ${tapes} tapes, ${opened.guarantee}` })
   } catch (error) {
@@ -132,12 +128,11 @@ function userFolder({ env }: DoctorOptions): Finding {
   }
 }
 
-async function trust({ project, env }: DoctorOptions): Promise<Finding[]> {
+function trust({ cwd, project, env }: DoctorOptions): Finding[] {
   const found: Finding[] = []
-  const brings = broughtBy(project)
-  if (brings.length > 0 && !isTrusted(project, env)) {
-    const text = `${project} brings ${brings.join(' and ')}, which do nothing until you trust it`
-    found.push({ about: 'trust', is: 'warning', text, advice: `Look at them, then run: baton trust ${project}` })
+  for (const file of untrusted(cwd, env)) {
+    const text = `${file} belongs to a project that you have not trusted: it runs, sends and opens nothing`
+    found.push({ about: 'trust', is: 'warning', text, advice: `Look at it, then run: baton trust ${project}` })
   }
   const pending = pendingFor(env, project)
   if (pending !== undefined) {
@@ -156,7 +151,12 @@ async function connected(record: ConnectRecord, options: DoctorOptions): Promise
   if (missing !== undefined) {
     return [{ about, is: 'problem', text: `${agent} calls ${missing}, which is gone`, advice: `Run: ${again}` }]
   }
-  const place: Place = { scope, project: scope === 'user' ? options.project : project, env: options.env, self: options.self }
+  const place: Place = {
+    scope,
+    project: scope === 'user' ? options.project : project,
+    env: options.env,
+    self: options.self,
+  }
   const found: Finding[] = []
   const plan = planConnect(agent, place)
   if (plan.files.length > 0) {
@@ -186,7 +186,7 @@ async function hookTrouble(self: readonly [string, string], { env }: DoctorOptio
 const day = 86_400_000
 
 /** What hooks could not tell the agent. */
-async function log({ env }: DoctorOptions): Promise<Finding[]> {
+function log({ env }: DoctorOptions): Finding[] {
   const { logFile } = new HookState(env)
   if (!fs.existsSync(logFile)) return []
   const lines = fs.readFileSync(logFile, 'utf8').trim().split('\n')

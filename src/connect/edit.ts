@@ -2,7 +2,16 @@
 // included. Pure functions of the text.
 
 import { isDeepStrictEqual } from 'node:util'
-import { applyEdits, getNodeValue, type JSONPath, modify, type Node, parseTree, type ParseError } from 'jsonc-parser'
+import {
+  applyEdits,
+  findNodeAtLocation,
+  getNodeValue,
+  type JSONPath,
+  modify,
+  type Node,
+  parseTree,
+  type ParseError,
+} from 'jsonc-parser'
 import type { Change } from '../agents/index.ts'
 import { InvalidError } from '../errors.ts'
 
@@ -16,9 +25,9 @@ export function applied(text: string | undefined, edit: Edit): string {
   if (edit.type === 'value') return setAt(root, edit.at, edit.value)
   const list = valueAt(root, edit.at)
   if (Array.isArray(list) && list.some((each) => isDeepStrictEqual(each, edit.value))) return root
-  if (list !== undefined && !Array.isArray(list)) throw new InvalidError(`${edit.path}: ${edit.at.join('.')} is no list`)
-  const position = Array.isArray(list) ? list.length : 0
-  return list === undefined ? setAt(root, edit.at, [edit.value]) : setAt(root, [...edit.at, position], edit.value)
+  if (list !== undefined && !Array.isArray(list))
+    throw new InvalidError(`${edit.path}: ${edit.at.join('.')} is no list`)
+  return list === undefined ? setAt(root, edit.at, [edit.value]) : withItem(root, edit.at, edit.value)
 }
 
 /** The text without the change: only what is still as Baton wrote it is removed. `before` is the value that stood there. */
@@ -31,8 +40,7 @@ export function removed(text: string, edit: Edit, before?: unknown): string {
   }
   const list = valueAt(text, edit.at)
   const index = Array.isArray(list) ? list.findIndex((each) => isDeepStrictEqual(each, edit.value)) : -1
-  if (index < 0) return text
-  return prune(setAt(text, [...edit.at, index], undefined), [...edit.at, 0])
+  return index < 0 ? text : prune(withoutItem(text, edit.at, index), [...edit.at, 0])
 }
 
 /** What stands at that place of a JSON file; undefined if nothing does. */
@@ -57,6 +65,30 @@ function setAt(text: string, at: readonly (string | number)[], value: unknown): 
   return applyEdits(text, modify(text, [...at] as JSONPath, value, {}))
 }
 
+/** jsonc-parser itself leaves a brace behind when it removes the last of several elements, so lists are edited here. */
+function withItem(text: string, at: readonly string[], value: unknown): string {
+  const list = nodeAt(text, at)
+  const last = list.children?.at(-1)
+  const item = JSON.stringify(value)
+  return last === undefined ? insert(text, list.offset + 1, item) : insert(text, last.offset + last.length, `,${item}`)
+}
+
+function withoutItem(text: string, at: readonly string[], index: number): string {
+  const items = nodeAt(text, at).children ?? []
+  const [previous, item, next] = [items[index - 1], items[index]!, items[index + 1]]
+  const start = previous === undefined ? item.offset : previous.offset + previous.length
+  const end = previous === undefined && next !== undefined ? next.offset : item.offset + item.length
+  return text.slice(0, start) + text.slice(end)
+}
+
+function nodeAt(text: string, at: readonly string[]): Node {
+  return findNodeAtLocation(parseTree(text, [], { allowTrailingComma: true })!, [...at])!
+}
+
+function insert(text: string, at: number, more: string): string {
+  return text.slice(0, at) + more + text.slice(at)
+}
+
 /** Removes what the removal left empty, from the inside out. */
 function prune(text: string, at: readonly (string | number)[]): string {
   const above = at.slice(0, -1)
@@ -69,20 +101,26 @@ function prune(text: string, at: readonly (string | number)[]): string {
 function parsed(text: string): unknown {
   const errors: ParseError[] = []
   const tree: Node | undefined = parseTree(text, errors, { allowTrailingComma: true })
-  return tree === undefined || errors.length > 0 ? undefined : (getNodeValue(tree) as unknown)
+  if (tree === undefined || errors.length > 0) return undefined
+  // Its objects have no prototype, so they would equal none of ours.
+  return structuredClone(getNodeValue(tree) as unknown)
 }
 
 function checkJson(text: string, path: string): void {
   const value = parsed(text)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
-  throw new InvalidError(`${path} cannot be read as JSON, so nothing was changed`, { hint: 'Mend it, then connect again.' })
+  throw new InvalidError(`${path} cannot be read as JSON, so nothing was changed`, {
+    hint: 'Mend it, then connect again.',
+  })
 }
 
 type TableEdit = Extract<Change, { type: 'table' }>
 
 function withTable(text: string, edit: TableEdit): string {
   if (text.split('\n').some((line) => line.trim() === edit.table)) {
-    throw new InvalidError(`${edit.path} has ${edit.table} already, and it is not Baton's`, { hint: 'Remove it, then connect again.' })
+    throw new InvalidError(`${edit.path} has ${edit.table} already, and it is not Baton's`, {
+      hint: 'Remove it, then connect again.',
+    })
   }
   // A table can always be added at the end, unless its parent was written as an inline table.
   const parent = edit.table.slice(1, -1).split('.')[0]!

@@ -49,7 +49,7 @@ export class HookState {
   }
 
   session(agent: string, session: string): HookSession | undefined {
-    return read<HookSession>(this.#file('sessions', agent, session))
+    return read(this.#file('sessions', agent, session))
   }
 
   remember(agent: string, session: string, known: HookSession): void {
@@ -57,7 +57,7 @@ export class HookState {
   }
 
   gauge(agent: string, session: string): Gauge | undefined {
-    return read<Gauge>(this.#file('gauges', agent, session))
+    return read(this.#file('gauges', agent, session)) as Gauge | undefined
   }
 
   setGauge(agent: string, session: string, gauge: Gauge): void {
@@ -83,7 +83,7 @@ export class HookState {
       .sort()
       .map((name) => {
         const file = path.join(folder, name)
-        return { job: read<Job>(file), done: () => fs.rmSync(file, { force: true }) }
+        return { job: read(file) as Job | undefined, done: () => fs.rmSync(file, { force: true }) }
       })
   }
 
@@ -121,10 +121,10 @@ export function fileName(id: string): string {
 }
 
 /** Undefined for a file that is not there or was cut by a crash: everything here can be done without. */
-function read<T extends object>(file: string): T | undefined {
+function read(file: string): object | undefined {
   try {
     const value: unknown = JSON.parse(fs.readFileSync(file, 'utf8'))
-    return typeof value === 'object' && value !== null ? (value as T) : undefined
+    return typeof value === 'object' && value !== null ? value : undefined
   } catch {
     return undefined
   }

@@ -61,7 +61,8 @@ export function answerHook(agent: string, event: string, input: HookInput, env: 
 export function readInput(text: string, fallback: string): HookInput {
   const told: unknown = text.trim() === '' ? {} : JSON.parse(text)
   const given = (name: string): string | undefined => {
-    const value: unknown = typeof told === 'object' && told !== null ? (told as Record<string, unknown>)[name] : undefined
+    const value: unknown =
+      typeof told === 'object' && told !== null ? (told as Record<string, unknown>)[name] : undefined
     return typeof value === 'string' && value !== '' ? value : undefined
   }
   const optional = (field: keyof HookInput, name: string) => {

@@ -2,16 +2,11 @@
 // looks for them, and takes them away again; `hook.ts` answers the agent's hooks, `work.ts` does behind its back what takes
 // longer, `pending.ts` keeps the handoff that waits for the next session, `doctor.ts` tells whether all of it works.
 
-export { answerHook, type HookAnswer, type HookInput, printedAnswer, readInput, realProject } from './hook.ts'
+export { answerHook, printedAnswer, readInput, realProject } from './hook.ts'
 export { HookState } from './hook-state.ts'
-export { claimPending, dropPending, pendingFor, type PendingHandoff, preparePending } from './pending.ts'
+export { dropPending, pendingFor, preparePending } from './pending.ts'
 export { joinStatus, ownStatusLine, type StatusInput, statusText } from './status-line.ts'
 export { workOnJobs } from './work.ts'
-export {
-  type ConnectPlan,
-  diffLines,
-  planConnect,
-  planDisconnect,
-} from './connection.ts'
+export { type ConnectPlan, diffLines, planConnect, planDisconnect } from './connection.ts'
 export { examine, type Finding } from './doctor.ts'
 export { originalStatusLine } from './record.ts'

@@ -8,13 +8,13 @@ import type { Change } from '../agents/index.ts'
 import { stateFolder } from '../config/index.ts'
 import { makeFolder, replaceFile } from '../system/index.ts'
 
-export interface ConnectedFile {
+interface ConnectedFile {
   readonly path: string
   readonly sha256: string
 }
 
 /** A file of the user's in which entries were made. */
-export interface EditedFile extends ConnectedFile {
+interface EditedFile extends ConnectedFile {
   /** A copy of the file as it was before; undefined if there was none. */
   readonly backup?: string
   readonly edits: readonly { readonly change: Exclude<Change, { type: 'file' }>; readonly before?: unknown }[]

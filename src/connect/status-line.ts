@@ -25,7 +25,12 @@ export function statusText(input: StatusInput, gauge: Gauge | undefined): string
   ].join(' · ')
 }
 
-const quotaNames: Readonly<Record<string, string>> = { five_hour: '5h', seven_day: '7d', primary: '5h', secondary: '7d' }
+const quotaNames: Readonly<Record<string, string>> = {
+  five_hour: '5h',
+  seven_day: '7d',
+  primary: '5h',
+  secondary: '7d',
+}
 
 function quotaName(name: string): string {
   return quotaNames[name] ?? name.replaceAll('_', ' ')
@@ -36,7 +41,12 @@ const patienceMs = 3_000
 
 /** What the person's own command prints; empty if it fails, as the agent itself would show nothing then. */
 export function ownStatusLine(command: string, input: string, env: NodeJS.ProcessEnv): string {
-  const { status, stdout } = spawnSync('/bin/sh', ['-c', command], { input, env, encoding: 'utf8', timeout: patienceMs })
+  const { status, stdout } = spawnSync('/bin/sh', ['-c', command], {
+    input,
+    env,
+    encoding: 'utf8',
+    timeout: patienceMs,
+  })
   return status === 0 ? stdout.trimEnd() : ''
 }
 

@@ -60,7 +60,11 @@ const fourth = await turn('hello', 'ship it')
 baton('hook', '--work')
 const worked = baton('handoff', 'ls', '--json')
 const statusInput = JSON.stringify({ session_id: second.session, context_window: { used_percentage: 43.2 } })
-const status = spawnSync(process.execPath, [cli, 'hook', 'claude', 'statusline'], { env, input: statusInput, encoding: 'utf8' })
+const status = spawnSync(process.execPath, [cli, 'hook', 'claude', 'statusline'], {
+  env,
+  input: statusInput,
+  encoding: 'utf8',
+})
 const doctor = baton('doctor', '--json')
 const log = path.join(stage.home, '.local/state/baton/hooks/hook.log')
 baton('disconnect', 'claude')

@@ -28,7 +28,7 @@ function changes(place: Place): Change[] {
   const plugin = path.join(top, 'skills', 'baton')
   const file = (name: string, content: string): Change => ({ type: 'file', path: path.join(plugin, name), content })
   const json = (name: string, content: unknown) => file(name, `${JSON.stringify(content, null, 2)}\n`)
-  const hooks = Object.keys(claudeHooks.events).map((event) => [
+  const hooks: [string, object][] = Object.keys(claudeHooks.events).map((event) => [
     event,
     [{ hooks: [{ type: 'command', command: shellCommand(place, 'hook', 'claude', event), timeout: hookTimeout }] }],
   ])
@@ -39,7 +39,7 @@ function changes(place: Place): Change[] {
       version: '1.0.0',
       description: 'Hands long sessions over without losing anything: handoff documents, tapes, questions to people.',
     }),
-    json('hooks/hooks.json', { hooks: Object.fromEntries(hooks) }),
+    json('hooks/hooks.json', { hooks: Object.fromEntries(hooks) as object }),
     json('.mcp.json', { mcpServers: { baton: mcpCommand(place) } }),
     file('commands/handoff.md', handoffCommand(place)),
     ...(place.scope === 'user'

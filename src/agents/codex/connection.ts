@@ -4,7 +4,14 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { type AgentConnection, type Change, handoffPrompt, mcpCommand, type Place, shellCommand } from '../connection.ts'
+import {
+  type AgentConnection,
+  type Change,
+  handoffPrompt,
+  mcpCommand,
+  type Place,
+  shellCommand,
+} from '../connection.ts'
 import { codexHooks } from './hooks.ts'
 
 export const codexConnection: AgentConnection = {
@@ -21,14 +28,12 @@ function changes(place: Place): Change[] {
   const { command, args } = mcpCommand(place)
   const lines = `command = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`
   return [
-    ...Object.keys(codexHooks.events).map(
-      (event): Change => ({
-        type: 'item',
-        path: path.join(top, 'hooks.json'),
-        at: ['hooks', event],
-        value: { hooks: [{ type: 'command', command: shellCommand(place, 'hook', 'codex', event), timeout: 10 }] },
-      }),
-    ),
+    ...Object.keys(codexHooks.events).map((event): Change => ({
+      type: 'item',
+      path: path.join(top, 'hooks.json'),
+      at: ['hooks', event],
+      value: { hooks: [{ type: 'command', command: shellCommand(place, 'hook', 'codex', event), timeout: 10 }] },
+    })),
     { type: 'table', path: path.join(top, 'config.toml'), table: '[mcp_servers.baton]', lines },
     { type: 'file', path: path.join(top, 'skills', 'baton-handoff', 'SKILL.md'), content: skill(place) },
   ]

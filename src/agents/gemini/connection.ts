@@ -2,7 +2,7 @@
 
 import os from 'node:os'
 import path from 'node:path'
-import { type AgentConnection, type Change, handoffPrompt, mcpCommand, type Place, shellCommand } from '../connection.ts'
+import { type AgentConnection, type Change, handoffPrompt, mcpCommand, shellCommand } from '../connection.ts'
 import { geminiHooks } from './hooks.ts'
 
 /** In milliseconds here. */
@@ -13,20 +13,26 @@ export const geminiConnection: AgentConnection = {
   changes(place) {
     const top = place.scope === 'user' ? geminiConnection.home(place.env) : path.join(place.project, '.gemini')
     const extension = path.join(top, 'extensions', 'baton')
-    const file = (name: string, content: string): Change => ({ type: 'file', path: path.join(extension, name), content })
+    const file = (name: string, content: string): Change => ({
+      type: 'file',
+      path: path.join(extension, name),
+      content,
+    })
     const json = (name: string, content: unknown) => file(name, `${JSON.stringify(content, null, 2)}\n`)
-    const hooks = Object.keys(geminiHooks.events).map((event) => [
+    const hooks: [string, object][] = Object.keys(geminiHooks.events).map((event) => [
       event,
       [{ hooks: [{ type: 'command', command: shellCommand(place, 'hook', 'gemini', event), timeout: hookTimeout }] }],
     ])
     return [
       json('gemini-extension.json', { name: 'baton', version: '1.0.0', mcpServers: { baton: mcpCommand(place) } }),
-      json('hooks/hooks.json', { hooks: Object.fromEntries(hooks) }),
+      json('hooks/hooks.json', { hooks: Object.fromEntries(hooks) as object }),
       file(
         'commands/baton/handoff.toml',
         `description = "Write a handoff document; the next session here opens with it"\nprompt = '''\n${handoffPrompt(place, '{{args}}')}\nAsk them to type /clear.\n'''\n`,
       ),
     ]
   },
-  notes: () => ['In its -p mode Gemini CLI offers no MCP tools to the model unless they are approved; hooks work there.'],
+  notes: () => [
+    'In its -p mode Gemini CLI offers no MCP tools to the model unless they are approved; hooks work there.',
+  ],
 }

@@ -1,8 +1,15 @@
 // Which workspace a command is about. It is apart from workspace.ts because that loads the store, and lists must start fast.
 
 import path from 'node:path'
-import { findWorkspace } from '../../config/index.ts'
+import { demandTrust, findWorkspace } from '../../config/index.ts'
 import type { Globals } from './output.ts'
+
+/** Refuses to start an agent on what came with a project that the user does not trust; `what` is what was not done. */
+export function demandTrustedProject(what: string, { store, workspace, io }: Globals): void {
+  const { by } = findWorkspace({ store, workspace, cwd: io.cwd(), env: io.env })
+  // A workspace that was named is the user's choice.
+  if (by === 'folder') demandTrust(what, io.cwd(), io.env)
+}
 
 /** The address is absolute: the folder of the command need not be that of the process. */
 export function chosenWorkspace({ store, workspace, io }: Globals) {

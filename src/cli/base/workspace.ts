@@ -2,6 +2,7 @@
 
 import path from 'node:path'
 import { folderOf } from '../../operations/index.ts'
+import { trustProject } from '../../config/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
 import { chosenWorkspace } from './chosen-workspace.ts'
 import { type Globals, Output } from './output.ts'
@@ -43,6 +44,8 @@ export async function init(globals: Globals): Promise<void> {
   const out = new Output(globals)
   const store = await openStore(globals.store === undefined ? folder : chosenWorkspace(globals).address)
   await store.close()
+  // What the person makes here is the person's own.
+  if (globals.store === undefined) trustProject(path.dirname(folder), globals.io.env)
   const { workspace, place, guarantee } = store
   out.record({ workspace, path: place, guarantee }, `Workspace ${workspace} in ${place}`)
   out.note(guarantee)

@@ -32,6 +32,8 @@ In the chat: /help lists commands and keys, ,help what can be done to the tape, 
       if (options.new === true && options.tape !== undefined) {
         throw new InvalidError('--new and --tape exclude each other')
       }
+      const { demandTrustedProject } = await import('../base/chosen-workspace.ts')
+      demandTrustedProject('No chat was opened', options)
       if (options.print !== undefined) return (await import('./print.ts')).print(options)
       if (options.json === true) throw new InvalidError('--json goes with -p', { hint: 'baton chat -p "…" --json' })
       await (await import('./chat.ts')).chat(options)

@@ -20,8 +20,11 @@ export function addConnect(program: Command): void {
   )
     .option('--remove', 'trust it no more')
     .option('--list', 'the projects that you trust')
-  lazily(program, () => import('./hook-work.ts'))('hook [agent] [event]', 'what connected agents run at their events', 'hookCommand')
-    .option('--work', 'do what hooks have left to be done')
+  lazily(program, () => import('./hook-work.ts'))(
+    'hook [agent] [event]',
+    'what connected agents run at their events',
+    'hookCommand',
+  ).option('--work', 'do what hooks have left to be done')
 }
 
 function placed(command: Command): void {

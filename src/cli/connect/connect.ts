@@ -54,7 +54,12 @@ function whereOf({ scope, project }: Place): string {
   return scope === 'user' ? 'for you, in every folder' : `in ${project}`
 }
 
-function show(options: ConnectOptions, agent: AgentName, plan: ConnectPlan, said: { none: string; done: string }): void {
+function show(
+  options: ConnectOptions,
+  agent: AgentName,
+  plan: ConnectPlan,
+  said: { none: string; done: string },
+): void {
   const out = new Output(options)
   const dryRun = options.dryRun === true
   if (out.json) {

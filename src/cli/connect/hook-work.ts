@@ -5,7 +5,11 @@ import { InvalidError } from '../../errors.ts'
 import { type Globals, Output } from '../base/output.ts'
 import { hook } from './hook.ts'
 
-export async function hookCommand(options: Globals & { work?: boolean }, agent?: string, event?: string): Promise<void> {
+export async function hookCommand(
+  options: Globals & { work?: boolean },
+  agent?: string,
+  event?: string,
+): Promise<void> {
   if (options.work === true) {
     const done = await workOnJobs(options.io.env)
     return new Output(options).note(`${done} ${done === 1 ? 'job' : 'jobs'} done`)

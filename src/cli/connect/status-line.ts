@@ -1,6 +1,13 @@
 // `baton hook claude statusline`: the person's own line with Baton's behind it.
 
-import { HookState, joinStatus, originalStatusLine, ownStatusLine, type StatusInput, statusText } from '../../connect/index.ts'
+import {
+  HookState,
+  joinStatus,
+  originalStatusLine,
+  ownStatusLine,
+  type StatusInput,
+  statusText,
+} from '../../connect/index.ts'
 import type { Io } from '../base/io.ts'
 
 export async function printStatusLine(io: Io, agent: string, text: string): Promise<void> {

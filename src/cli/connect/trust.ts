@@ -1,7 +1,7 @@
 // `baton trust`: what a cloned repository brings may run, send and open something only after this.
 
 import path from 'node:path'
-import { broughtBy, distrustProject, findProject, trustedProjects, trustProject } from '../../config/index.ts'
+import { distrustProject, findProject, trustedProjects, trustProject } from '../../config/index.ts'
 import { personAt } from '../base/io.ts'
 import { age, type Globals, Output } from '../base/output.ts'
 
@@ -22,16 +22,16 @@ export async function trust(options: TrustOptions, folder?: string): Promise<voi
   const project = findProject(path.resolve(io.cwd(), folder ?? '.'))
   if (options.remove === true) {
     const was = distrustProject(project, io.env)
-    return out.record({ project, trusted: false }, was ? `${project} is not trusted any more.` : `${project} was not trusted.`)
+    return out.record(
+      { project, trusted: false },
+      was ? `${project} is not trusted any more.` : `${project} was not trusted.`,
+    )
   }
   // An agent that works in a cloned repository must not be talked into trusting it.
   personAt(io)
   const top = trustProject(project, io.env)
-  const brings = broughtBy(top)
   out.record(
-    { project: top, trusted: true, brings },
-    brings.length === 0
-      ? `${top} is trusted; it brings nothing of Baton's at present.`
-      : `${top} is trusted: its ${brings.join(' and ')} may now run commands, send messages and open sessions.`,
+    { project: top, trusted: true },
+    `${top} is trusted: its baton.config.json and its .baton may run commands, send messages and open sessions.`,
   )
 }

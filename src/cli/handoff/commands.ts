@@ -29,6 +29,10 @@ export function addHandoff(program: Command): void {
   const add = lazily(handoff, load)
   add('ls', 'the documents that were written', 'ls').option('--tape <tape>', 'of that tape only')
   add('show <document>', 'print one: a file, main#12, or main for its newest', 'show').addOption(format())
+  add('next', 'the document that waits for the next session in this project', 'next').option(
+    '--drop',
+    'let it wait no longer; it stays on its tape',
+  )
   add('diff <before> <after>', 'what changed between two', 'diff')
   add('check <file>', 'whether a document is complete, and with --tape whether the tape bears it out', 'check')
     .option('--tape <tape>', 'check its facts against that tape')

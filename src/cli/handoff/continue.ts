@@ -15,6 +15,7 @@ import type { AgentName, SessionFile } from '../../agents/index.ts'
 import { newestSession, type Session } from '../../transcripts/index.ts'
 import { sessionFile } from '../../transcripts/index.ts'
 import { type Start, startWith } from '../../agents/index.ts'
+import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { edited } from '../base/editor.ts'
 import type { Io } from '../base/io.ts'
 import { type Globals, Output } from '../base/output.ts'
@@ -32,6 +33,7 @@ interface ContinueOptions extends Globals {
 
 export async function continueIn(options: ContinueOptions, ref?: string): Promise<void> {
   const { io } = options
+  demandTrustedProject('No session was opened', options)
   const file = await chosen(ref, options)
   const start = await withStore(options, async (store, out) => {
     const { name, session, about } = await tapeOfSession(store, file, io)

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { AgentName } from '../../agents/index.ts'
 import { chosenName, loadModel } from '../../config/index.ts'
-import { preparePending, realProject } from '../../connect/index.ts'
+import { dropPending, pendingFor, preparePending, realProject } from '../../connect/index.ts'
 import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
 import { diffDocuments, renderDiff } from '../../handoff/index.ts'
 import type { HandoffDocument, Profile, Progress } from '../../handoff/index.ts'
@@ -187,6 +187,23 @@ export async function ls(options: Globals & { tape?: string }): Promise<void> {
 
 export async function show(options: Globals & { format?: 'md' | 'json' }, ref: string): Promise<void> {
   await withStore(options, async (store, out) => give(options, await textOf(store, ref, options.io), out))
+}
+
+/** The document that `--next` has prepared. */
+export async function next(options: Globals & { drop?: boolean }): Promise<void> {
+  const out = new Output(options)
+  const { env } = options.io
+  const project = realProject(options.io.cwd())
+  const pending = pendingFor(env, project)
+  if (pending === undefined)
+    return out.note('No document waits for the next session here. Write one with "baton handoff --next".')
+  if (options.drop === true) dropPending(env, project)
+  out.record(
+    { ...pending, dropped: options.drop === true },
+    options.drop === true
+      ? `${pending.tape}#${pending.entry} waits no longer`
+      : `${pending.tape}#${pending.entry} opens the next session in ${project}: ${pending.document}`,
+  )
 }
 
 export async function diff(options: Globals, before: string, after: string): Promise<void> {

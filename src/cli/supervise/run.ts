@@ -12,6 +12,7 @@ import { adapterNamed, capability, type SessionFile } from '../../agents/index.t
 import { listSessions } from '../../transcripts/index.ts'
 import { detach } from './background.ts'
 import { superviseHere } from './foreground.ts'
+import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { inFolder, type Io } from '../base/io.ts'
 import type { Globals, Output } from '../base/output.ts'
 import { pickSession } from '../sessions/pick.ts'
@@ -38,6 +39,7 @@ export async function run(given: RunOptions, agent: string, args: readonly strin
   const options = given.cwd === undefined ? given : { ...given, io: inFolder(given.io, projectAt(given.cwd, given.io)) }
   const { env } = options.io
   const cwd = options.io.cwd()
+  demandTrustedProject('No agent was started', options)
   const driver = options.driver ?? defaultDriver(env)
   const { agents } = loadConfig(cwd).section('supervisor', supervisorSection)
   // A wrong agent or driver is reported before anything is stored.
@@ -61,6 +63,7 @@ export async function run(given: RunOptions, agent: string, args: readonly strin
 }
 
 export async function resume(options: RunOptions, ref: string): Promise<void> {
+  demandTrustedProject('No session was opened', options)
   const isKnown = (await supervisedEverywhere(options)).some(({ row }) => row.name === ref)
   if (isKnown) return withSupervised(options, ref, (store, out, located) => resumeKnown(store, out, located, options))
   await withStore(options, async (store, out) => {
