@@ -6,7 +6,6 @@ import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../errors.ts'
 import { configFile } from './project.ts'
-import { demandTrust } from './trust.ts'
 import { checked } from './validate.ts'
 
 /** The sections that something reads; any other is refused, since a setting without effect misleads. */
@@ -21,17 +20,13 @@ export interface Config {
   section<S extends z.ZodType>(name: SectionName, schema: S): z.output<S>
 }
 
-export function loadConfig(cwd: string = process.cwd(), env: NodeJS.ProcessEnv = process.env): Config {
+export function loadConfig(cwd: string = process.cwd()): Config {
   const file = findConfig(path.resolve(cwd))
   const content = file === undefined ? {} : readConfig(file)
   return {
     file,
-    section: (name, schema) => {
-      // What models there are runs nothing and sends nothing; the other sections may.
-      if (content[name] !== undefined && name !== 'transcripts')
-        demandTrust(`"${name}" was not read`, path.dirname(file!), env)
-      return checked(z.object({ [name]: schema }), { [name]: content[name] ?? {} }, where(file))[name] as never
-    },
+    section: (name, schema) =>
+      checked(z.object({ [name]: schema }), { [name]: content[name] ?? {} }, where(file))[name] as never,
   }
 }
 

@@ -21,7 +21,7 @@ function broughtTo(cwd: string): string[] {
 }
 
 /** What of it belongs to a project that the user does not trust. */
-export function untrusted(cwd: string, env: NodeJS.ProcessEnv = process.env): string[] {
+export function untrusted(cwd: string, env: NodeJS.ProcessEnv): string[] {
   return env[trustVariable] === '1' ? [] : broughtTo(cwd).filter((file) => !isTrusted(file, env))
 }
 
@@ -29,9 +29,12 @@ function isTrusted(file: string, env: NodeJS.ProcessEnv): boolean {
   return env[trustVariable] === '1' || fs.existsSync(fileOf(env, projectOf(path.dirname(file))))
 }
 
-/** Throws if something counts here that belongs to a project which the user does not trust; `what` did not happen then. */
-export function demandTrust(what: string, cwd: string, env: NodeJS.ProcessEnv = process.env): void {
-  const [first] = untrusted(cwd, env)
+/**
+ * Throws if something counts here that belongs to a project which the user does not trust; `what` did not happen then. A program
+ * that uses the library is not asked: who runs a project's code has trusted it.
+ */
+export function demandTrust(what: string, cwd: string, env: NodeJS.ProcessEnv, { workspace = true } = {}): void {
+  const first = untrusted(cwd, env).find((file) => workspace || path.basename(file) === configFile)
   if (first === undefined) return
   throw new BatonError('refused', `${what}: ${first} belongs to a project that you have not trusted`, {
     hint: `Look at what is in it; if it is yours, or you trust whoever wrote it, run: baton trust ${projectOf(path.dirname(first))}`,

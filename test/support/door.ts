@@ -40,7 +40,7 @@ export class Door {
     this.folder = folder
     this.project = project
     this.task = task
-    this.env = { ...env, TMUX_TMPDIR: folder, NO_COLOR: '1' }
+    this.env = { BATON_TRUST: '1', ...env, TMUX_TMPDIR: folder, NO_COLOR: '1' }
     this.socket = path.join(folder, `tmux-${process.getuid!()}`, 'baton')
   }
 

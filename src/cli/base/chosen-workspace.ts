@@ -4,11 +4,11 @@ import path from 'node:path'
 import { demandTrust, findWorkspace } from '../../config/index.ts'
 import type { Globals } from './output.ts'
 
-/** Refuses to start an agent on what came with a project that the user does not trust; `what` is what was not done. */
+/** Refuses to act on what came with a project that the user does not trust; `what` is what was not done. */
 export function demandTrustedProject(what: string, { store, workspace, io }: Globals): void {
   const { by } = findWorkspace({ store, workspace, cwd: io.cwd(), env: io.env })
-  // A workspace that was named is the user's choice.
-  if (by === 'folder') demandTrust(what, io.cwd(), io.env)
+  // A workspace that was named is the user's choice; the configuration is still the project's.
+  demandTrust(what, io.cwd(), io.env, { workspace: by === 'folder' })
 }
 
 /** The address is absolute: the folder of the command need not be that of the process. */

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { trustProject } from '../../config/index.ts'
 import { setUpDemo } from '../../demo/index.ts'
 import { openStore } from '../../store/index.ts'
 import { shellWord } from '../../system/index.ts'
@@ -30,6 +31,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   const { io } = options
   const baton = [io.self[0], fs.realpathSync(io.self[1])]
   const { sample, workspace } = setUpDemo({ folder, baton, pace: options.fast === true ? 20 : 1_300 })
+  trustProject(sample.folder, io.env)
   const driver = options.driver ?? defaultDriver(io.env)
   const run: Run = {
     name,

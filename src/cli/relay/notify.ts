@@ -4,9 +4,11 @@ import os from 'node:os'
 import { configFile, loadConfig } from '../../config/index.ts'
 import { InvalidError } from '../../errors.ts'
 import { type NotifyChannel, type NotifyOutcome, notifySection, openNotifier } from '../../notify/index.ts'
+import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { type Globals, Output } from '../base/output.ts'
 
 export async function test(globals: Globals): Promise<void> {
+  demandTrustedProject('Nothing was sent', globals)
   const config = loadConfig(globals.io.cwd())
   const settings = config.section('notify', notifySection)
   if (settings.channels.length === 0) {

@@ -7,7 +7,6 @@ import { answerSchema, type HandoffAnswer, type HandoffHandler, type HandoffHand
 import { checked } from '../../config/index.ts'
 import { limits } from '../../store/index.ts'
 import { type Run, runCommand } from '../../system/index.ts'
-import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { cancellable, type Io } from '../base/io.ts'
 import { parseObject } from '../base/json-file.ts'
 import { brief, type Globals } from '../base/output.ts'
@@ -21,7 +20,6 @@ interface ServeOptions extends Globals {
 }
 
 export async function serve(options: ServeOptions, agent: string, command: readonly string[]): Promise<void> {
-  demandTrustedProject('Nothing is served', options)
   await withRelay(options, async ({ relay, out }) => {
     /** Aborted when the program does not exist, because otherwise every request would fail. */
     const broken = new AbortController()

@@ -6,6 +6,7 @@ import { type Notifier, notifySection, openNotifier } from '../../notify/index.t
 import { escalationNotice, openOnceNotifier, openRelay, type Relay, relaySection } from '../../relay/index.ts'
 import type { Store } from '../../store/index.ts'
 import { type HandoffObserver, handoffTelemetry, startSdk, telemetrySection } from '../../telemetry/index.ts'
+import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import type { Globals, Output } from '../base/output.ts'
 import { withStore } from '../base/workspace.ts'
 
@@ -18,6 +19,7 @@ export interface OpenedRelay {
 }
 
 export async function withRelay<T>(globals: Globals, work: (opened: OpenedRelay) => Promise<T>): Promise<T> {
+  demandTrustedProject('The relay was not opened', globals)
   const config = loadConfig(globals.io.cwd())
   const settings = config.section('relay', relaySection)
   const telemetry = handoffTelemetry(config.section('telemetry', telemetrySection))

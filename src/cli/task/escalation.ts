@@ -5,6 +5,7 @@ import type { EscalationDetail } from '../../relay/index.ts'
 import type { Store } from '../../store/index.ts'
 import type { Person } from '../../system/index.ts'
 import { openTasks, type People } from '../../task/index.ts'
+import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import type { Globals } from '../base/output.ts'
 import { withRelay } from '../relay/with-relay.ts'
@@ -27,6 +28,7 @@ export async function decideByAnswer(
 ): Promise<void> {
   const subject = taskOf(escalation)
   if (subject === undefined) return
+  demandTrustedProject('The tasks were not opened', globals)
   const tasks = await openTasks({ store, address: chosenWorkspace(globals).address, cwd: globals.io.cwd() })
   try {
     await decideOnTask(tasks, subject, answer)

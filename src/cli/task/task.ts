@@ -20,6 +20,7 @@ import {
   type TaskState,
 } from '../../task/index.ts'
 import { startSdk } from '../../telemetry/index.ts'
+import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { cancellable, personAt } from '../base/io.ts'
 import { parseObject, readObject } from '../base/json-file.ts'
@@ -400,6 +401,7 @@ async function withTasks(globals: Globals, work: (tasks: Tasks, out: Output) => 
   }
   const out = new Output(globals)
   const sdk = await startSdk((text) => out.warn(text), globals.io.env)
+  demandTrustedProject('The tasks were not opened', globals)
   const tasks = await openTasks({ address: chosenWorkspace(globals).address, cwd: globals.io.cwd(), people })
   try {
     await work(tasks, out)
