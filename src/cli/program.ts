@@ -99,6 +99,8 @@ function addWorkspace(program: Command): void {
     .option('--todos', 'of a range: its last todo list')
     .option('--instructions', "of a range: the user's words")
     .option('--decisions', 'of a range: what was decided')
+    .option('--section <title>', 'of a range: a section of its handoff document, whole')
+    .addOption(new Option('--profile <profile>', 'with --section: of which document').choices(['session', 'cycle']))
   lazily(program, () => import('./tape/lineage.ts'))(
     'lineage [tape]',
     'which tape came from which',

@@ -41,6 +41,7 @@ export {
 } from './session.ts'
 export { writeDocument, writeHandoff, type WriteHandoffOptions, type WriteOptions, type Written } from './writer.ts'
 export { fit } from './document/write/budget.ts'
+export { sectionText } from './document/write/make.ts'
 export { compose } from './document/write/compose.ts'
 export { renderDiff } from './document/check/diff.ts'
 export { type Item, type SectionKey } from './document/document.ts'

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { parseDocument } from '../../src/handoff/index.ts'
 import { closedGate, fail, say, startModelServer } from '../support/model-server/index.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { baton, program, records } from './cli.ts'
@@ -146,6 +147,57 @@ test('what a document had no room for is shown by the command it names [H13]', a
   expect(shown.out.split('\n').filter((line) => line.startsWith('created'))).toHaveLength(201)
   expect((await baton(cwd, ['show', 'main#1..6', '--failures'])).out).toContain('open: npm test')
   expect(records(await baton(cwd, ['show', 'main#1..6', '--instructions', '--json']))).toMatchObject([{ id: 1 }])
+})
+
+test('each command that a document prints shows all of its section, what was left out and what was not [H13]', async () => {
+  const cwd = temporaryFolder()
+  await baton(cwd, ['init'])
+  const turns = Array.from({ length: 40 }, (_, i) => [
+    {
+      kind: 'message',
+      payload: { role: 'user', content: `Look after customer ${i} of the northern region, would you` },
+    },
+    {
+      kind: 'tool_call',
+      payload: {
+        calls: [{ id: `b${i}`, name: 'Bash', arguments: { command: `git commit -qm "Serve customer ${i}"` } }],
+      },
+    },
+    { kind: 'tool_result', payload: { results: [{ call_id: `b${i}`, name: 'Bash', output: `[main ${1e6 + i}] ok` }] } },
+    {
+      kind: 'tool_call',
+      payload: {
+        calls: [{ id: `t${i}`, name: 'Bash', arguments: { command: `npx vitest run test/part${i}.test.ts` } }],
+      },
+    },
+    {
+      kind: 'tool_result',
+      payload: { results: [{ call_id: `t${i}`, name: 'Bash', output: 'Exit code 1\n1 failed', is_error: true }] },
+    },
+    {
+      kind: 'message',
+      payload: { role: 'assistant', content: `I chose ledger ${i} over a second table, because accountants read it.` },
+    },
+  ]).flat()
+  await baton(cwd, ['tape', 'append', 'main'], turns.map((entry) => JSON.stringify(entry)).join('\n'))
+  const commands = new Map<string, number>()
+  for (const [budget, profile] of [
+    ['450', 'session'],
+    ['1200', 'session'],
+    ['900', 'cycle'],
+  ] as const) {
+    const { out } = await baton(cwd, ['handoff', '--budget', budget, '--profile', profile])
+    for (const { items, omitted } of parseDocument(out).sections) {
+      if (omitted !== undefined) commands.set(omitted.command!, items.length + omitted.count)
+    }
+  }
+  expect([...commands.keys()].join()).toMatch(/--section done.*--section context|--section context.*--section done/)
+  for (const [command, all] of commands) {
+    const shown = await baton(cwd, command.replaceAll("'", '').split(' ').slice(1))
+    expect(shown.code, command).toBe(0)
+    const document = parseDocument(`# Session handoff (verified unless marked claimed)\nTape: main\n${shown.out}`)
+    expect(document.sections.flatMap(({ items }) => items).length, command).toBe(all)
+  }
 })
 
 test('bad use is told apart [H2]', async () => {

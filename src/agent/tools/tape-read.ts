@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
-import { ledger, redactValue } from '../../handoff/index.ts'
+import { ledger, redactValue, sectionText } from '../../handoff/index.ts'
 import { entriesAt, outputText, resolve, type Resolved, type Tape, wholeCharacter } from '../../tape/index.ts'
 import { blobRead } from './tape.ts'
 import { defineTool } from './tool.ts'
@@ -16,6 +16,9 @@ const pageChars = 24_000
 interface Asked {
   readonly ref: string
   readonly facts?: (typeof factKinds)[number] | undefined
+  /** A section of the document that the range makes. */
+  readonly section?: string
+  readonly profile?: 'session' | 'cycle'
   readonly offset?: number
   readonly length?: number
 }
@@ -46,6 +49,11 @@ export const tapeRead = defineTool({
       tape.store,
       /^#?\d+(\.\.\d*)?$/.test(asked.ref) ? onTape(tape, asked.ref) : asked.ref,
     )
+    if (asked.section !== undefined) {
+      const { value } = await redactValue(await ledger(entriesAt(tape.store, resolved)))
+      const text = sectionText(value, asked.section, { profile: asked.profile ?? 'session', tape: resolved.tape })
+      return { output: page(text ?? '', asked.offset ?? 0) }
+    }
     if (asked.facts !== undefined) {
       const { value } = await redactValue(await ledger(entriesAt(tape.store, resolved)))
       return { output: page(value[asked.facts].map((fact) => JSON.stringify(fact)).join('\n'), asked.offset ?? 0) }
@@ -75,7 +83,15 @@ function parse(text: string): Asked {
     return at < 0 ? {} : { [flag.slice(2)]: Number(flags[at + 1]) || 0 }
   }
   const facts = factKinds.find((kind) => flags.includes(`--${kind}`))
-  return { ref, facts, ...number('--offset'), ...number('--length') }
+  const section = flags[flags.indexOf('--section') + 1]
+  return {
+    ref,
+    facts,
+    ...(flags.includes('--section') && section !== undefined && { section }),
+    ...(flags.includes('cycle') && { profile: 'cycle' }),
+    ...number('--offset'),
+    ...number('--length'),
+  }
 }
 
 /** As many whole entries as fit, and how to read on; one that does not fit comes in pages. */

@@ -1,7 +1,8 @@
 // `baton show`: what a reference points at.
 
 import { pipeline } from 'node:stream/promises'
-import { type Closed, ledger, type Ledger, redactValue } from '../../handoff/index.ts'
+import { InvalidError } from '../../errors.ts'
+import { type Closed, ledger, type Ledger, type Profile, redactValue, sectionText } from '../../handoff/index.ts'
 import type { Entry } from '../../store/index.ts'
 import { entriesAt, resolve } from '../../tape/index.ts'
 import { entryLine } from './entry-line.ts'
@@ -11,6 +12,8 @@ import { withStore } from '../base/workspace.ts'
 interface ShowOptions extends Globals, Partial<Record<FactKind, boolean>> {
   offset?: number
   length?: number
+  section?: string
+  profile?: Profile
 }
 
 export async function show(options: ShowOptions, ref: string): Promise<void> {
@@ -25,6 +28,8 @@ export async function show(options: ShowOptions, ref: string): Promise<void> {
     }
     const resolved = await resolve(store, ref)
     const kind = factKinds.find((each) => options[each] === true)
+    if (options.section !== undefined)
+      return showSection(entriesAt(store, resolved), resolved.tape, options.section, options.profile, out)
     if (kind !== undefined) return showFacts(entriesAt(store, resolved), kind, out)
     for await (const entry of entriesAt(store, resolved)) {
       if (out.json) out.data(entry)
@@ -48,6 +53,24 @@ async function showFacts(entries: AsyncIterable<Entry>, kind: FactKind, out: Out
   if (out.json) for (const fact of found[kind]) out.data(fact)
   else if (found[kind].length === 0) out.note(`No ${kind} here.`)
   else for (const line of lines[kind](found)) out.line(line)
+}
+
+/** A section of the document that the range makes, with everything that the document had no room for. */
+async function showSection(
+  entries: AsyncIterable<Entry>,
+  tape: string,
+  title: string,
+  profile: Profile = 'session',
+  out: Output,
+): Promise<void> {
+  const { value } = await redactValue(await ledger(entries))
+  const text = sectionText(value, title, { profile, tape })
+  if (text === undefined) {
+    throw new InvalidError(`A ${profile} document has no section "${title}"`, {
+      hint: 'Name it as its heading does, for example "Key Decisions".',
+    })
+  }
+  for (const line of text.split('\n')) out.line(line)
 }
 
 const lines: Record<FactKind, (found: Ledger) => string[]> = {

@@ -3,13 +3,13 @@
 
 import { clean } from '../../safety/clean.ts'
 import type { FileNote, HandoffDocument, Header, Item, Profile, Section, SectionKey } from '../document.ts'
-import { lookUp } from './render.ts'
+import { sectionCommand } from './render.ts'
 import { profiles } from '../sections.ts'
 
 export function normaliseDocument(document: HandoffDocument): HandoffDocument {
   const header = normalHeader(document.header)
   const sections = normalSections(document.profile, document.sections).map((section): Section => {
-    const command = section.omitted?.command ?? lookUp(header)
+    const command = section.omitted?.command ?? sectionCommand(header, document.profile, section.key)
     if (section.omitted === undefined || command === undefined) return section
     return { ...section, omitted: { count: section.omitted.count, command } }
   })
@@ -59,9 +59,7 @@ function normalItem(item: Item): Item | undefined {
   }
   if (item.by === 'user') {
     const text = clean(item.text).trim()
-    return text === ''
-      ? undefined
-      : { text, status, by: 'user', refs, ...(item.tag !== undefined && { tag: item.tag }) }
+    return text === '' ? undefined : { text, status, by: 'user', refs, ...unwritten(item) }
   }
   const text = paragraph(item.text)
   if (text === '') return undefined
@@ -76,9 +74,14 @@ function normalItem(item: Item): Item | undefined {
     ...(why !== '' && { why }),
     ...(ruledOut !== '' && { ruledOut }),
     ...(item.checked !== undefined && { checked: item.checked }),
-    ...(item.tag !== undefined && { tag: item.tag }),
-    ...(item.short !== undefined && { short: oneLine(item.short) }),
+    ...unwritten(item),
   }
+}
+
+/** What is for the budget alone. */
+function unwritten({ tag, short }: Item): Pick<Item, 'tag' | 'short'> {
+  const words = short === undefined ? '' : oneLine(short)
+  return { ...(tag !== undefined && { tag }), ...(words !== '' && { short: words }) }
 }
 
 function normalFile(file: FileNote): FileNote {

@@ -5,7 +5,7 @@ import { readCodeSpan } from '../../safety/fence.ts'
 import type { HandoffDocument, Header, Item, Omitted, Profile, Section, SectionKey, Status } from '../document.ts'
 import { readFileLine } from './file-lines.ts'
 import { takeRefs, takeStatus, unguardEnd, unguardStart } from './references.ts'
-import { claimedMark, lookUp } from './render.ts'
+import { claimedMark, lookUp, sectionCommand, sectionHint } from './render.ts'
 import { profiles, readTitle } from '../sections.ts'
 
 /** The profile that the first line names, when the document is ours. */
@@ -43,7 +43,7 @@ export function parseOwn(lines: readonly string[], profile: Profile): HandoffDoc
       at = readBlock(lines, at, section, header.tape)
     }
   }
-  return { profile, header, sections: drafts.map((draft) => finish(withCommand(draft, header))) }
+  return { profile, header, sections: drafts.map((draft) => finish(withCommand(draft, header, profile))) }
 }
 
 function readHeader(line: string): Header {
@@ -63,8 +63,9 @@ function readHeader(line: string): Header {
     }),
   )
   const usage = /^(\d+(?:\.\d+)?)%$/.exec(fields.get('Context Usage') ?? '')
-  const range = /#(\d+)\.\.(\d+)'?$/.exec(fields.get('Look up') ?? '')
-  const tape = fields.get('Tape') ?? (range === null ? undefined : tapeIn(fields.get('Look up')!))
+  const command = fields.get('Look up')?.replace(sectionHint, '') ?? ''
+  const range = /#(\d+)\.\.(\d+)'?$/.exec(command)
+  const tape = fields.get('Tape') ?? (range === null ? undefined : tapeIn(command))
   const created = fields.get('Created')
   return {
     ...(created !== undefined && created !== 'unknown' && { created }),
@@ -186,12 +187,13 @@ function readItem(
 }
 
 /** A command that is not written out begins as the header's. */
-function withCommand(draft: Draft, header: Header): Draft {
+function withCommand(draft: Draft, header: Header, profile: Profile): Draft {
   const base = lookUp(header)
-  const command = draft.omitted?.command
-  if (draft.omitted === undefined || base === undefined || (command !== undefined && !command.startsWith('--')))
+  const given = draft.omitted?.command
+  if (draft.omitted === undefined || base === undefined || (given !== undefined && !given.startsWith('--')))
     return draft
-  return { ...draft, omitted: { ...draft.omitted, command: command === undefined ? base : `${base} ${command}` } }
+  const command = given === undefined ? sectionCommand(header, profile, draft.key) : `${base} ${given}`
+  return { ...draft, omitted: { ...draft.omitted, command } }
 }
 
 function finish({ key, items, omitted }: Draft): Section {

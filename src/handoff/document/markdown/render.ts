@@ -1,6 +1,6 @@
 // This folder writes a document as Markdown and reads it back: `parseDocument` gives the value that `renderMarkdown` was given.
 
-import type { HandoffDocument, Header, Item, Omitted, Section, SectionKey, Status } from '../document.ts'
+import type { HandoffDocument, Header, Item, Omitted, Profile, Section, SectionKey, Status } from '../document.ts'
 import { codeSpan, fenceFor } from '../../safety/fence.ts'
 import { fileLines, isFileItem } from './file-lines.ts'
 import { shellWord } from '../../../system/index.ts'
@@ -9,9 +9,10 @@ import { ruleOf } from '../sections.ts'
 
 /**
  * `terse`: where every token counts, headings count what was left out, the header says nothing twice, and blank lines, which
- * are for the eye, go. It reads back to the same value.
+ * are for the eye, go; with `least`, the files that were left out are counted in their heading, too. It reads back to the
+ * same value.
  */
-export function renderMarkdown(document: HandoffDocument, terse?: true): string {
+export function renderMarkdown(document: HandoffDocument, terse?: true | 'least'): string {
   const parts = [renderHead(document, terse)]
   let under: string | undefined
   for (const section of document.sections) {
@@ -27,11 +28,11 @@ function titleOf(document: HandoffDocument): string {
   return `# ${document.profile === 'cycle' ? 'Cycle' : 'Session'} handoff (verified unless marked claimed)`
 }
 
-function renderHead(document: HandoffDocument, terse?: true): string {
-  return `${titleOf(document)}\n${headerFields(document.header, terse).join(' | ')}`
+function renderHead(document: HandoffDocument, terse?: true | 'least'): string {
+  return `${titleOf(document)}\n${headerFields(document.header, terse !== undefined).join(' | ')}`
 }
 
-function headerFields(header: Header, terse?: true): string[] {
+function headerFields(header: Header, terse: boolean): string[] {
   const { created, contextUsage, project, tape, range, anchor, goal } = header
   const fields: [name: string, value: string | undefined][] = [
     ['Created', created ?? 'unknown'],
@@ -39,7 +40,8 @@ function headerFields(header: Header, terse?: true): string[] {
     ['Project', project],
     // The look-up command of the header names the tape already.
     ['Tape', terse && range !== undefined ? undefined : tape],
-    ['Look up', range && showCommand(tape ?? '', range)],
+    // The headings only count what was left out: the flag shows it.
+    ['Look up', range && `${showCommand(tape ?? '', range)}${terse ? sectionHint : ''}`],
     ['Anchor', anchor],
     ['Goal', goal],
   ]
@@ -48,8 +50,11 @@ function headerFields(header: Header, terse?: true): string[] {
   )
 }
 
-export function showCommand(tape: string, range: { from: number; to: number }, flag?: string): string {
-  return `baton show ${shellWord(`${tape}#${range.from}..${range.to}`)}${flag === undefined ? '' : ` --${flag}`}`
+/** How a terse header says that the command shows a single section, too. */
+export const sectionHint = ' [--section TITLE]'
+
+function showCommand(tape: string, range: { from: number; to: number }): string {
+  return `baton show ${shellWord(`${tape}#${range.from}..${range.to}`)}`
 }
 
 /** The command that shows all that a document speaks for; the header has it, so that others say only where they differ. */
@@ -57,12 +62,25 @@ export function lookUp({ tape, range }: Header): string | undefined {
   return tape === undefined || range === undefined ? undefined : showCommand(tape, range)
 }
 
-function renderSection(document: HandoffDocument, section: Section, terse?: true): string {
+/** The command that shows a whole section, with what the budget left out of it. */
+export function sectionCommand(header: Header, profile: Profile, key: SectionKey): string | undefined {
+  const base = lookUp(header)
+  if (base === undefined) return undefined
+  return key === 'files'
+    ? `${base} --files`
+    : `${base} --section ${key}${profile === 'cycle' ? ' --profile cycle' : ''}`
+}
+
+export function renderSection(document: HandoffDocument, section: Section, terse?: true | 'least'): string {
   const { tape } = document.header
   const { title, under } = ruleOf(document.profile, section.key)
   let hoisted = hoist(section)
   const { omitted } = section
-  const counted = terse && omitted !== undefined && omitted.command === lookUp(document.header)
+  const counted =
+    omitted !== undefined &&
+    terse !== undefined &&
+    (section.key !== 'files' || (terse === 'least' && (omitted.command?.length ?? 0) > longCommand)) &&
+    omitted.command === sectionCommand(document.header, document.profile, section.key)
   const lines = [
     (under === undefined ? `## ${title}` : `### ${title}`) +
       (counted ? ` (+${omitted.count})` : '') +
@@ -93,9 +111,12 @@ function renderSection(document: HandoffDocument, section: Section, terse?: true
 /** Files name their command in full: theirs is the list that is asked for most. */
 function omittedLine({ count, command }: Omitted, key: Section['key'], base: string | undefined): string {
   const line = `- … and ${count} more`
-  if (command === undefined || command === base) return line
+  if (command === undefined) return line
   return `${line}: ${key !== 'files' && command.startsWith(`${base} --`) ? command.slice(base!.length + 1) : command}`
 }
+
+/** Where every token counts, a command that is longer is not written a second time. */
+const longCommand = 48
 
 /** Said once, where all items behind it are claims. It is no item: those begin with a bullet or a quote mark. */
 export const claimedMark = 'Claimed from here on:'

@@ -6,9 +6,20 @@ import { LimitError } from '../../../errors.ts'
 import type { CountTokens } from '../../../tape/index.ts'
 import { plain } from '../check/similarity.ts'
 import type { HandoffDocument, Item, Section, SectionKey } from '../document.ts'
-import { lookUp, renderMarkdown, showCommand } from '../markdown/render.ts'
+import { renderMarkdown, sectionCommand } from '../markdown/render.ts'
 import { profiles } from '../sections.ts'
-import { atLeast, type Form, formsOf, inForm, inStyle, sizeOf, type Style, styles } from './forms.ts'
+import {
+  atLeast,
+  type Form,
+  formsOf,
+  inForm,
+  inStyle,
+  leastStyle,
+  sizeOf,
+  smallBudget,
+  type Style,
+  styles,
+} from './forms.ts'
 import { shorten } from './shorten.ts'
 import { essential, partOf, type WeightName, weightName, weights } from './weights.ts'
 
@@ -56,14 +67,14 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
     }
     return (kept: readonly Candidate[]): Fitted => {
       const chosen = choose(whole, kept, formOf, style)
-      const markdown = renderMarkdown(chosen, style.terse)
+      const markdown = renderMarkdown(chosen, style.least ? 'least' : style.terse)
       // So long a text is not worth counting: a token is rarely longer than five characters.
       const tokens = markdown.length > budget * 10 ? Number.POSITIVE_INFINITY : count(markdown)
       return { document: chosen, markdown, tokens }
     }
   }
-  for (const style of styles) {
-    const last = style === styles.at(-1)
+  for (const style of budget < smallBudget ? [...styles.slice(0, -1), leastStyle] : styles) {
+    const last = style.terse === true
     // An item takes at least one token.
     if (!last && needed.length > budget) continue
     const measure = measureIn(document, style)
@@ -72,7 +83,7 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
     if (fitted !== undefined) return fitted
   }
   const first = candidates.filter(({ form }) => form === 0)
-  const measure = measureIn(atLeast(document, count), styles.at(-1)!, true)
+  const measure = measureIn(atLeast(document, count), leastStyle, true)
   const fitted = fill(first, budget, measure, count)
   if (fitted !== undefined) return fitted
   const { tokens } = { tokens: count(measure(first.slice(0, least(first))).markdown) }
@@ -293,32 +304,21 @@ function choose(
     const items = places.map(([, candidate]) => formOf(candidate))
     const count = section.items.length - items.length + (section.omitted?.count ?? 0)
     if (count === 0) return { ...section, items }
-    const own = section.omitted?.command ?? commandFor(document, section.key)
-    // Elsewhere than for files, the look-up command of the header has to do: it is not said again.
-    const command = style.terse && section.key !== 'files' ? lookUp(document.header) : own
+    const command = section.omitted?.command ?? sectionCommand(document.header, document.profile, section.key)
     return { ...section, items, omitted: { count, command } }
   })
-  const { goal } = document.header
+  const { goal, contextUsage, anchor, ...header } = document.header
   const limit = style.terse ? tersestGoal : longestGoal
   return {
     ...document,
-    header: { ...document.header, ...(goal !== undefined && { goal: shorten(goal, limit) }) },
+    header: {
+      ...header,
+      ...(!style.least && {
+        ...(contextUsage !== undefined && { contextUsage }),
+        ...(anchor !== undefined && { anchor }),
+      }),
+      ...(goal !== undefined && { goal: shorten(goal, limit) }),
+    },
     sections,
   }
-}
-
-const flags: Partial<Record<SectionKey, string>> = {
-  goal: 'instructions',
-  constraints: 'instructions',
-  done: 'todos',
-  doing: 'todos',
-  pending: 'todos',
-  next: 'todos',
-  decisions: 'decisions',
-  failures: 'failures',
-  files: 'files',
-}
-
-function commandFor({ header: { tape, range } }: HandoffDocument, key: SectionKey): string | undefined {
-  return tape === undefined || range === undefined ? undefined : showCommand(tape, range, flags[key])
 }

@@ -190,7 +190,11 @@ class Facts {
       .map((one): Item => {
         const said = one.refused === undefined ? standingPart(one) : one.standing.join(' ')
         const text = one.refused === undefined ? said : `${said} [refusing ${clip(oneLine(one.refused), refusedLimit)}]`
-        return { ...this.#quote({ id: one.id, text }), ...(namesFile(said) && { tag: 'ruleForFile' }) }
+        return {
+          ...this.#quote({ id: one.id, text }),
+          ...(one.refused === undefined && { short: one.standing.join(' […] ') }),
+          ...(namesFile(said) && { tag: 'ruleForFile' }),
+        }
       })
     if (items.length > 0 || standing.length === 0) return items
     return [
@@ -396,7 +400,8 @@ class Facts {
         `${command}${status === '' ? '' : ` ${status}`}: ${codeSpan(clip(oneLine(message), messageLimit))}`,
         [lastId],
       ),
-      short: `${command}${status === '' ? '' : ` ${status}`}`,
+      // What the user reported has no other name than what it says.
+      ...(role !== 'report' && { short: `${command}${exit === undefined || exit === 0 ? '' : ` exit ${exit}`}` }),
       ...stale,
       ...end,
     }

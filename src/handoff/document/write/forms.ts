@@ -16,6 +16,8 @@ export interface Style {
   readonly counts: boolean
   /** Every token counts; see `renderMarkdown`. */
   readonly terse?: true
+  /** Only the look-up command of the header is left, and of the header what a reader cannot do without. */
+  readonly least?: true
 }
 
 export const styles: readonly Style[] = [
@@ -24,12 +26,15 @@ export const styles: readonly Style[] = [
   { refs: 'words', counts: false },
   { refs: 'none', counts: false, terse: true },
 ]
+/** For budgets below `smallBudget`. */
+export const leastStyle: Style = { refs: 'none', counts: false, terse: true, least: true }
+export const smallBudget = 700
 
 type Lengths = readonly [brief: number, normal: number, full: number]
 
 /** Characters of each kind of text, by form. */
 const lengths = {
-  quote: [160, 500, 2_000],
+  quote: [240, 500, 2_000],
   text: [160, 300, 800],
   /** What the assistant said: cut to a few words it would say nothing. */
   said: [240, 400, 800],
@@ -43,11 +48,14 @@ const lengths = {
 /** When nothing else helps: tokens of a text, whatever its script. */
 const leastTokens = 12
 
+/** A longer form that adds fewer characters is not worth having. */
+const leastMore = 16
+
 /** The forms of an item that differ, the briefest first. */
 export function formsOf(item: Item, key: SectionKey): Form[] {
   if (item.file !== undefined) return [0]
   const sizes = ([0, 1, 2] as const).map((form) => sizeOf(item, key, form))
-  return ([0, 1, 2] as const).filter((form) => form === 0 || sizes[form]! > sizes[form - 1]!)
+  return ([0, 1, 2] as const).filter((form) => form === 0 || sizes[form]! > sizes[form - 1]! + leastMore)
 }
 
 /** Characters of an item in a form. */
@@ -55,7 +63,7 @@ export function sizeOf(item: Item, key: SectionKey, form: Form): number {
   const { text, data = '', why = '', ruledOut = '', short } = item
   const limit = lengths[kindOf(item, key)][form]
   return (
-    (form === 0 && short !== undefined ? short.length : Math.min(text.length, limit)) +
+    Math.min((form === 0 && short !== undefined ? short : text).length, limit) +
     Math.min(data.length, lengths[dataKind(item, key)][form]) +
     Math.min(why.length, lengths.text[form]) +
     Math.min(ruledOut.length, lengths.text[form])
@@ -67,12 +75,8 @@ export function inForm(item: Item, key: SectionKey, form: Form): Item {
   const { data, why, ruledOut, short, ...rest } = item
   const kind = kindOf(item, key)
   const limit = lengths[kind][form]
-  const text =
-    form === 0 && short !== undefined
-      ? short
-      : kind === 'quote'
-        ? shorten(item.text, limit)
-        : shortenProse(item.text, limit)
+  const told = form === 0 && short !== undefined ? short : item.text
+  const text = kind === 'quote' ? shorten(told, limit) : shortenProse(told, limit)
   const room = lengths[dataKind(item, key)][form]
   return {
     ...rest,

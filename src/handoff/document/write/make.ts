@@ -3,6 +3,8 @@
 
 import { tokenCounter } from '../../../tape/index.ts'
 import type { Ledger } from '../../ledger/facts.ts'
+import { renderSection } from '../markdown/render.ts'
+import { readTitle } from '../sections.ts'
 import { redactValue } from '../../safety/redact.ts'
 import { defaultBudget, fit, type Fitted } from './budget.ts'
 import { compose, type ComposeOptions } from './compose.ts'
@@ -22,6 +24,18 @@ export async function makeDocument(ledger: Ledger, options: MakeOptions = {}): P
   const { value, kinds } = await redactValue(withoutMiddles({ ledger, rest }))
   const count = await tokenCounter()
   return { ...fit(compose(value.ledger, value.rest), budget, count), redacted: kinds }
+}
+
+/** A section with all its items, as Markdown; undefined where the document has none of that title. */
+export function sectionText(
+  ledger: Ledger,
+  title: string,
+  options: Pick<ComposeOptions, 'profile' | 'tape'> = {},
+): string | undefined {
+  const document = compose(ledger, options)
+  const key = readTitle(title)
+  const section = document.sections.find((each) => each.key === key)
+  return section && renderSection(document, section)
 }
 
 /** Characters of each end of a text that may be looked at. A document shows far less of either: a secret cut here is not in it. */

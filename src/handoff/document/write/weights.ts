@@ -22,11 +22,11 @@ const always = Number.POSITIVE_INFINITY
 
 export const weights = {
   /** How the work stands, what the user asked for, the first step, and sections that hold nothing. */
-  needed: { worth: always, half: always, more: [200, 40] },
+  needed: { worth: always, half: always, more: [110, 40] },
   otherGoal: { worth: 40, half: 2 },
   rule: { worth: 150, half: 20, early: true },
   /** A rule about one file: more often a wish for a piece of work. */
-  ruleForFile: { worth: 40, half: 4 },
+  ruleForFile: { worth: 70, half: 4 },
   failure: { worth: 120, half: 10, more: [0.5, 0.3], early: true },
   /** The work has left it behind. */
   staleFailure: { worth: 100, half: 10, more: [0.3, 0.2], early: true },
@@ -35,13 +35,13 @@ export const weights = {
   laterStep: { worth: 30, half: 2 },
   closing: { worth: 150, half: 1, more: [1.2, 0.8], early: true },
   deed: { worth: 45, half: 3 },
-  changedFile: { worth: 22, half: 80, early: true },
+  changedFile: { worth: 30, half: 80, early: true },
   place: { worth: 35, half: 1 },
   /** What a person confirmed: an answer, a plan, a refusal. */
   confirmed: { worth: 50, half: 5 },
-  decision: { worth: 45, half: 15 },
-  words: { worth: 50, half: 40, more: [0.4, 0.2] },
-  reply: { worth: 60, half: 4, more: [0.5, 0.3] },
+  decision: { worth: 58, half: 15 },
+  words: { worth: 65, half: 40, more: [0.3, 0.1] },
+  reply: { worth: 48, half: 4, more: [0.3, 0.2] },
   note: { worth: 25, half: 6 },
   done: { worth: 20, half: 6 },
   command: { worth: 3, half: 6 },
