@@ -26,6 +26,7 @@ import {
   requestIdSchema,
   handoffSchemaVersion,
   traceparentSchema,
+  tracestateSchema,
 } from './schema.ts'
 import type { TraceLog } from './request/trace-log.ts'
 import type { Waiters, WaitOptions } from './request/waiters.ts'
@@ -40,6 +41,8 @@ export interface RequestOptions {
   readonly requestId?: string
   /** The caller's trace context, W3C. */
   readonly traceparent?: string
+  /** Goes with the traceparent. */
+  readonly tracestate?: string
   /** Whether the trace returns to the caller with the answer, which is the default. */
   readonly mode?: HandoffMode
   /** Wait until a path has cooled down, rather than being refused. */
@@ -146,10 +149,14 @@ export class Manager {
     )
   }
 
-  #validate(given: unknown, { requestId, traceparent }: { requestId?: string | undefined; traceparent?: string }) {
+  #validate(
+    given: unknown,
+    { requestId, traceparent, tracestate }: Omit<RequestOptions, 'requestId'> & { requestId?: string | undefined },
+  ) {
     try {
       if (requestId !== undefined) checked(requestIdSchema, requestId, 'requestId')
       if (traceparent !== undefined) checked(traceparentSchema, traceparent, 'traceparent')
+      if (tracestate !== undefined) checked(tracestateSchema, tracestate, 'tracestate')
       return parseRequest(this.#context, given)
     } catch (error) {
       this.#context.observer.invalid(error)
@@ -162,10 +169,22 @@ export class Manager {
     { requestId, isNamed }: Pick<Candidate, 'requestId' | 'isNamed'>,
     options: RequestOptions,
   ): Candidate {
-    const { mode = 'return_to_caller', traceparent } = options
-    const span = this.#context.observer.requested({ requestId, request, mode, traceparent })
+    const { mode = 'return_to_caller', traceparent, tracestate } = options
+    const { handoffTo } = request
+    const isRemote = handoffTo !== human && !Object.hasOwn(this.#handlers, handoffTo)
+    const agent = this.#context.settings.agents[handoffTo]
+    const about = { requestId, request, mode, agent, isRemote, traceparent, tracestate }
+    const span = this.#context.observer.requested(about)
     const isPatient = options.patient === true
-    return { request, requestId, isNamed, mode, span, traceparent: span.traceparent ?? traceparent, isPatient }
+    return {
+      request,
+      requestId,
+      isNamed,
+      mode,
+      span,
+      traceContext: span.traceparent === undefined ? { traceparent, tracestate } : span,
+      isPatient,
+    }
   }
 
   /** 7. Emit the trace of the response. */
@@ -203,11 +222,10 @@ export class Manager {
 
   #ask({ requested, entry }: Tracked, options: Routing): Promise<RequestOutcome> | RequestOutcome {
     const { envelope } = requested
-    const { requestId, request, mode, traceparent } = envelope
     const escalation = escalationId(entry.id)
-    this.#context.observer.escalated({ requestId, request, mode, traceparent, escalation })
+    this.#context.observer.escalated({ ...envelope, escalation })
     this.#context.notify(escalationOf(envelope, escalation, this.#context.now()))
-    return options.wait === true ? this.#wait(requestId, options) : this.#escalated(envelope, escalation)
+    return options.wait === true ? this.#wait(envelope.requestId, options) : this.#escalated(envelope, escalation)
   }
 
   async #workLocally(claim: Parameters<Workers['work']>[0], options: Routing): Promise<RequestOutcome> {

@@ -163,12 +163,15 @@ export const traceparentSchema = z
   .string()
   .regex(/^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/, 'it is not a W3C traceparent')
 
+export const tracestateSchema = z.string().regex(/^[\x20-\x7e]{1,512}$/, 'it is not a W3C tracestate')
+
 export const envelopeSchema = z.strictObject({
   requestId: requestIdSchema,
   hops: z.int().min(1).describe('handoffs tried in this trace so far, this one included'),
   hopsLeft: z.int().min(0).describe('how many more the trace may make'),
   mode: z.enum(modes),
   traceparent: traceparentSchema.optional(),
+  tracestate: tracestateSchema.optional(),
   acceptedAt: time,
   deadline: time.optional().describe('when it counts as failed; people have none'),
   request: requestSchema,

@@ -19,6 +19,7 @@ import {
 import {
   type GivenHandoff,
   handoffSchema,
+  tokenUsageSchema,
   type TaskHandoff,
   type TaskPhase,
   type TaskSpec,
@@ -47,6 +48,8 @@ export interface HandoffChoices {
   readonly expect?: number
   /** The reason to continue although a gate fails, which is recorded. It cannot replace a person's approval. */
   readonly force?: string
+  /** What the model of the agent that hands over has used for its part of the task, for telemetry. */
+  readonly tokenUsage?: { readonly input: number; readonly output: number }
   /** Ends the commands of gates and cancels the handoff. */
   readonly signal?: AbortSignal
 }
@@ -123,8 +126,9 @@ export class Handoffs {
     const handoff = checked(handoffSchema, input, 'The handoff')
     checkTexts(handoff, this.#parts.settings.bounds)
     if (choices.force?.trim() === '') throw new InvalidError('To force a handoff takes a reason', { path: 'force' })
+    if (choices.tokenUsage !== undefined) checked(tokenUsageSchema, choices.tokenUsage, 'tokenUsage')
     const head = await this.#parts.versions.existing(handoff.task_id)
-    const span = telemetry.handoff(factsOf(head, handoff))
+    const span = telemetry.handoff({ ...factsOf(head, handoff), tokenUsage: choices.tokenUsage })
     try {
       return await this.#runGates(head, handoff, choices, span)
     } catch (error) {

@@ -101,6 +101,9 @@ export const newTaskSchema = z.looseObject({
 })
 export type NewTask = z.input<typeof newTaskSchema>
 
+/** What an agent has used of a model. */
+export const tokenUsageSchema = z.strictObject({ input: z.int().min(0), output: z.int().min(0) })
+
 /** What an agent hands over. Unknown fields become fields of the state. */
 export const handoffSchema = z.looseObject({
   task_id: word,

@@ -1,11 +1,11 @@
-// Handoffs as OpenTelemetry sees them: an observer that does nothing at all while no SDK is set up. A request is one span with the
-// target's work below it, also in another process. When a person is asked, the span ends, and the answer is a span of its own
+// Handoffs as OpenTelemetry sees them: an observer that does nothing at all while no SDK is set up. A request is a span with the
+// target's work below it; in between, an agent of another process is called, which is a span of the caller's too. When a person is asked, the span ends, and the answer is a span of its own
 // that links back, because traces do not last for days.
 
 import type { Attributes, MeterProvider, Span, SpanKind } from '@opentelemetry/api'
 import * as z from 'zod'
-import { genAi, invokeAgent, type TokenUsage, usageAttributes } from './conventions.ts'
-import { openTelemetry, type OpenTelemetry, parseTraceparent, traceparentOf } from './opentelemetry.ts'
+import { type AgentShape, genAi, invokeAgent, type TokenUsage, usageAttributes } from './conventions.ts'
+import { openTelemetry, type OpenTelemetry, spanContextOf, traceContextOf } from './opentelemetry.ts'
 import type { HandoffFacts, HandoffObserver, HandoffRequestSpan, HandoffWorkSpan, ResponseShape } from './observer.ts'
 import {
   instruments,
@@ -61,19 +61,23 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
       metrics(otel).requests(attributes.of(facts))
       const mode: Attributes = facts.mode === undefined ? {} : { 'handoff.mode': facts.mode }
       const span = begin(otel, 'handoff.request', facts, otel.api.SpanKind.CLIENT, mode)
+      const calling = facts.isRemote === true ? call(otel, span, facts) : undefined
       asking.set(facts.requestId, span)
       /** Ends the span once: a caller that waits for a person reports more after the span has ended. */
-      const once = (finish: () => void) => {
+      const once = (finish: (span: Span) => void) => {
         if (asking.get(facts.requestId) === span) asking.delete(facts.requestId)
-        if (span.isRecording()) finish()
+        for (const each of [calling, span]) if (each?.isRecording() === true) finish(each)
       }
       return {
-        traceparent: traceparentOf(span.spanContext()),
-        rejected: (code, response) => once(() => end(otel, span, response, code)),
-        answered: (response, cause) => once(() => end(otel, span, response, cause)),
-        escalated: (escalation) => once(() => pass(span, escalation)),
-        left: () => once(() => span.end()),
-        failed: (error) => once(() => fail(otel, span, error)),
+        ...traceContextOf((calling ?? span).spanContext()),
+        rejected: (code, response) => once((each) => end(otel, each, response, code)),
+        answered(response, cause) {
+          calling?.setAttributes(usageAttributes(response.tokenUsage))
+          once((each) => end(otel, each, response, cause))
+        },
+        escalated: (escalation) => once((each) => pass(each, escalation)),
+        left: () => once((each) => each.end()),
+        failed: (error) => once((each) => fail(otel, each, error)),
       }
     },
 
@@ -95,7 +99,7 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
         for (const each of [work, span]) end(each)
       }
       return {
-        traceparent: traceparentOf(work.spanContext()),
+        ...traceContextOf(work.spanContext()),
         run: (task) => api.context.with(api.trace.setSpan(api.context.active(), work), task),
         answered(response) {
           work.setAttributes(usageAttributes(response.tokenUsage))
@@ -137,7 +141,7 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
     resumed(facts) {
       const otel = openTelemetry()
       if (otel === undefined) return
-      const before = parseTraceparent(facts.traceparent)
+      const before = spanContextOf(otel.api, facts)
       const span = otel.tracer.startSpan('handoff.response', {
         kind: otel.api.SpanKind.CONSUMER,
         attributes: {
@@ -165,7 +169,7 @@ function begin(
   kind: SpanKind,
   more: Attributes,
 ): Span {
-  const parent = parseTraceparent(facts.traceparent)
+  const parent = spanContextOf(api, facts)
   const context = api.context.active()
   const attributes = { ...requestAttributes(facts), ...more }
   return tracer.startSpan(
@@ -173,6 +177,17 @@ function begin(
     { kind, attributes },
     parent === undefined ? context : api.trace.setSpanContext(context, parent),
   )
+}
+
+/** The call of an agent in another process, as the conventions have it for the caller. */
+function call(
+  { api, tracer }: OpenTelemetry,
+  below: Span,
+  { request, agent }: HandoffFacts & { agent?: AgentShape | undefined },
+): Span {
+  const { name, attributes } = invokeAgent(request.handoffTo, request.traceId, agent)
+  const inside = api.trace.setSpan(api.context.active(), below)
+  return tracer.startSpan(name, { kind: api.SpanKind.CLIENT, attributes }, inside)
 }
 
 function end({ api }: OpenTelemetry, span: Span, response: ResponseShape, code?: string): void {

@@ -34,17 +34,6 @@ export function instruments(meter: Meter, seedNames: boolean): Instruments {
       unit,
       advice: { explicitBucketBoundaries: advice },
     })
-  const { agentDuration, tokens } = genAiMetrics
-  const invoked = meter.createHistogram(agentDuration.name, {
-    description: 'Time that an agent worked on a request',
-    unit: agentDuration.unit,
-    advice: { explicitBucketBoundaries: boundaries },
-  })
-  const used = meter.createHistogram(tokens.name, {
-    description: 'Tokens that an agent used for a request',
-    unit: tokens.unit,
-    advice: { explicitBucketBoundaries: tokenBoundaries },
-  })
   const seconds = timed('handoff.duration', 's', boundaries)
   const alias = seedNames
     ? timed(
@@ -54,6 +43,7 @@ export function instruments(meter: Meter, seedNames: boolean): Instruments {
       )
     : undefined
   return {
+    ...invocationInstruments(meter),
     requests: counted('Handoffs attempted', 'handoff.requests', 'handoff.total'),
     resolved: counted('Handoffs that brought all that was asked for', 'handoff.resolved', 'handoff.success'),
     failed: counted('Handoffs that failed or were refused', 'handoff.failed'),
@@ -64,6 +54,23 @@ export function instruments(meter: Meter, seedNames: boolean): Instruments {
       seconds.record(milliseconds / 1000, attributes)
       alias?.record(milliseconds, attributes)
     },
+  }
+}
+
+/** What the conventions measure of an agent at work. */
+export function invocationInstruments(meter: Meter): Pick<Instruments, 'invoked' | 'tokens'> {
+  const { agentDuration, tokens } = genAiMetrics
+  const invoked = meter.createHistogram(agentDuration.name, {
+    description: 'Time that an agent worked on a request or a task',
+    unit: agentDuration.unit,
+    advice: { explicitBucketBoundaries: boundaries },
+  })
+  const used = meter.createHistogram(tokens.name, {
+    description: 'Tokens that an agent used for a request or a task',
+    unit: tokens.unit,
+    advice: { explicitBucketBoundaries: tokenBoundaries },
+  })
+  return {
     invoked: (seconds, attributes) => invoked.record(seconds, attributes),
     tokens({ input, output }, attributes) {
       used.record(input, { ...attributes, [genAi.tokenType]: 'input' })

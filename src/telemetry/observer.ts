@@ -3,6 +3,7 @@
 // reads of them. Ids are reported for spans; they never become attributes of metrics.
 
 import type { AgentShape, TokenUsage } from './conventions.ts'
+import type { TraceContext } from './opentelemetry.ts'
 
 interface RequestShape {
   readonly traceId: string
@@ -25,12 +26,10 @@ export interface ResponseShape {
   readonly tokenUsage?: TokenUsage | undefined
 }
 
-/** A request, as every report names it. */
-export interface HandoffFacts<Request = RequestShape> {
+/** A request, as every report names it. The trace context is that of the caller for a request, from the envelope for the work on it. */
+export interface HandoffFacts<Request = RequestShape> extends TraceContext {
   readonly requestId: string
   readonly request: Request
-  /** W3C; of the caller for a request, from the envelope for the work on it. */
-  readonly traceparent?: string | undefined
 }
 
 export interface AnswerFacts<Request = RequestShape, Response = ResponseShape> extends HandoffFacts<Request> {
@@ -39,10 +38,8 @@ export interface AnswerFacts<Request = RequestShape, Response = ResponseShape> e
   readonly durationMs: number
 }
 
-/** A `handoff.request` span. The first of its ends that is called is its end; a dead process calls none. */
-export interface HandoffRequestSpan<Response = ResponseShape, Rejection = string> {
-  /** What goes into the envelope, so that the target's spans belong to this one. */
-  readonly traceparent?: string | undefined
+/** A `handoff.request` span. Its context goes into the envelope, so that the target's spans belong to it. The first of its ends that is called is its end; a dead process calls none. */
+export interface HandoffRequestSpan<Response = ResponseShape, Rejection = string> extends TraceContext {
   rejected(code: Rejection, response: Response): void
   /** `cause`: why it failed, where that is known, as the metric has it. */
   answered(response: Response, cause?: 'timeout' | 'cancelled' | 'dead'): void
@@ -53,10 +50,8 @@ export interface HandoffRequestSpan<Response = ResponseShape, Rejection = string
   failed(error: unknown): void
 }
 
-/** A target at work on a request: a `handoff.response` span, and in it the agent's own, `invoke_agent AGENT`. */
-export interface HandoffWorkSpan<Response = ResponseShape> {
-  /** For what the target itself calls. */
-  readonly traceparent?: string | undefined
+/** A target at work on a request: a `handoff.response` span, and in it the agent's own, `invoke_agent AGENT`. Its context is for what the target itself calls. */
+export interface HandoffWorkSpan<Response = ResponseShape> extends TraceContext {
   /** Does the target's work as a part of the span, so that spans of its own lie below. */
   run<T>(work: () => T): T
   answered(response: Response): void
@@ -71,7 +66,14 @@ export interface HandoffObserver<
 > {
   /** What was given is not a valid request; nothing was recorded. */
   invalid(error: unknown): void
-  requested(facts: HandoffFacts<Request> & { readonly mode: Mode }): HandoffRequestSpan<Response, Rejection>
+  requested(
+    facts: HandoffFacts<Request> & {
+      readonly mode: Mode
+      readonly agent?: AgentShape | undefined
+      /** The target is an agent of another process. */
+      readonly isRemote?: boolean
+    },
+  ): HandoffRequestSpan<Response, Rejection>
   working(
     facts: HandoffFacts<Request> & { readonly worker: string; readonly agent?: AgentShape | undefined },
   ): HandoffWorkSpan<Response>

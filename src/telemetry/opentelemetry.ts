@@ -103,6 +103,27 @@ export function traceparentOf({ traceId, spanId, traceFlags }: Api.SpanContext):
   return parseTraceparent(text) === undefined ? undefined : text
 }
 
+/** W3C trace context as text. */
+export interface TraceContext {
+  readonly traceparent?: string | undefined
+  /** What the vendors of tracing pass along with it. */
+  readonly tracestate?: string | undefined
+}
+
+export function traceContextOf(span: Api.SpanContext): TraceContext {
+  const traceparent = traceparentOf(span)
+  const tracestate = span.traceState?.serialize()
+  if (traceparent === undefined) return {}
+  return tracestate === undefined || tracestate === '' ? { traceparent } : { traceparent, tracestate }
+}
+
+/** The span that a trace context names; undefined when it names none. */
+export function spanContextOf(api: typeof Api, { traceparent, tracestate }: TraceContext): Api.SpanContext | undefined {
+  const found = parseTraceparent(traceparent)
+  if (found === undefined || tracestate === undefined) return found
+  return { ...found, traceState: api.createTraceState(tracestate) }
+}
+
 /** Undefined for a text that is no traceparent: the mistake of another program must not stop the work. */
 export function parseTraceparent(text: string | undefined): Api.SpanContext | undefined {
   const [, version, traceId, spanId, flags, more] = traceparentShape.exec(text ?? '') ?? []

@@ -3,8 +3,8 @@
 // handed to it. Handoffs of one task may lie days apart, so each links to the one before instead of belonging to one trace.
 
 import type { Attributes, Context, Link, Span } from '@opentelemetry/api'
-import { executeTool, genAi, genAiMetrics, invokeAgent } from './conventions.ts'
-import { MetricAttributes, shortened } from './instruments.ts'
+import { executeTool, genAi, genAiMetrics, invokeAgent, type TokenUsage, usageAttributes } from './conventions.ts'
+import { invocationInstruments, MetricAttributes, shortened } from './instruments.ts'
 import { openTelemetry, type OpenTelemetry, parseTraceparent, traceparentOf } from './opentelemetry.ts'
 
 interface TaskHandoffFacts {
@@ -14,6 +14,8 @@ interface TaskHandoffFacts {
   readonly phase: string
   /** The version that the handoff starts from. */
   readonly version: number
+  /** What the agent that hands over has used of a model, if it says so. */
+  readonly tokenUsage?: TokenUsage | undefined
   /** The agent that has the task, since when, and the span of the handoff that gave it. */
   readonly holder: string
   readonly heldSince: string
@@ -96,7 +98,7 @@ function observe(otel: OpenTelemetry, facts: TaskHandoffFacts, names: MetricAttr
       once(() => {
         count()
         span.setAttribute('task.version', made)
-        if (facts.holder === source) endWork(otel, facts, [...links, { context: span.spanContext() }])
+        if (facts.holder === source) endWork(otel, facts, names, [...links, { context: span.spanContext() }])
         span.end()
       }),
     refused: (gates) =>
@@ -115,14 +117,18 @@ function observe(otel: OpenTelemetry, facts: TaskHandoffFacts, names: MetricAttr
 
 /** The agent's work on the task, which began when the task was handed to it. */
 function endWork(
-  { api, tracer }: OpenTelemetry,
-  { task, source, phase, heldSince }: TaskHandoffFacts,
+  { api, tracer, meter }: OpenTelemetry,
+  { task, source, phase, heldSince, tokenUsage }: TaskHandoffFacts,
+  names: MetricAttributes,
   links: Link[],
 ): void {
-  const { name, attributes } = invokeAgent(source, task)
+  const { name, attributes: about } = invokeAgent(source, task)
   const startTime = new Date(heldSince)
-  const options = { kind: api.SpanKind.INTERNAL, attributes: { ...attributes, 'task.phase': phase }, startTime, links }
-  tracer.startSpan(name, options, api.ROOT_CONTEXT).end()
+  const attributes = { ...about, 'task.phase': phase, ...usageAttributes(tokenUsage) }
+  tracer.startSpan(name, { kind: api.SpanKind.INTERNAL, attributes, startTime, links }, api.ROOT_CONTEXT).end()
+  const { invoked, tokens } = invocationInstruments(meter)
+  invoked(Math.max(0, Date.now() - startTime.getTime()) / 1000, names.invocation(source, undefined))
+  if (tokenUsage !== undefined) tokens(tokenUsage, names.invocation(source, undefined))
 }
 
 interface Gate<T> {

@@ -72,6 +72,17 @@ test('a question is not got rid of by leaving it out, by other words, or by sayi
   expect(await tasks.waitingForPerson('TASK-001')).toHaveLength(1)
 })
 
+test('an approval counts for the version that the person saw [S7]', async () => {
+  const tasks = await asked()
+  expect(await tasks.approve('TASK-001', anna)).toMatchObject({ version: 1 })
+  await tasks.handoff(handoff())
+  // The task has moved on without it: the same words are another question now.
+  const error = await refusal(tasks.handoff(asking))
+  expect(error.message).toContain('a person must decide: Delete the old database?')
+  expect(error.questions).toMatchObject([{ version: 2 }])
+  expect((await tasks.get('TASK-001')).version).toBe(2)
+})
+
 test('a whole state cannot drop a question, answer it, or go on in spite of it [S5, S7]', async () => {
   const tasks = await asked()
   const state = { ...(await tasks.get('TASK-001')), version: 2 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { trace } from '@opentelemetry/api'
+import { SpanKind, trace } from '@opentelemetry/api'
 import { expect, test } from 'vitest'
 import { type HandoffHandler, type HandoffRequest, openRelay, relaySection } from '../../src/relay/index.ts'
+import { requiredAttributes } from '../../src/telemetry/conventions.ts'
 import { handoffTelemetry } from '../../src/telemetry/index.ts'
 import { temporaryStore } from '../support/workspace.ts'
 import { setUpSdk } from './sdk.ts'
@@ -41,33 +42,45 @@ test('asked in one process and answered in another: one trace, from the envelope
   const open = await team()
   const [asking, serving] = [await open(), await open()]
   const stop = new AbortController()
-  let seen: string | undefined
+  let seen: { traceparent?: string | undefined; tracestate?: string | undefined } = {}
   const served = serving.serve(
     'researcher',
-    (_request, { envelope, traceparent }) => {
-      seen = envelope.traceparent
+    (_request, { envelope, traceparent, tracestate }) => {
+      seen = envelope
+      expect(tracestate).toBe('vendor=opaque')
       trace.getTracer('test').startSpan('of the agent itself').end()
       expect(traceparent).not.toBe(envelope.traceparent)
-      return { status: 'resolved', providedInputs: { market: 3 } }
+      return { status: 'resolved', providedInputs: { market: 3 }, tokenUsage: { input: 10, output: 4 } }
     },
     { signal: stop.signal },
   )
-  const outcome = await asking.request(request('researcher'))
+  const caller = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=opaque' }
+  const outcome = await asking.request(request('researcher'), caller)
   expect(outcome.status).toBe('resolved')
   stop.abort()
   await served
   const [asked] = sdk.spans('handoff.request')
   await expect.poll(() => sdk.spans('handoff.response')).toHaveLength(1)
   const [answered] = sdk.spans('handoff.response')
-  expect(seen).toBe(`00-${asked!.spanContext().traceId}-${asked!.spanContext().spanId}-01`)
+  const calls = sdk.spans('invoke_agent researcher')
+  const called = calls.find(({ kind }) => kind === SpanKind.CLIENT)
+  expect(called!.parentSpanContext?.spanId).toBe(asked!.spanContext().spanId)
+  for (const name of requiredAttributes.invoke_agent) expect(called!.attributes[name]).toBeDefined()
+  expect(called!.attributes).toMatchObject({ 'gen_ai.usage.input_tokens': 10, 'gen_ai.usage.output_tokens': 4 })
+  expect(asked!.spanContext().traceId).toBe('a'.repeat(32))
+  expect(asked!.parentSpanContext?.spanId).toBe('b'.repeat(16))
+  expect(seen).toMatchObject({
+    traceparent: `00-${asked!.spanContext().traceId}-${called!.spanContext().spanId}-01`,
+    tracestate: 'vendor=opaque',
+  })
   expect(answered!.spanContext().traceId).toBe(asked!.spanContext().traceId)
-  expect(answered!.parentSpanContext?.spanId).toBe(asked!.spanContext().spanId)
+  expect(answered!.parentSpanContext?.spanId).toBe(called!.spanContext().spanId)
   expect(answered!.attributes).toMatchObject({
     'handoff.status': 'resolved',
     'handoff.inputs_provided': 1,
   })
 
-  const [work] = sdk.spans('invoke_agent researcher')
+  const work = calls.find(({ kind }) => kind === SpanKind.INTERNAL)
   expect(work!.parentSpanContext?.spanId).toBe(answered!.spanContext().spanId)
   expect(work!.attributes).toMatchObject({ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'researcher' })
   const [own] = sdk.spans('of the agent itself')

@@ -33,13 +33,15 @@ test('a handoff of a task is a span with its gates, and then the work of the age
   expect(sdk.spans('invoke_agent engineer')).toEqual([])
   const first = sdk.spans('task.handoff').at(-1)!
   const before = await tasks.get('TASK-001')
-  await (await again()).handoff(handoff({ source_agent: 'qa', target_agent: 'reviewer' }))
+  const tokenUsage = { input: 1_200, output: 300 }
+  await (await again()).handoff(handoff({ source_agent: 'qa', target_agent: 'reviewer' }), { tokenUsage })
   const second = sdk.spans('task.handoff').at(-1)!
   expect(second.links.map(({ context }) => context.spanId)).toEqual([first.spanContext().spanId])
   const [work] = sdk.spans('invoke_agent qa')
   expect(work).toMatchObject({ kind: SpanKind.INTERNAL, parentSpanContext: undefined })
   for (const name of requiredAttributes.invoke_agent) expect(work!.attributes[name]).toBeDefined()
   expect(work!.attributes).toMatchObject({ 'gen_ai.agent.name': 'qa', 'gen_ai.conversation.id': 'TASK-001' })
+  expect(work!.attributes).toMatchObject({ 'gen_ai.usage.input_tokens': 1_200, 'gen_ai.usage.output_tokens': 300 })
   expect(work!.startTime[0] * 1000 + work!.startTime[1] / 1e6).toBeCloseTo(Date.parse(before.handoff_timestamp), 0)
   expect(work!.links.map(({ context }) => context.spanId)).toEqual(
     [first, second].map((each) => each.spanContext().spanId),
@@ -52,6 +54,10 @@ test('a handoff of a task is a span with its gates, and then the work of the age
     [undefined, 1],
   ])
   expect(found.get('gen_ai.execute_tool.duration')).toMatchObject({ unit: 's' })
+  expect(found.get('gen_ai.invoke_agent.duration')).toMatchObject({ unit: 's', points: [{ value: { count: 1 } }] })
+  expect(
+    found.get('gen_ai.client.token.usage')!.points.map(({ attributes }) => attributes['gen_ai.token.type']),
+  ).toEqual(['input', 'output'])
   const attributes = [...found.values()].flatMap(({ points }) => points.flatMap((each) => Object.keys(each.attributes)))
   expect(attributes.filter((name) => /(^|[._])id$/.test(name))).toEqual([])
 })

@@ -50,7 +50,7 @@ const mostBytes = limits.batchBytes
 
 async function run(
   command: readonly string[],
-  { envelope, signal, traceparent }: HandoffHandlerContext,
+  { envelope, signal, traceparent, tracestate }: HandoffHandlerContext,
   broken: AbortController,
   io: Io,
 ): Promise<HandoffAnswer> {
@@ -66,6 +66,7 @@ async function run(
         BATON_REQUEST_ID: envelope.requestId,
         BATON_TRACE_ID: envelope.request.traceId,
         ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
+        ...(tracestate === undefined ? {} : { TRACESTATE: tracestate }),
       },
       input: `${JSON.stringify(envelope)}\n`,
       keep: 'stdout',

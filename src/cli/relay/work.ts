@@ -139,10 +139,10 @@ export async function answer(options: AnswerOptions, requestId: string): Promise
     if (whole.status === undefined) {
       throw new InvalidError('An answer needs --status', { path: 'status', hint: 'resolved, partial or failed.' })
     }
-    const { request, traceparent } = envelope
+    const { request } = envelope
     const agent = relay.settings.agents[request.handoffTo]
     const worker = options.by ?? request.handoffTo
-    const span = telemetry.working({ requestId, request, worker, agent, traceparent })
+    const span = telemetry.working({ ...envelope, worker, agent })
     const result = await relay
       .answer(requestId, whole, {
         ...(options.token === undefined ? {} : { claim: { token: options.token } }),

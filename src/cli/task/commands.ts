@@ -66,10 +66,18 @@ function addHandoff(handoff: Command): void {
       collect,
       [],
     )
+    .option('--tokens <input,output>', 'what the model of the agent used for it, for telemetry', tokens)
     .option('--expect <version>', 'only if the task is at that version', wholeNumber)
     .option('--file <file>', 'a state file that was copied and edited: hand over what it adds')
     .option('--force [reason]', 'go on although a gate fails; the reason is recorded')
     .option('--reason <text>', 'the reason for --force')
+}
+
+function tokens(text: string): { input: number; output: number } {
+  const [, input, output] = /^(\d{1,15}),(\d{1,15})$/.exec(text) ?? []
+  if (input === undefined || output === undefined)
+    throw new InvalidArgumentError('It is two numbers, such as 1200,300.')
+  return { input: Number(input), output: Number(output) }
 }
 
 function collect(text: string, earlier: string[] = []): string[] {

@@ -56,6 +56,7 @@ interface HandoffOptions extends Globals {
   waive: string[]
   met: string[]
   expect?: number
+  tokens?: { input: number; output: number }
   file?: string
   force?: string | true
   reason?: string
@@ -74,7 +75,14 @@ export async function handoff(options: HandoffOptions, id: string): Promise<void
     const expect = options.expect ?? file?.expect
     warnOfLost(out, id, await tasks.lost(id))
     await cancellable(options.io, async (signal) => {
-      const choices = { signal, ...(expect === undefined ? {} : { expect }), ...(force === undefined ? {} : { force }) }
+      const { tokens: tokenUsage } = options
+      const usage = tokenUsage === undefined ? {} : { tokenUsage }
+      const choices = {
+        signal,
+        ...usage,
+        ...(expect === undefined ? {} : { expect }),
+        ...(force === undefined ? {} : { force }),
+      }
       const command = await tasks.handoff(input as TaskHandoff, choices).catch((error: unknown) => {
         if (error instanceof GateError) warnOfQuestions(out, error)
         throw error

@@ -21,7 +21,7 @@ export interface Candidate {
   readonly isNamed: boolean
   readonly mode: HandoffMode
   readonly span: RequestSpan
-  readonly traceparent: string | undefined
+  readonly traceContext: Pick<Envelope, 'traceparent' | 'tracestate'>
   /** The caller waits until a path has cooled down, rather than being refused. */
   readonly isPatient: boolean
 }
@@ -182,7 +182,8 @@ export class Admission {
 
   #envelope(candidate: Candidate, state: TraceState, at: number): Envelope {
     const { limits } = this.#context.settings
-    const { request, requestId, mode, traceparent } = candidate
+    const { request, requestId, mode } = candidate
+    const { traceparent, tracestate } = candidate.traceContext
     const deadline = at + (request.timeoutMs ?? limits.handoffTimeoutMs)
     return {
       requestId,
@@ -190,6 +191,7 @@ export class Admission {
       hopsLeft: Math.max(0, limits.maxHandoffsPerPipeline - state.hops),
       mode,
       ...(traceparent === undefined ? {} : { traceparent }),
+      ...(tracestate === undefined ? {} : { tracestate }),
       acceptedAt: iso(at),
       ...(request.handoffTo === human ? {} : { deadline: iso(deadline) }),
       request,

@@ -105,7 +105,7 @@ export class Answers {
     expect: { key: string; id: number },
   ): Promise<AnswerResult> {
     const { journal, observer } = this.#context
-    const { request, mode, traceparent } = envelope
+    const { request } = envelope
     const { respondingAgent: via, recommendations } = response
     const [stored] = await journal.append(
       [
@@ -121,7 +121,7 @@ export class Answers {
       expect,
     )
     const escalation = escalationId(stored!.id)
-    observer.escalated({ requestId, request, mode, traceparent, escalation })
+    observer.escalated({ ...envelope, escalation })
     this.#context.notify(escalationOf(envelope, escalation, this.#context.now(), recommendations))
     return { status: 'accepted', response }
   }

@@ -82,10 +82,10 @@ export class Waiters {
   }
 
   /** Reports to the observer that a caller has the answer of a person. */
-  async reportResumed({ requestId, request: entry, response, durationMs, escalation }: Answered): Promise<void> {
+  async reportResumed({ request: entry, response, durationMs, escalation }: Answered): Promise<void> {
     if (escalation === undefined) return
-    const { request, traceparent } = await this.#context.journal.envelope(entry)
-    this.#context.observer.resumed({ requestId, request, response, durationMs, traceparent, escalation })
+    const envelope = await this.#context.journal.envelope(entry)
+    this.#context.observer.resumed({ ...envelope, response, durationMs, escalation })
   }
 
   #wait(

@@ -27,6 +27,7 @@ export interface HandoffHandlerContext {
   readonly signal: AbortSignal
   /** The trace context for what the agent itself calls. */
   readonly traceparent?: string | undefined
+  readonly tracestate?: string | undefined
   /** The token of the claim, for a worker that passes it on to another process. */
   readonly token: string
   /** Tells the agent that asked how far the work is; durable when resolved. */
@@ -67,9 +68,8 @@ export class Workers {
     onHandled: () => Promise<void> | void = () => {},
   ): Promise<AnswerResult | undefined> {
     const { envelope, requestId, worker } = claim
-    const { request, traceparent } = envelope
-    const agent = this.#context.settings.agents[request.handoffTo]
-    const span = this.#context.observer.working({ requestId, request, worker, agent, traceparent })
+    const agent = this.#context.settings.agents[envelope.request.handoffTo]
+    const span = this.#context.observer.working({ ...envelope, worker, agent })
     try {
       const end = await this.#run(claim, handler, span, signal)
       await onHandled()
@@ -194,6 +194,7 @@ export class Workers {
       envelope,
       token,
       traceparent: span.traceparent,
+      tracestate: span.tracestate,
       get signal() {
         return controller.signal
       },

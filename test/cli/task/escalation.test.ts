@@ -128,3 +128,18 @@ test('an agent decides nothing: neither on the task, nor by answering what it as
   }
   expect(await open()).toHaveLength(1)
 })
+
+test('a project without a relay is asked as before [P6, S7]', async () => {
+  // No configuration at all, and one whose relay does not know the agent.
+  for (const agents of [undefined, { writer: {} }]) {
+    const { cwd, task, open } = await place(agents ?? {})
+    if (agents === undefined) fs.rmSync(path.join(cwd, 'baton.config.json'))
+    const stopped = await task(...handing, '--blocker', blocker)
+    expect(stopped.code).toBe(1)
+    expect(stopped.err).toContain('baton task approve T1')
+    if (agents !== undefined) expect(await open()).toEqual([])
+    expect((await task('approve', 'T1', '--by', 'anna')).code).toBe(0)
+    expect((await task(...handing, '--tokens', '1200,300')).code).toBe(0)
+    expect(await open()).toEqual([])
+  }
+})
