@@ -1,10 +1,10 @@
-// `npm start`: the demo; with words behind `--`, any other command.
+// `npm start`: the server with the demo; with words behind `--`, any other command.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { root } from './stamps.mjs'
 
 const args = process.argv.slice(2)
-const child = spawn(process.execPath, [join(root, 'dist/cli/main.js'), ...(args.length === 0 ? ['demo'] : args)], {
+const child = spawn(process.execPath, [join(root, 'dist/cli/main.js'), ...(args.length === 0 ? ['up', '--demo'] : args)], {
   stdio: 'inherit',
 })
 // The terminal tells both of us; it is for the child to act on, and for us to wait until it has.

@@ -16,6 +16,7 @@ import { addSessions } from './sessions/commands.ts'
 import { addSupervise } from './supervise/commands.ts'
 import { addTape } from './tape/commands.ts'
 import { addTask } from './task/commands.ts'
+import { addUp } from './up/commands.ts'
 
 /** Runs a command and resolves with its exit code. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
@@ -72,6 +73,7 @@ export function build(io: Io): Command {
   group('Agents around the clock:', addSupervise, addDemo)
   group('Beside your agents:', addConnect)
   group('Between agents and people:', addTask, addRelay, addNotify)
+  group('For programs and browsers:', addUp)
   group('The workspace:', addWorkspace, addTape)
   return program
 }

@@ -16,7 +16,7 @@ export function allows(held: Scope, needed: Scope): boolean {
 }
 
 /** Who calls, as its door has recognised it. */
-interface Caller {
+export interface Caller {
   /** The name of the token, of the user or of the agent: it appears in the audit and where a name is needed and none was given. */
   readonly name: string
   readonly scope: Scope
@@ -51,6 +51,13 @@ interface Description<I extends Fields> {
 export interface Operation<I extends Fields = Fields, O extends z.ZodType = z.ZodType> extends Description<I> {
   readonly output: O
   run(workspace: Workspace, input: z.output<I>, call: Call): Promise<Answer<z.output<O>>>
+  /** For what can be repeated safely by itself: the store knows the key, and answers as it did the first time. */
+  readonly once?: {
+    /** Puts the key into the input, and a fingerprint of the request beside it. */
+    carry(input: z.output<I>, key: string, request: string): z.output<I>
+    /** The fingerprint of the request that was answered. */
+    requestOf(answer: Answer<z.output<O>>): string | undefined
+  }
 }
 
 /** Answers with records, one after another; some never end by themselves. */

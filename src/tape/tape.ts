@@ -306,7 +306,7 @@ function withKey(draft: Draft): Draft {
 
 /** Whether a tape is one of Baton's own, which only Baton writes. */
 export function isReserved(name: string): boolean {
-  return name === 'lineage' || /^(task|relay|session)\//.test(name)
+  return name === 'lineage' || /^(task|relay|session|server)\//.test(name)
 }
 
 function checkOpen(name: string): void {

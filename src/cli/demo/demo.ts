@@ -25,48 +25,68 @@ const name = 'demo'
 /** The context fills within a minute here, so nothing waits for things to calm down. */
 const hurried = { staggerSeconds: 0, raise: 0 }
 
+interface PreparedDemo {
+  readonly globals: Globals
+  readonly run: Run
+  readonly folder: string
+  readonly workspace: string
+  /** How the person started this program. */
+  readonly command: string
+}
+
 export async function demo(options: DemoOptions): Promise<void> {
-  const out = new Output(options)
+  const prepared = prepareDemo(options)
+  if (!(await playDemo(prepared))) removeDemo(prepared)
+}
+
+/** A project for the agent, and a workspace of its own. */
+export function prepareDemo(options: DemoOptions): PreparedDemo {
   const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'baton-demo-')))
   const { io } = options
   const baton = [io.self[0], fs.realpathSync(io.self[1])]
   const { sample, workspace } = setUpDemo({ folder, baton, pace: options.fast === true ? 20 : 1_300 })
   trustProject(sample.folder, io.env)
-  const driver = options.driver ?? defaultDriver(io.env)
   const run: Run = {
     name,
     agent: 'scripted',
     cwd: sample.folder,
-    driver,
+    driver: options.driver ?? defaultDriver(io.env),
     args: [],
     prompt: sample.task.trimEnd(),
     bounds: { until: sample.check.map(shellWord).join(' '), maxHours: 0.25 },
   }
   const globals = { ...options, workspace, io: inFolder(io, sample.folder) }
+  return { globals, run, folder, workspace, command: invocation(io) }
+}
+
+/** Lets the agent work until its job is done, and narrates it. False if the person stopped it. */
+export async function playDemo({ globals, run, folder, workspace, command }: PreparedDemo): Promise<boolean> {
+  const out = new Output(globals)
   introduce(out, run)
-  const command = invocation(io)
   const store = await openStore(workspace)
   const start = performance.now()
-  let interrupted = false
   try {
     await superviseHere(store, out, { globals, name, run, quietEnd: true, timings: hurried })
     const row = await supervised(store, name)
     if (row.state !== 'ended') {
       await stopHere(store, out, globals, row)
-      interrupted = true
-      return
+      return false
     }
-    if (out.json) return out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
-    summarise(out, row.cycles, since(start), sample.folder)
-    explore(out, `${command} --workspace ${shellWord(workspace)}`, folder)
+    if (out.json) out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
+    else {
+      summarise(out, row.cycles, since(start), run.cwd)
+      explore(out, `${command} --workspace ${shellWord(workspace)}`, folder)
+    }
+    return true
   } finally {
     await store.close()
-    if (interrupted) {
-      fs.rmSync(folder, { recursive: true, force: true })
-      out.note('Stopped. Nothing of the demo is left.')
-      io.exit.code = 130
-    }
   }
+}
+
+export function removeDemo({ globals, folder }: PreparedDemo): void {
+  fs.rmSync(folder, { recursive: true, force: true })
+  new Output(globals).note('Stopped. Nothing of the demo is left.')
+  globals.io.exit.code = 130
 }
 
 function introduce(out: Output, { cwd, driver }: Run): void {
@@ -104,7 +124,6 @@ function explore(out: Output, baton: string, folder: string): void {
   out.note(`  rm -rf ${shellWord(folder)}`)
 }
 
-/** How the person started this program. */
 function invocation(io: Io): string {
   const [, program] = io.self
   if (io.env.npm_lifecycle_event === 'start') return 'npm start --'

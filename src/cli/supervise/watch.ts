@@ -43,27 +43,12 @@ export async function watch(options: WatchOptions): Promise<void> {
   io.signals.on('SIGINT', end)
   io.signals.on('SIGTERM', end)
   io.signals.on('SIGHUP', hangUp)
-  const printer = new EventPrinter(out, { named: true })
   if (!out.json) out.note('Watching every workspace of this machine. Ctrl-C ends it and leaves the agents running.')
   try {
-    await watchMachine({
-      workspaces: () => workspacesOf(options),
-      openStore,
-      setup: (project, address, store) =>
-        supervisorSetup({ ...options, store: address, io: inFolder(io, project) }, project, out, store),
-      deliver: (store, signal) => deliverLeftAlerts(store, options, out, signal),
-      running: () => runningHere(io.env, io.cwd()),
-      workspaceOf: (cwd) => {
-        const { address } = findWorkspace({ cwd, env: io.env })
-        registerWorkspace(io.env, address)
-        return address
-      },
+    await watchWorkspaces(options, out, {
       signal: stop.signal,
-      onEvent: (event) => printer.print(event),
-      onTaken: (name, why, { agent, cwd }) => {
-        if (!out.json) out.note(`${name}: ${agent} in ${cwd}, ${why === 'left' ? 'taken up again' : 'found running'}`)
-      },
-      onProblem: (what, error) => out.warn(`baton: ${what}: ${error instanceof Error ? error.message : String(error)}`),
+      workspaces: () => workspacesOf(options),
+      running: () => runningHere(io.env, io.cwd()),
     })
     if (!out.json) out.note('Let go: the agents go on by themselves.')
     io.exit.code = 130
@@ -73,6 +58,36 @@ export async function watch(options: WatchOptions): Promise<void> {
     io.signals.off('SIGHUP', hangUp)
     held.close()
   }
+}
+
+interface Watched {
+  readonly signal: AbortSignal
+  readonly workspaces: () => string[]
+  /** Agents that somebody has started, to be taken up too. */
+  readonly running: () => Promise<RunningAgent[]>
+}
+
+/** Supervises what is left without a supervisor, until the signal: the agents live on. */
+export async function watchWorkspaces(options: Globals, out: Output, watched: Watched): Promise<void> {
+  const { io } = options
+  const printer = new EventPrinter(out, { named: true })
+  await watchMachine({
+    ...watched,
+    openStore,
+    setup: (project, address, store) =>
+      supervisorSetup({ ...options, store: address, io: inFolder(io, project) }, project, out, store),
+    deliver: (store, signal) => deliverLeftAlerts(store, options, out, signal),
+    workspaceOf: (cwd) => {
+      const { address } = findWorkspace({ cwd, env: io.env })
+      registerWorkspace(io.env, address)
+      return address
+    },
+    onEvent: (event) => printer.print(event),
+    onTaken: (name, why, { agent, cwd }) => {
+      if (!out.json) out.note(`${name}: ${agent} in ${cwd}, ${why === 'left' ? 'taken up again' : 'found running'}`)
+    },
+    onProblem: (what, error) => out.warn(`baton: ${what}: ${error instanceof Error ? error.message : String(error)}`),
+  })
 }
 
 function workspacesOf(options: Globals): string[] {

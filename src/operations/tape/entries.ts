@@ -26,6 +26,13 @@ export const tapeAppend = operation({
     const opened = await tapeFor(store, tape, as, caller.name)
     return { entries: await opened.append(entries, expect === undefined ? {} : { expect }) }
   },
+  once: {
+    carry: ({ entries: [first, ...rest], ...input }, idempotency, request) => ({
+      ...input,
+      entries: [{ ...first!, meta: { idempotency, ...first!.meta, request } }, ...rest],
+    }),
+    requestOf: ({ entries: [first] }) => first?.meta.request as string | undefined,
+  },
 })
 
 /** On a tape that belongs to an agent, only that one writes; whoever does not say who it is is not it. */

@@ -1,0 +1,57 @@
+// `baton token …`: who may call the server.
+
+import { randomBytes } from 'node:crypto'
+import type { Scope } from '../../operations/index.ts'
+import { Tokens } from '../../server/index.ts'
+import { age, type Globals, Output } from '../base/output.ts'
+import { withStore, workspaceFolder } from '../base/workspace.ts'
+
+interface CreateOptions extends Globals {
+  scope: Scope
+  agent?: boolean
+  days?: number
+}
+
+/** Opening the store makes the workspace where there is none, and refuses one that is not ours. */
+async function withTokens(globals: Globals, work: (tokens: Tokens, out: Output) => Promise<void>): Promise<void> {
+  await withStore(globals, (_store, out) => work(new Tokens(workspaceFolder(globals)), out))
+}
+
+export async function create(options: CreateOptions, given: string | undefined): Promise<void> {
+  await withTokens(options, async (tokens, out) => {
+    const { scope, agent, days } = options
+    const name = given ?? `${scope}-${randomBytes(3).toString('hex')}`
+    const life = days === undefined ? {} : { lifeMs: days * 24 * 60 * 60 * 1000 }
+    const { token, id } = await tokens.create({ name, scope, kind: agent === true ? 'agent' : 'program', ...life })
+    out.record({ token, id, name, scope }, token)
+    if (out.io.stdout.isTTY === true) out.note(`It is shown this once. To end it: baton token revoke ${name}`)
+  })
+}
+
+export async function ls(globals: Globals): Promise<void> {
+  await withTokens(globals, async (tokens, out) => {
+    const rows = tokens.all().map(({ hash: _hash, ...token }) => token)
+    out.list(rows, {
+      none: 'No tokens yet. Make one with "baton token create".',
+      head: ['NAME', 'ID', 'SCOPE', 'FOR', 'MADE', 'UNTIL'],
+      row: ({ name, id, scope, kind, created, expires }) => [
+        name,
+        id,
+        scope,
+        kind,
+        age(created),
+        expires?.slice(0, 10) ?? '',
+      ],
+    })
+  })
+}
+
+export async function revoke(globals: Globals, ref: string): Promise<void> {
+  await withTokens(globals, async (tokens, out) => {
+    const gone = await tokens.revoke(ref)
+    out.list(
+      gone.map(({ id, name, scope }) => ({ id, name, scope })),
+      { line: ({ name, id }) => `${name} (${id}) counts no longer` },
+    )
+  })
+}

@@ -1,0 +1,185 @@
+// `baton up` and `baton down`: the server of a workspace.
+
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { registerWorkspace } from '../../config/index.ts'
+import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
+import { openWorkspace } from '../../operations/index.ts'
+import { builtDashboard, isLoopback, serve, ServerPlace, type Serving, Tokens } from '../../server/index.ts'
+import { cancellable } from '../base/io.ts'
+import { chosenWorkspace } from '../base/chosen-workspace.ts'
+import { type Globals, Output } from '../base/output.ts'
+import { workspaceFolder } from '../base/workspace.ts'
+
+export interface UpOptions extends Globals {
+  port?: number
+  host: string
+  cert?: string
+  key?: string
+  plainHttp?: boolean
+  /** Set to false by `--no-supervisor`. */
+  supervisor?: boolean
+  demo?: boolean
+  open?: boolean
+}
+
+export async function up(options: UpOptions): Promise<void> {
+  const tls = tlsOf(options)
+  if (options.demo !== true) return serveWorkspace(options, tls)
+  const { prepareDemo, playDemo, removeDemo } = await import('../demo/demo.ts')
+  const prepared = prepareDemo(options)
+  let finished = true
+  await serveWorkspace({ ...options, ...prepared.globals }, tls, async () => {
+    finished = await playDemo(prepared)
+  })
+  if (!finished) removeDemo(prepared)
+}
+
+/** Serves until the person ends it. `meanwhile` is work that the server outlives. */
+async function serveWorkspace(
+  options: UpOptions,
+  tls: { cert: string; key: string } | undefined,
+  meanwhile: () => Promise<void> = async () => {},
+): Promise<void> {
+  const { io } = options
+  const out = new Output(options)
+  const { address } = chosenWorkspace(options)
+  const workspace = await openWorkspace({ address, cwd: io.cwd(), env: io.env, self: io.self })
+  const place = new ServerPlace(workspace.folder)
+  const tokens = new Tokens(workspace.folder)
+  try {
+    if (!place.take()) return await sayRunning(place, tokens, options, out)
+    registerWorkspace(io.env, address)
+    const serving = await serve({
+      workspace,
+      tokens,
+      host: options.host,
+      port: options.port,
+      ...(tls === undefined ? {} : { tls }),
+      web: builtDashboard(fs.realpathSync(io.self[1])),
+      waiting: async () => ({ items: [] }),
+      onProblem: (error) =>
+        out.warn(`baton: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+    })
+    try {
+      place.announce({ url: serving.url, pid: process.pid, started: new Date().toISOString() })
+      await announce(serving, tokens, options, out, workspace.store.place)
+      await cancellable(io, async (signal) => {
+        await Promise.all([
+          ended(signal),
+          meanwhile(),
+          options.supervisor === false ? undefined : supervise(options, out, signal),
+        ])
+      })
+    } finally {
+      await serving.close()
+      place.leave()
+    }
+  } finally {
+    await workspace.store.close()
+  }
+}
+
+async function supervise(options: UpOptions, out: Output, signal: AbortSignal): Promise<void> {
+  const { watchWorkspaces } = await import('../supervise/watch.ts')
+  await watchWorkspaces(options, out, {
+    signal,
+    workspaces: () => [chosenWorkspace(options).address],
+    running: async () => [],
+  })
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+async function announce(
+  { url, newCode }: Serving,
+  tokens: Tokens,
+  options: UpOptions,
+  out: Output,
+  place: string,
+): Promise<void> {
+  const token = await tokens.owner()
+  if (out.json) return out.data({ url, token, pid: process.pid })
+  out.line(`Baton serves ${place}`)
+  printSignIn(url, newCode(), out)
+  out.note('Ctrl-C ends it.')
+  if (options.open === true) openBrowser(`${url}/#code=${newCode()}`, out)
+}
+
+function printSignIn(url: string, code: string, out: Output): void {
+  out.line(`  ${out.style('bold', `${url}/#code=${code}`)}`)
+  out.note('  This address signs in once, within a minute. "baton up" prints another one at any time.')
+}
+
+async function sayRunning(place: ServerPlace, tokens: Tokens, options: UpOptions, out: Output): Promise<void> {
+  const running = await place.find()
+  if (running === undefined) {
+    throw new BatonError('locked', 'Another server of this workspace is just starting or ending', {
+      hint: 'Try again.',
+    })
+  }
+  const { url, pid } = running
+  const token = await tokens.owner()
+  if (out.json) return out.data({ url, token, pid })
+  out.line(`Baton serves this workspace already, as process ${pid}.`)
+  const answer = await fetch(`${url}/v1/sign-in-codes`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const { code } = (await answer.json()) as { code?: string }
+  if (code === undefined)
+    throw new BatonError('refused', 'The running server gives no sign-in code', { hint: 'End it with "baton down".' })
+  printSignIn(url, code, out)
+  if (options.open === true) openBrowser(`${url}/#code=${code}`, out)
+}
+
+function openBrowser(url: string, out: Output): void {
+  const program = process.platform === 'darwin' ? 'open' : 'xdg-open'
+  spawn(program, [url], { stdio: 'ignore', detached: true })
+    .on('error', () => out.warn(`baton: ${program} cannot be started: open the address yourself`))
+    .unref()
+}
+
+/** Beyond this machine, tokens must not travel readable, unless the person says so. */
+function tlsOf({ host, cert, key, plainHttp, io }: UpOptions): { cert: string; key: string } | undefined {
+  if ((cert === undefined) !== (key === undefined)) throw new InvalidError('--cert and --key belong together')
+  if (cert !== undefined && key !== undefined) return { cert: read(cert), key: read(key) }
+  if (isLoopback(host) || plainHttp === true) return undefined
+  throw new InvalidError(`${host} can be reached from other machines: tokens would travel readable`, {
+    hint: 'Give --cert and --key, or say --plain-http if something else encrypts, such as a tunnel.',
+  })
+
+  function read(file: string): string {
+    const found = path.resolve(io.cwd(), file)
+    if (!fs.existsSync(found)) throw new NotFoundError(`There is no file ${file}`)
+    return fs.readFileSync(found, 'utf8')
+  }
+}
+
+const patienceMs = 10_000
+
+export async function down(globals: Globals): Promise<void> {
+  const out = new Output(globals)
+  const place = new ServerPlace(workspaceFolder(globals))
+  const running = await place.find()
+  if (running === undefined)
+    throw new NotFoundError('No server of this workspace is running', { hint: 'Start one with "baton up".' })
+  process.kill(running.pid, 'SIGTERM')
+  const deadline = Date.now() + patienceMs
+  while ((await place.find()) !== undefined) {
+    if (Date.now() > deadline) {
+      throw new BatonError('locked', `The server has not ended yet (process ${running.pid})`, {
+        hint: `kill -9 ${running.pid} ends it.`,
+      })
+    }
+    await sleep(50)
+  }
+  out.record({ ended: true, pid: running.pid }, `The server has ended (process ${running.pid}).`)
+}

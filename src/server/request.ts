@@ -1,0 +1,132 @@
+// From an HTTP request to the input of an operation: fields from the path, the query or the body, checked by its schema.
+
+import type { Context } from 'hono'
+import * as z from 'zod'
+import type { AnyOperation } from '../operations/index.ts'
+import { HttpError } from './problem.ts'
+
+/** What one request may carry: the largest batch of entries, as JSON that escapes generously. */
+const bodyBytes = 4 * 1024 * 1024
+
+/** What an export or a blob may carry. */
+export const largeBodyBytes = 64 * 1024 * 1024
+
+/** The route of an operation as this door serves it. */
+export interface Endpoint {
+  readonly operation: AnyOperation
+  readonly method: string
+  /** With fields in braces, as OpenAPI writes it. */
+  readonly path: string
+  /** The fields that stand in the path. */
+  readonly inPath: readonly string[]
+  readonly schema: z.ZodObject
+  /** Field: how its text in a query is read. */
+  readonly types: ReadonlyMap<string, string>
+}
+
+export function endpointOf(operation: AnyOperation): Endpoint {
+  const [method = '', path = ''] = operation.route.split(' ')
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, field]) => field!)
+  const json = z.toJSONSchema(operation.input, { io: 'input' })
+  const types = Object.entries(json.properties ?? {}).map(
+    ([field, schema]) => [field, typeof schema === 'object' ? String(schema.type ?? 'any') : 'any'] as const,
+  )
+  return { operation, method, path: `/v1${path}`, inPath, schema: operation.input.strict(), types: new Map(types) }
+}
+
+export function takesBody({ method }: Endpoint): boolean {
+  return method === 'POST' || method === 'PUT'
+}
+
+/** The input as the caller gave it; parsing it is the schema's. */
+export async function inputOf(c: Context, endpoint: Endpoint): Promise<Record<string, unknown>> {
+  const input = takesBody(endpoint) ? await bodyOf(c, endpoint) : queryOf(c, endpoint)
+  for (const field of endpoint.inPath) input[field] = c.req.param(field)
+  const expect = c.req.header('if-match')
+  if (expect !== undefined && endpoint.types.has('expect')) input.expect ??= expectationIn(expect)
+  return input
+}
+
+/** `"12"`: the last id; `"key=12"`: the last id with a key. */
+function expectationIn(header: string): unknown {
+  const match = /^"(?:(.+)=)?(\d+)"$/.exec(header)
+  if (match === null) {
+    throw new HttpError('invalid', 'If-Match must be "ID" or "KEY=ID"', {
+      field: 'If-Match',
+      hint: 'For example: If-Match: "12".',
+    })
+  }
+  const id = Number(match[2])
+  return match[1] === undefined ? id : { key: match[1], id }
+}
+
+function queryOf(c: Context, { types, inPath }: Endpoint): Record<string, unknown> {
+  const input: Record<string, unknown> = {}
+  for (const [field, values] of Object.entries(c.req.queries())) {
+    if (inPath.includes(field)) continue
+    const text = values.at(-1) ?? ''
+    switch (types.get(field)) {
+      case 'integer':
+      case 'number':
+        input[field] = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+        break
+      case 'boolean':
+        input[field] =
+          text === '' || text === '1' || text === 'true' ? true : text === '0' || text === 'false' ? false : text
+        break
+      case 'array':
+        input[field] = values.flatMap((value) => value.split(',')).filter((word) => word !== '')
+        break
+      default:
+        input[field] = text
+    }
+  }
+  return input
+}
+
+async function bodyOf(c: Context, { operation }: Endpoint): Promise<Record<string, unknown>> {
+  const type = c.req.header('content-type')
+  const text = await readText(c, operation.name === 'tape.import' ? largeBodyBytes : bodyBytes)
+  if (text === '') return {}
+  if (type === undefined || !/^application\/(.+\+)?json\s*(;|$)/i.test(type)) {
+    throw new HttpError('media_type', 'The body must be JSON', { hint: 'Send "Content-Type: application/json".' })
+  }
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw new HttpError('invalid', 'The body is not JSON', { hint: 'Send one JSON object.' })
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new HttpError('invalid', 'The body must be a JSON object', {
+      hint: `See /openapi.json for ${operation.name}.`,
+    })
+  }
+  return { ...body }
+}
+
+async function readText(c: Context, most: number): Promise<string> {
+  return new TextDecoder('utf-8', { fatal: false }).decode(await readBytes(c, most))
+}
+
+/** Reads the body, and stops as soon as it is too large. */
+export async function readBytes(c: Context, most: number): Promise<Uint8Array> {
+  const announced = c.req.header('content-length')
+  if (announced !== undefined && Number(announced) > most) throw tooLarge(most)
+  // The server holds a sender to what it has announced.
+  if (announced !== undefined) return new Uint8Array(await c.req.arrayBuffer())
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of (c.req.raw.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += part.length
+    if (bytes > most) throw tooLarge(most)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+function tooLarge(most: number): HttpError {
+  return new HttpError('too_large', `A body may hold ${most} bytes here`, {
+    hint: 'Send it in parts; large content goes to /v1/blobs.',
+  })
+}
