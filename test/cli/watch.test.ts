@@ -22,7 +22,7 @@ test('watch finds an agent in a pane, and only that, and cycles it when its cont
   onTestFinished(() => void door.tmux(...mine, 'kill-server'))
   pane(process.execPath, '-e', 'setInterval(() => {}, 1000)')
   const id = pane(process.execPath, program, ...agent)
-  await expect.poll(() => door.tmux(...mine, 'capture-pane', '-p', '-t', id), { timeout: 20_000 }).toContain('Ready')
+  await expect.poll(() => door.tmux(...mine, 'capture-pane', '-p', '-t', id), { timeout: 120_000 }).toContain('Ready')
   expect(door.say('watch', '--dry-run')).toEqual([
     { type: 'running', agent: 'scripted', cwd: door.project, place: expect.objectContaining({ pane: id }) },
   ])
@@ -37,4 +37,4 @@ test('watch finds an agent in a pane, and only that, and cycles it when its cont
   expect(await watch.ended).toBe(130)
   // The pane was there before Baton, and is there after it.
   expect(door.tmux(...mine, 'list-panes', '-a', '-F', '#{pane_id}')).toContain(id)
-}, 90_000)
+}, 300_000)
