@@ -115,6 +115,7 @@ const doors = {
 
 const engines = {
   E1: 'PostgreSQL keeps every promise of the store, over crashes and lost connections',
+  E2: 'NATS JetStream keeps every promise that its servers give, also when a leader is killed; what it does not promise is said',
 }
 
 /** Id: what is required. */

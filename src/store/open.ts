@@ -1,13 +1,14 @@
 // A store by its address: the scheme names the engine.
 
 import { fileURLToPath } from 'node:url'
-import { InvalidError, UnsupportedError } from '../errors.ts'
+import { InvalidError } from '../errors.ts'
 import { openFileStore } from './file/engine.ts'
 import type { Store } from './store.ts'
 
-const hint = 'Use a folder (--store file:DIR) or a PostgreSQL database (--store postgres://HOST/DATABASE)'
+const hint =
+  'Use a folder (--store file:DIR), a PostgreSQL database (--store postgres://HOST/DATABASE) or NATS servers (--store nats://HOST/WORKSPACE)'
 
-/** Opens `file:…`, a plain folder path, or `postgres://…`. */
+/** Opens `file:…`, a plain folder path, `postgres://…` or `nats://…`. */
 export async function openStore(address: string): Promise<Store> {
   const scheme = /^([a-z][a-z+]*):/.exec(address)?.[1]
   if (scheme === undefined) return openFileStore(address)
@@ -17,7 +18,10 @@ export async function openStore(address: string): Promise<Store> {
     const { openPostgresStore } = await import('./postgres/engine.ts')
     return openPostgresStore(address)
   }
-  if (scheme === 'nats') throw new UnsupportedError('This version of Baton has no engine on NATS', { hint })
+  if (scheme === 'nats' || scheme === 'tls') {
+    const { openNatsStore } = await import('./nats/engine.ts')
+    return openNatsStore(address)
+  }
   throw new InvalidError(`There is no engine for addresses that begin with "${scheme}:"`, { hint })
 }
 

@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { openFileStore, openStore, type Store } from '../../src/store/index.ts'
+import { type NatsServers, startNats } from '../support/nats.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 
 interface Place {
@@ -22,6 +23,7 @@ export interface Engine {
 }
 
 let postgres: Promise<PostgresServer> | undefined
+let nats: Promise<NatsServers> | undefined
 
 export const engines: readonly Engine[] = [
   {
@@ -45,6 +47,18 @@ export const engines: readonly Engine[] = [
     async stop() {
       await (await postgres)?.stop()
       postgres = undefined
+    },
+  },
+  {
+    name: 'nats',
+    async fresh() {
+      const server = await (nats ??= startNats())
+      const address = server.address(`t${randomBytes(6).toString('hex')}`)
+      return { open: () => openStore(address), discard: async () => {} }
+    },
+    async stop() {
+      await (await nats)?.stop()
+      nats = undefined
     },
   },
 ]

@@ -20,8 +20,9 @@ import type {
   TapeInfo,
   VerifyReport,
 } from '../store.ts'
-import { appendParameters, AppendQueue, appendSql, indexed, rowColumns } from './append-queue.ts'
-import { ChangeNews } from './change-news.ts'
+import { AppendQueue } from '../append-queue.ts'
+import { ChangeNews } from '../change-news.ts'
+import { appendGroup, appendParameters, appendSql, groupBounds, indexed, rowColumns } from './append.ts'
 import { Database, type Parameter, type Row, type Statements } from './database.ts'
 
 export interface PostgresStoreOptions {
@@ -96,8 +97,12 @@ class PostgresStore implements Store {
     const known = this.#queues.get(encoded)
     if (known !== undefined) return known
     if (this.#queues.size > 1_000) for (const [name, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(name)
-    const repeated = (first: number, size: number) => this.#between(encoded, first, first + size - 1)
-    const queue = new AppendQueue(this.#database, { name: tape, encoded }, repeated, () => this.#news.changed(encoded))
+    const read = (first: number, size: number) => this.#between(encoded, first, first + size - 1)
+    const placed = () => this.#news.changed(encoded)
+    const queue = new AppendQueue(
+      (batches) => appendGroup(this.#database, { name: tape, encoded }, batches, { read, placed }),
+      groupBounds,
+    )
     this.#queues.set(encoded, queue)
     return queue
   }
@@ -224,29 +229,7 @@ class PostgresStore implements Store {
     const encoded = encodeName(tape)
     this.#assertOpen()
     const ended = AbortSignal.any([signal, this.#closing.signal])
-    let last = after
-    let isChanged = false
-    let wake = () => {}
-    const stop = () => wake()
-    const unsubscribe = this.#news.subscribe(encoded, () => {
-      isChanged = true
-      wake()
-    })
-    ended.addEventListener('abort', stop)
-    try {
-      while (!ended.aborted) {
-        isChanged = false
-        for await (const entry of this.read(tape, { after: last, archived: true })) {
-          last = entry.id
-          yield entry
-          if (ended.aborted) return
-        }
-        if (!isChanged && !ended.aborted) await new Promise<void>((resolve) => (wake = resolve))
-      }
-    } finally {
-      ended.removeEventListener('abort', stop)
-      unsubscribe()
-    }
+    yield* this.#news.follow(encoded, after, ended, (last) => this.read(tape, { after: last, archived: true }))
   }
 
   async info(tape: string): Promise<TapeInfo | undefined> {

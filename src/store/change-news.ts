@@ -1,14 +1,21 @@
 // Tells the watchers of this process that a tape may have grown: at once for its own writes, by a notification for those of
 // other processes, and once a second in any case, since a notification is only a hint.
 
-import { everySecond } from '../../system/index.ts'
-import type { Database } from './database.ts'
+import { everySecond } from '../system/index.ts'
+import type { Entry } from './entry.ts'
 
-/** At most one notification in so many milliseconds: each takes a lock of the whole server. */
+/** How an engine tells other processes, and hears from them. */
+export interface Channel {
+  notify(tapes: readonly string[]): Promise<void>
+  /** `lost` is called when nothing more will be heard; the returned function ends it. */
+  listen(heard: (tape: string) => void, lost: () => void): Promise<() => Promise<void>>
+}
+
+/** At most one notification in so many milliseconds: each costs the server something. */
 const pauseMs = 10
 
 export class ChangeNews {
-  readonly #database: Database
+  readonly #channel: Channel
   readonly #listeners = new Map<string, Set<() => void>>()
   readonly #toNotify = new Set<string>()
   #isPausing = false
@@ -16,8 +23,8 @@ export class ChangeNews {
   #connection: Promise<(() => Promise<void>) | undefined> | undefined
   #stopSeconds: (() => void) | undefined
 
-  constructor(database: Database) {
-    this.#database = database
+  constructor(channel: Channel) {
+    this.#channel = channel
   }
 
   /** This process has written to the tape. */
@@ -39,10 +46,42 @@ export class ChangeNews {
         this.#notify()
       }, pauseMs).unref()
     }
-    this.#database.notify(names).then(rest, rest)
+    this.#channel.notify(names).then(rest, rest)
   }
 
-  subscribe(tape: string, listener: () => void): () => void {
+  /** Every entry that `read` gives after an id, and again whenever the tape may have grown, until the signal. */
+  async *follow(
+    tape: string,
+    after: number,
+    ended: AbortSignal,
+    read: (after: number) => AsyncIterable<Entry>,
+  ): AsyncIterable<Entry> {
+    let last = after
+    let isChanged = false
+    let wake = () => {}
+    const stop = () => wake()
+    const unsubscribe = this.#subscribe(tape, () => {
+      isChanged = true
+      wake()
+    })
+    ended.addEventListener('abort', stop)
+    try {
+      while (!ended.aborted) {
+        isChanged = false
+        for await (const entry of read(last)) {
+          last = entry.id
+          yield entry
+          if (ended.aborted) return
+        }
+        if (!isChanged && !ended.aborted) await new Promise<void>((resolve) => (wake = resolve))
+      }
+    } finally {
+      ended.removeEventListener('abort', stop)
+      unsubscribe()
+    }
+  }
+
+  #subscribe(tape: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(tape) ?? new Set()
     this.#listeners.set(tape, listeners.add(listener))
     this.#stopSeconds ??= everySecond(() => this.#everyone())
@@ -63,7 +102,7 @@ export class ChangeNews {
 
   #listen(): void {
     if (this.#isClosed) return
-    this.#connection ??= this.#database
+    this.#connection ??= this.#channel
       .listen(
         (tape) => this.#wake(tape),
         () => (this.#connection = undefined),

@@ -1,0 +1,87 @@
+// Appends to one tape, in the order of the calls. Whatever waits while one write is under way goes out together in the next:
+// the server then acknowledges once for all of them. Both engines that speak to a server use it.
+
+import { ConflictError } from '../errors.ts'
+import type { Prepared } from './draft.ts'
+import type { Entry } from './entry.ts'
+import type { Expect } from './store.ts'
+
+export interface Batch {
+  readonly prepared: readonly Prepared[]
+  readonly expect: Expect | undefined
+}
+
+interface Append extends Batch {
+  readonly resolve: (entries: Entry[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class AppendQueue {
+  readonly #send: (batches: readonly Batch[]) => Promise<readonly (Entry[] | Error)[]>
+  readonly #most: { entries: number; bytes: number }
+  #waiting: Append[] = []
+  #running: Promise<void> | undefined
+
+  /** `send` writes a group and returns the answer to each of its batches; `most` bounds a group of several. */
+  constructor(
+    send: (batches: readonly Batch[]) => Promise<readonly (Entry[] | Error)[]>,
+    most: { entries: number; bytes: number },
+  ) {
+    this.#send = send
+    this.#most = most
+  }
+
+  get isIdle(): boolean {
+    return this.#running === undefined
+  }
+
+  append(prepared: readonly Prepared[], expect: Expect | undefined): Promise<Entry[]> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ prepared, expect, resolve, reject })
+      this.#running ??= this.#run()
+    })
+  }
+
+  async settled(): Promise<void> {
+    while (this.#running !== undefined) await this.#running
+  }
+
+  async #run(): Promise<void> {
+    // Whoever appends within the same turn of the event loop shares the first write.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const group = this.#takeGroup()
+      try {
+        const answers = await this.#send(group)
+        for (const [at, { resolve, reject }] of group.entries()) {
+          const answer = answers[at]!
+          if (answer instanceof Error) reject(answer)
+          else resolve(answer)
+        }
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+      }
+    }
+    // In the same breath as the last look: an append in between would wait for nobody.
+    this.#running = undefined
+  }
+
+  #takeGroup(): Append[] {
+    let [entries, bytes, size] = [0, 0, 0]
+    for (const { prepared } of this.#waiting) {
+      entries += prepared.length
+      bytes += prepared.reduce((sum, one) => sum + one.bytes, 0)
+      if (size > 0 && (entries > this.#most.entries || bytes > this.#most.bytes)) break
+      size++
+    }
+    return this.#waiting.splice(0, size)
+  }
+}
+
+export function conflict(tape: string, expect: Expect, actual: number): ConflictError {
+  if (typeof expect === 'number') {
+    return new ConflictError(`${tape} is at entry ${actual}, not ${expect}`, { expected: expect, actual })
+  }
+  const message = `The last "${expect.key}" of ${tape} is entry ${actual}, not ${expect.id}`
+  return new ConflictError(message, { expected: expect.id, actual })
+}

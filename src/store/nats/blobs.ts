@@ -1,0 +1,65 @@
+// Blobs as parts under their checksum. The size is stored last, so a blob that is there is whole.
+
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { DamagedError, InvalidError, NotFoundError } from '../../errors.ts'
+import type { BlobRef } from '../store.ts'
+import type { NatsStreams } from './connection.ts'
+
+const partBytes = 700 * 1024
+
+export class NatsBlobs {
+  readonly #streams: NatsStreams
+
+  constructor(streams: NatsStreams) {
+    this.#streams = streams
+  }
+
+  async put(bytes: Uint8Array): Promise<BlobRef> {
+    const content = Buffer.from(bytes)
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    const size = this.#subject(sha256, 'size')
+    if ((await this.#streams.get(size)) === undefined) {
+      for (let part = 0; part * partBytes < content.length; part++) {
+        const piece = content.subarray(part * partBytes, (part + 1) * partBytes)
+        // One that is there is the same: its name is its content.
+        await this.#streams.create(this.#subject(sha256, part), piece)
+      }
+      await this.#streams.create(size, Buffer.from(String(content.length)))
+    }
+    return { sha256, bytes: content.length }
+  }
+
+  async get(sha256: string, range: { start?: number; end?: number }): Promise<Readable> {
+    if (!/^[0-9a-f]{64}$/.test(sha256)) throw new InvalidError(`"${sha256}" is not the name of a blob`)
+    const known = await this.#streams.get(this.#subject(sha256, 'size'))
+    if (known === undefined) throw new NotFoundError(`There is no blob ${sha256} in this workspace`)
+    const size = Number(known.toString())
+    const start = Math.min(Math.max(0, range.start ?? 0), size)
+    const end = Math.min(range.end ?? size, size)
+    return Readable.from(this.#parts(sha256, start, end, start === 0 && end === size), { objectMode: false })
+  }
+
+  /** Read as a whole, the bytes are checked against their name. */
+  async *#parts(sha256: string, start: number, end: number, isWhole: boolean): AsyncGenerator<Buffer> {
+    const hash = createHash('sha256')
+    for (let at = start; at < end;) {
+      const part = Math.floor(at / partBytes)
+      const content = await this.#streams.get(this.#subject(sha256, part))
+      if (content === undefined) break
+      const piece = content.subarray(at - part * partBytes, end - part * partBytes)
+      hash.update(piece)
+      yield piece
+      at = (part + 1) * partBytes
+    }
+    if (!isWhole || hash.digest('hex') === sha256) return
+    throw new DamagedError(`The blob ${sha256} in ${this.#streams.place} is not what was stored`, {
+      file: this.#streams.place,
+      offset: 0,
+    })
+  }
+
+  #subject(sha256: string, part: number | 'size'): string {
+    return `${this.#streams.prefix}.b.${sha256}.${part}`
+  }
+}

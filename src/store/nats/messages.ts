@@ -1,0 +1,97 @@
+// The messages of a tape by their position, from the server or from what was read lately.
+
+import { StorageError } from '../../errors.ts'
+import { pause } from '../../system/index.ts'
+import type { NatsStreams } from './connection.ts'
+import { decodeMessage, type Message } from './message.ts'
+
+const cachedBytes = 8 * 1024 * 1024
+/** How many are asked for before the first has come. */
+const ahead = 32
+
+export class MessageCache {
+  readonly #found = new Map<string, { message: Message; bytes: number }>()
+  #bytes = 0
+
+  get(subject: string): Message | undefined {
+    const known = this.#found.get(subject)
+    if (known === undefined) return undefined
+    this.#found.delete(subject)
+    this.#found.set(subject, known)
+    return known.message
+  }
+
+  set(subject: string, message: Message, bytes: number): void {
+    this.delete(subject)
+    this.#found.set(subject, { message, bytes })
+    this.#bytes += bytes
+    for (const oldest of this.#found.keys()) {
+      if (this.#bytes <= cachedBytes) break
+      this.delete(oldest)
+    }
+  }
+
+  delete(subject: string): void {
+    const known = this.#found.get(subject)
+    if (known === undefined) return
+    this.#bytes -= known.bytes
+    this.#found.delete(subject)
+  }
+
+  clear(): void {
+    this.#found.clear()
+    this.#bytes = 0
+  }
+}
+
+export class Messages {
+  readonly #streams: NatsStreams
+  readonly #cache: MessageCache
+
+  constructor(streams: NatsStreams, cache: MessageCache) {
+    this.#streams = streams
+    this.#cache = cache
+  }
+
+  /** The message under a subject, if there is one. */
+  async find(subject: string): Promise<Message | undefined> {
+    const known = this.#cache.get(subject)
+    if (known !== undefined) return known
+    const data = await this.#streams.get(subject)
+    if (data === undefined) return undefined
+    const message = decodeMessage(data, subject)
+    this.#cache.set(subject, message, data.length)
+    return message
+  }
+
+  /** A message that must be there. A leader that was just elected may need a moment to know of it. */
+  async at(subject: string): Promise<Message> {
+    for (let tries = 0; ; tries++) {
+      const found = await this.find(subject)
+      if (found !== undefined) return found
+      if (tries === 10) break
+      await pause(100)
+    }
+    throw new StorageError(`The message ${subject} is gone from ${this.#streams.place}`, {
+      hint: 'Someone deleted it, or the stream was replaced. Restore the stream from a backup.',
+    })
+  }
+
+  /** Those of several subjects in order, asked for ahead of their use. */
+  async *each(subjects: readonly string[]): AsyncGenerator<Message> {
+    const coming: Promise<Message>[] = []
+    for (let at = 0; at < subjects.length; at++) {
+      while (coming.length < ahead && at + coming.length < subjects.length) {
+        const next = this.at(subjects[at + coming.length]!)
+        next.catch(() => {}) // whoever takes it in turn hears of it
+        coming.push(next)
+      }
+      yield await coming.shift()!
+    }
+  }
+
+  /** What this process has just stored. */
+  remember(subject: string, message: Message, bytes: number): void {
+    this.#cache.set(subject, message, bytes)
+  }
+}

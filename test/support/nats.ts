@@ -1,0 +1,81 @@
+// NATS servers of the tests' own, on free ports of this machine, with JetStream in a temporary folder.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import fs from 'node:fs'
+import net from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+
+export interface NatsServers {
+  /** The address of a workspace, on all servers. */
+  address(workspace: string): string
+  readonly size: number
+  /** Ends a server as `kill -9` does. */
+  kill(at: number): Promise<void>
+  start(at: number): Promise<void>
+  stop(): Promise<void>
+}
+
+/** One server, or a cluster of three. `args` are added to the command line of each. */
+export async function startNats({ size = 1, args = [] as string[] } = {}): Promise<NatsServers> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-nats-'))
+  const ports = await freePorts(size * 2)
+  const routes = ports.slice(size).map((port) => `nats://127.0.0.1:${port}`)
+  const running: ({ server: ChildProcess; ended: Promise<void> } | undefined)[] = []
+  const start = async (at: number) => {
+    const cluster = size === 1 ? [] : ['--cluster_name', 'c', '--cluster', routes[at]!, '--routes', routes.join(',')]
+    const name = ['-n', `n${at}`, '-a', '127.0.0.1', '-p', String(ports[at]), '-js', '-sd', path.join(folder, `${at}`)]
+    // `setpriv` ends the server with the runner that started it.
+    const [program, ...rest] = ['setpriv', '--pdeathsig', 'KILL', 'nats-server', ...name, ...cluster, ...args]
+    const server = spawn(program!, rest, { stdio: 'ignore' })
+    running[at] = { server, ended: new Promise((resolve) => server.once('exit', () => resolve())) }
+    await reachable(ports[at]!)
+  }
+  const kill = async (at: number) => {
+    running[at]?.server.kill('SIGKILL')
+    await running[at]?.ended
+    running[at] = undefined
+  }
+  await Promise.all(Array.from({ length: size }, (_, at) => start(at)))
+  return {
+    size,
+    address: (workspace) => {
+      const hosts = ports.slice(0, size).map((port) => `127.0.0.1:${port}`)
+      return `nats://${hosts.join(',')}/${workspace}`
+    },
+    kill,
+    start,
+    async stop() {
+      for (let at = 0; at < size; at++) await kill(at)
+      fs.rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePorts(size: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: size }, () => {
+      return new Promise<net.Server>((resolve) => {
+        const server = net.createServer().listen(0, '127.0.0.1', () => resolve(server))
+      })
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as net.AddressInfo).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
+
+async function reachable(port: number): Promise<void> {
+  for (const end = Date.now() + 60_000; ;) {
+    const isUp = await new Promise<boolean>((resolve) => {
+      const probe = net.connect(port, '127.0.0.1', () => {
+        probe.destroy()
+        resolve(true)
+      })
+      probe.once('error', () => resolve(false))
+    })
+    if (isUp) return
+    if (Date.now() > end) throw new Error('The NATS server of the tests did not start')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
