@@ -26,6 +26,15 @@ const everywhere = {
   expect: { poll: { timeout: 30_000 } },
 } as const
 
+/** Suites that run on each engine: those that look only at what a store promises, not at its files. */
+const onEngines = process.env['BATON_TEST_FULL']
+  ? [
+      'test/tape/{fork,context,user-words}.test.ts',
+      'test/task/{gates,graphs,questions,tasks}.test.ts',
+      'test/relay/{manager,work/inbox,request/*,people/*}.test.ts',
+    ]
+  : ['test/tape/fork.test.ts', 'test/task/gates.test.ts', 'test/relay/work/inbox.test.ts']
+
 export default defineConfig({
   test: {
     // Tests wait more than they compute: one worker more than there are cores keeps the cores busy.
@@ -49,6 +58,9 @@ export default defineConfig({
         },
       },
       { test: { ...everywhere, name: 'process', include: processes } },
+      ...['postgres', 'nats'].map((name) => ({
+        test: { ...everywhere, name, include: onEngines, globalSetup: './test/support/engine-setup.ts' },
+      })),
       // These measure Baton's own part of a cycle and take both cores for seconds: they run when all others are done.
       { test: { ...everywhere, name: 'real', include: real, maxWorkers: 2, sequence: { groupOrder: 1 } } },
     ],

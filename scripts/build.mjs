@@ -73,7 +73,7 @@ const cli = await esbuild.build({
   minifySyntax: true,
   legalComments: 'none',
   // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
-  external: ['fs-native-extensions', '@opentelemetry/*', 'pg', 'pg-connection-string'],
+  external: ['fs-native-extensions', '@opentelemetry/*', '@nats-io/*', 'pg', 'pg-connection-string'],
   // Its entry for Node is UMD, which cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Bundled CommonJS packages still call require() for Node's own modules.

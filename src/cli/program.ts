@@ -53,7 +53,7 @@ export function build(io: Io): Command {
   program
     .description('Passes work from one AI agent to the next and loses nothing.')
     .option('--workspace <dir>', 'the workspace folder (else BATON_HOME, the nearest .baton, or one of your own)')
-    .option('--store <url>', 'the store, such as file:DIR (else BATON_STORE)')
+    .option('--store <url>', 'the store: file:DIR, postgres://… or nats://… (else BATON_STORE)')
     .option('--json', 'print data as JSON, one record a line')
     .option('--quiet', 'print only what was asked for')
     .option('--no-color', 'no colours')
@@ -88,6 +88,10 @@ function addWorkspace(program: Command): void {
     'make a workspace in this folder (.baton), for every folder below it',
     'init',
   )
+  const store = program.command('store').description('a whole workspace, on any engine')
+  const addStore = lazily(store, () => import('./store.ts'))
+  addStore('copy <from> <to>', 'copy everything to another store, or go on with a copy that was cut short', 'copy')
+  addStore('verify [other]', 'read everything and check it, or compare it with another store', 'verify')
   lazily(program, () => import('./tape/show.ts'))(
     'show <ref>',
     'print what a reference points at: main#12, main#12..40, main@anchor, tape://…, blob:…',

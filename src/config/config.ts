@@ -9,7 +9,7 @@ import { configFile } from './project.ts'
 import { checked } from './validate.ts'
 
 /** The sections that something reads; any other is refused, since a setting without effect misleads. */
-const sections = ['task', 'relay', 'agent', 'supervisor', 'transcripts', 'notify', 'telemetry'] as const
+const sections = ['store', 'task', 'relay', 'agent', 'supervisor', 'transcripts', 'notify', 'telemetry'] as const
 
 type SectionName = (typeof sections)[number]
 

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { InvalidError } from '../errors.ts'
 
 export interface WorkspaceChoice {
   store?: string
@@ -18,7 +19,7 @@ export interface WorkspaceChoice {
 export interface Found {
   /** What `openStore` takes. */
   readonly address: string
-  readonly by: 'store' | 'workspace' | 'folder' | 'repository' | 'directory'
+  readonly by: 'store' | 'workspace' | 'config' | 'folder' | 'repository' | 'directory'
 }
 
 export function findWorkspace(choice: WorkspaceChoice = {}): Found {
@@ -30,12 +31,37 @@ export function findWorkspace(choice: WorkspaceChoice = {}): Found {
   if (choice.workspace !== undefined) return { address: path.resolve(cwd, choice.workspace), by: 'workspace' }
   if (store !== undefined) return { address: store, by: 'store' }
   if (workspace !== undefined) return { address: path.resolve(cwd, workspace), by: 'workspace' }
+  const configured = choice.passOver === true ? undefined : storeInConfig(cwd)
+  if (configured !== undefined) return { address: configured, by: 'config' }
   const near =
     choice.passOver === true ? undefined : upwards(cwd).find((folder) => fs.existsSync(path.join(folder, '.baton')))
   if (near !== undefined) return { address: path.join(near, '.baton'), by: 'folder' }
   const common = gitCommonDir(cwd)
   if (common !== undefined) return { address: ofUser(env, common), by: 'repository' }
   return { address: ofUser(env, real(cwd)), by: 'directory' }
+}
+
+/** What `store` says in the nearest baton.config.json. Read plainly: this is asked at every start, and few files name one. */
+function storeInConfig(cwd: string): string | undefined {
+  const folder = upwards(cwd).find((each) => fs.existsSync(path.join(each, 'baton.config.json')))
+  if (folder === undefined) return undefined
+  const file = path.join(folder, 'baton.config.json')
+  let content: unknown
+  try {
+    content = JSON.parse(fs.readFileSync(file, 'utf8'))
+  } catch {
+    return undefined // whoever reads a section of it says what is wrong
+  }
+  const { store } = (content ?? {}) as { store?: unknown }
+  if (store === undefined) return undefined
+  if (typeof store !== 'string' || store === '') {
+    throw new InvalidError(`${file}: "store" is the address of a store`, {
+      path: 'store',
+      hint: 'Such as "postgres://HOST/DATABASE". Leave a password out: it may stand in PGPASSWORD or ~/.pgpass.',
+    })
+  }
+  if (/^[a-z][a-z+]*:/.test(store) && !/^file:(?!\/\/)/.test(store)) return store
+  return path.resolve(folder, store.replace(/^file:/, ''))
 }
 
 function nonEmpty(value: string | undefined): string | undefined {

@@ -33,6 +33,7 @@ export {
   type Damage,
   type Expect,
   limits,
+  type OpenOptions,
   type Range,
   type RepairReport,
   type Store,
@@ -40,6 +41,7 @@ export {
   type VerifyReport,
 } from './store.ts'
 export { type FileStoreOptions, openFileStore } from './file/engine.ts'
+export { copyStore, type CopyProgress, differences } from './copy.ts'
 export { openStore } from './open.ts'
 export { toJson } from './json.ts'
 export { lineageTape } from './name.ts'

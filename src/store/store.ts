@@ -124,10 +124,18 @@ export interface Store {
   /** Content-addressed; durable when resolved, so an entry that names it never dangles. */
   putBlob(bytes: Uint8Array): Promise<BlobRef>
   getBlob(sha256: string, range?: { start?: number; end?: number }): Promise<Readable>
+  /** Everything there is: all tapes by name, also Baton's own and those that were removed and have archives, and all blobs. */
+  contents(): Promise<{ tapes: string[]; blobs: string[] }>
   /** Reads a whole tape and reports damage; engines that cannot be damaged from below lack it. */
   verify?(tape: string): Promise<VerifyReport[]>
   repair?(tape: string): Promise<RepairReport>
   close(): Promise<void>
+}
+
+export interface OpenOptions {
+  /** The id that a workspace is given if there is none yet; a copy has that of its original. */
+  workspace?: string
+  now?: () => Date
 }
 
 export const limits = {

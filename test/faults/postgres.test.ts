@@ -3,9 +3,11 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { saveDocument } from '../../src/handoff/saved.ts'
+import { openPostgresStore } from '../../src/store/postgres/engine.ts'
 import { openStore, type Store } from '../../src/store/index.ts'
 import { isFull } from '../support/full.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 
 async function numbers(store: Store): Promise<{ ids: number[]; said: number[] }> {
   const ids: number[] = []
@@ -96,4 +98,121 @@ test('a watch hears of what another process writes, also when every notification
   await watching
   await reader.close()
   await writer.close()
+})
+
+/** A connection of the server's owner, for what a person would do with psql. */
+async function psql(server: PostgresServer, ...statements: string[]): Promise<pg.QueryResult> {
+  const admin = new pg.Client(server.address('x').replace(/&schema=.*/, ''))
+  await admin.connect()
+  try {
+    let last: pg.QueryResult | undefined
+    for (const statement of statements) last = await admin.query(statement)
+    return last!
+  } finally {
+    await admin.end()
+  }
+}
+
+test('a wrong password, a read-only server, no connection left and a full disk say what to do; the process continues when that is over [E1]', async ({
+  onTestFinished,
+}) => {
+  const server = await startPostgres({ access: 'local all locked scram-sha-256' })
+  onTestFinished(() => server.stop())
+  await psql(
+    server,
+    "create role locked login password 'hush'",
+    'create role other login',
+    'grant all on database postgres to other',
+  )
+  const as = (user: string) => server.address('e').replace('baton@', `${user}@`)
+  const refusal = async (work: Promise<unknown>): Promise<Error & { hint?: string }> =>
+    work.then(
+      () => expect.fail('it worked'),
+      (error: Error) => error,
+    )
+
+  const wrong = await refusal(openPostgresStore(as('locked:whisper'), { patience: 300 }))
+  expect(wrong).toMatchObject({ code: 'storage', hint: expect.stringMatching(/password is wrong.*pgpass/) })
+  expect(JSON.stringify([wrong.message, wrong, String(wrong.cause)])).not.toContain('whisper')
+
+  const store = await openPostgresStore(as('other'), { patience: 300 })
+  onTestFinished(() => store.close())
+  const append = (n: number) => store.append('main', [{ kind: 'count', payload: n }])
+  await append(1)
+  const cut = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'other'"
+
+  await psql(server, 'alter role other set default_transaction_read_only = on', cut)
+  expect(await refusal(append(2))).toMatchObject({ hint: expect.stringMatching(/read-only.*primary/) })
+  await psql(server, 'alter role other reset default_transaction_read_only', cut)
+
+  await psql(server, 'alter role other connection limit 0', cut)
+  expect(await refusal(append(2))).toMatchObject({ hint: expect.stringMatching(/no connection left.*max_connections/) })
+  await psql(server, 'alter role other connection limit -1')
+
+  await psql(
+    server,
+    "create function disk_full() returns trigger language plpgsql as $$ begin raise 'could not extend file' using errcode = '53100'; end $$",
+    'create trigger disk_full before insert on e.entries execute function disk_full()',
+  )
+  expect(await refusal(append(2))).toMatchObject({ hint: expect.stringMatching(/disk is full/) })
+  await psql(server, 'drop trigger disk_full on e.entries')
+  expect(await append(2)).toMatchObject([{ id: 2 }])
+})
+
+test('people see sessions, health checks, handoffs and tasks with psql, also in a store of the first version [E1] [E6]', async ({
+  onTestFinished,
+}) => {
+  const server = await startPostgres()
+  onTestFinished(() => server.stop())
+  const event = (name: string, data: object, key = name) => ({ kind: 'event', payload: { name, data }, meta: { key } })
+  const first = await openStore(server.address('v'))
+  await first.append('session/night é', [
+    event('row', {
+      agent: 'claude',
+      project: '/p',
+      state: 'working',
+      context_usage: 0.4,
+      cycles: 2,
+      started: 's',
+      last_check: 'c',
+    }),
+    event(
+      'health',
+      { project: '/p', check_type: 'agent', status: 'warning', details: { what: 'slow' }, action_taken: '' },
+      'health:agent',
+    ),
+    event(
+      'health',
+      { project: '\u0000', check_type: 'model', status: 'ok', details: {}, action_taken: '' },
+      'health:model',
+    ),
+  ])
+  await first.append('task/build', [
+    event('version', { version: 3, phase: 'review', source_agent: 'a', target_agent: 'b' }),
+  ])
+  await saveDocument(first, 'main', '# Handoff', { profile: 'session', goal: 'ship', writer: 'ledger' })
+  await first.close()
+  // As the first version of Baton left it.
+  await psql(
+    server,
+    'drop view v.sessions, v.health_checks, v.handoffs, v.tasks',
+    'drop function v.decoded(text), v.as_json(bigint, text)',
+    'update v.workspace set version = 1',
+  )
+  const starters = await Promise.all(Array.from({ length: 4 }, () => openStore(server.address('v'))))
+  for (const store of starters) await store.close()
+  const rows = async (view: string) => (await psql(server, `select * from v.${view}`)).rows as unknown[]
+  expect(await rows('sessions')).toMatchObject([
+    { name: 'night é', agent: 'claude', state: 'working', context_usage: 0.4, cycles: 2 },
+  ])
+  expect(await rows('health_checks')).toMatchObject([
+    { session: 'night é', check_type: 'agent', status: 'warning', details: { what: 'slow' } },
+    { session: 'night é', check_type: null },
+  ])
+  expect(await rows('tasks')).toMatchObject([{ task: 'build', version: 3, phase: 'review', target_agent: 'b' }])
+  expect(await rows('handoffs')).toMatchObject([
+    { tape: 'main', profile: 'session', goal: 'ship', writer: 'ledger', bytes: '9' },
+  ])
+  await psql(server, 'update v.workspace set version = 99')
+  await expect(openStore(server.address('v'))).rejects.toMatchObject({ hint: expect.stringMatching(/Upgrade Baton/) })
 })

@@ -11,8 +11,8 @@ import {
   type RelayOptions,
   relaySection,
 } from '../../src/relay/index.ts'
-import { openFileStore, type Store } from '../../src/store/index.ts'
-import { temporaryFolder } from '../support/workspace.ts'
+import type { Store } from '../../src/store/index.ts'
+import { temporaryFolder, temporaryStore } from '../support/workspace.ts'
 import { request as anyRequest } from './team.ts'
 
 const pipeline = {
@@ -54,7 +54,7 @@ export type Options = Partial<Omit<RelayOptions, 'store' | 'settings'>> & { sett
 export async function open(options: Options = {}, folder = path.join(temporaryFolder(), '.baton')): Promise<Opened> {
   const start = async (given: Options) => {
     const { now } = given
-    const store = await openFileStore(folder, now === undefined ? {} : { now: () => new Date(now()) })
+    const store = await temporaryStore(folder, now === undefined ? {} : { now: () => new Date(now()) })
     const relay = await openRelay({ ...given, store, settings: settings(given.settings) })
     onTestFinished(async () => {
       await relay.close()

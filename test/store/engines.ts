@@ -4,13 +4,13 @@ import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { openFileStore, openStore, type Store } from '../../src/store/index.ts'
+import { openFileStore, type OpenOptions, openStore, type Store } from '../../src/store/index.ts'
 import { type NatsServers, startNats } from '../support/nats.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 
 interface Place {
   /** Opens the place; each call is a handle of its own, as another process would have. */
-  open(): Promise<Store>
+  open(options?: OpenOptions): Promise<Store>
   discard(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export const engines: readonly Engine[] = [
     async fresh() {
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-store-'))
       return {
-        open: () => openFileStore(path.join(folder, '.baton')),
+        open: (options) => openFileStore(path.join(folder, '.baton'), options),
         discard: async () => fs.rmSync(folder, { recursive: true }),
       }
     },
@@ -42,7 +42,7 @@ export const engines: readonly Engine[] = [
     async fresh() {
       const server = await (postgres ??= startPostgres())
       const address = server.address(`t${randomBytes(6).toString('hex')}`)
-      return { open: () => openStore(address), discard: async () => {} }
+      return { open: (options) => openStore(address, options), discard: async () => {} }
     },
     async stop() {
       await (await postgres)?.stop()
@@ -54,7 +54,7 @@ export const engines: readonly Engine[] = [
     async fresh() {
       const server = await (nats ??= startNats())
       const address = server.address(`t${randomBytes(6).toString('hex')}`)
-      return { open: () => openStore(address), discard: async () => {} }
+      return { open: (options) => openStore(address, options), discard: async () => {} }
     },
     async stop() {
       await (await nats)?.stop()

@@ -27,7 +27,7 @@ export async function startNats({ size = 1, args = [] as string[] } = {}): Promi
     const name = ['-n', `n${at}`, '-a', '127.0.0.1', '-p', String(ports[at]), '-js', '-sd', path.join(folder, `${at}`)]
     // `setpriv` ends the server with the runner that started it.
     const [program, ...rest] = ['setpriv', '--pdeathsig', 'KILL', 'nats-server', ...name, ...cluster, ...args]
-    const server = spawn(program!, rest, { stdio: 'ignore' })
+    const server = spawn(program, rest, { stdio: 'ignore' })
     running[at] = { server, ended: new Promise((resolve) => server.once('exit', () => resolve())) }
     await reachable(ports[at]!)
   }

@@ -1,10 +1,11 @@
 // A workspace of its own for a test, gone when the test is over.
 
+import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { onTestFinished } from 'vitest'
-import { openFileStore, type Store } from '../../src/store/index.ts'
+import { inject, onTestFinished } from 'vitest'
+import { type OpenOptions, openStore, type Store } from '../../src/store/index.ts'
 
 /** `atEnd`: that of the test's own context, where tests run at the same time. */
 export function temporaryFolder(atEnd: (work: () => void) => void = onTestFinished): string {
@@ -13,10 +14,20 @@ export function temporaryFolder(atEnd: (work: () => void) => void = onTestFinish
   return folder
 }
 
-export async function temporaryStore(folder = path.join(temporaryFolder(), '.baton')): Promise<Store> {
-  const store = await openFileStore(folder)
+/** A store of the engine that the suite runs on. The same folder is the same store. */
+export async function temporaryStore(
+  folder = path.join(temporaryFolder(), '.baton'),
+  options: OpenOptions = {},
+): Promise<Store> {
+  const store = await openStore(addressOf(folder), options)
   onTestFinished(() => store.close())
   return store
+}
+
+/** What stands for the workspace in that folder. */
+function addressOf(folder: string): string {
+  const name = createHash('sha256').update(folder).digest('hex').slice(0, 12)
+  return inject('storeAddress')?.replace('NAME', `t${name}`) ?? folder
 }
 
 export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {

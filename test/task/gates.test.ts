@@ -2,10 +2,10 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { openFileStore } from '../../src/store/index.ts'
 import { GateError } from '../../src/task/index.ts'
 import { isAlive } from '../support/processes.ts'
 import { handoff, login, project } from './project.ts'
+import { temporaryStore } from '../support/workspace.ts'
 
 async function refusal(work: Promise<unknown>): Promise<GateError> {
   const error: unknown = await work.then(
@@ -162,7 +162,7 @@ test('a command gate keeps its output, and its result lands in the state [S7]', 
   expect(tests).toMatchObject({ name: 'tests', ok: false })
   expect(tests!.missing[0]).toContain(`ended with exit code 1; its output: baton show blob:${tests!.output!.sha256}`)
   expect(style).toMatchObject({ name: 'style', ok: false, required: false })
-  const store = await openFileStore(path.join(folder, '.baton'))
+  const store = await temporaryStore(path.join(folder, '.baton'))
   expect(await text(await store.getBlob(tests!.output!.sha256))).toBe('TASK-001 goes to planning\noops\n')
   await store.close()
 

@@ -3,10 +3,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
-import { openFileStore } from '../../src/store/index.ts'
 import { type People, type TaskHandoff, Tasks } from '../../src/task/index.ts'
 import { taskSection } from '../../src/task/settings.ts'
-import { temporaryFolder } from '../support/workspace.ts'
+import { temporaryFolder, temporaryStore } from '../support/workspace.ts'
 
 export interface Project {
   readonly folder: string
@@ -19,7 +18,7 @@ export interface Project {
 
 export async function project(settings: object = {}, folder = temporaryFolder(), people?: People): Promise<Project> {
   const open = async () => {
-    const store = await openFileStore(path.join(folder, '.baton'))
+    const store = await temporaryStore(path.join(folder, '.baton'))
     const stateFolder = path.join(folder, '.baton', 'state')
     const parsed = taskSection.parse(settings)
     const close = () => store.close()

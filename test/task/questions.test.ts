@@ -1,7 +1,7 @@
+import path from 'node:path'
 import { expect, test } from 'vitest'
-import { openFileStore } from '../../src/store/index.ts'
 import { GateError, type PersonDecision, type TaskQuestion, type Tasks } from '../../src/task/index.ts'
-import { temporaryFolder } from '../support/workspace.ts'
+import { temporaryFolder, temporaryStore } from '../support/workspace.ts'
 import { anna, handoff, login, project } from './project.ts'
 
 const issue = {
@@ -243,7 +243,7 @@ test('the library brings a question before people, once, and takes it back when 
 test('a tape from before there were questions still stops where a person was asked [S7]', async () => {
   const { tasks, folder, again } = await project()
   await tasks.create(login)
-  const store = await openFileStore(`${folder}/.baton`)
+  const store = await temporaryStore(path.join(folder, '.baton'))
   const refused = {
     version: 1,
     source_agent: 'engineer',

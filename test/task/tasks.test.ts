@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { taskSchema } from '../../src/task/index.ts'
-import { collect, temporaryFolder } from '../support/workspace.ts'
+import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
 import { isFull } from '../support/full.ts'
 import { handoff, login, project } from './project.ts'
 
@@ -338,11 +338,10 @@ test('a copied and edited state file adds what it has, from the version it was m
 
 test('users cannot write on the tape of a task by themselves [S11]', async () => {
   const { Tape } = await import('../../src/tape/index.ts')
-  const { openFileStore } = await import('../../src/store/index.ts')
   const folder = temporaryFolder()
   const { tasks } = await project({}, folder)
   await tasks.create(login)
-  const store = await openFileStore(path.join(folder, '.baton'))
+  const store = await temporaryStore(path.join(folder, '.baton'))
   const tape = new Tape(store, 'task/TASK-001')
   await expect(tape.append([{ kind: 'event', payload: { name: 'version', data: {} } }])).rejects.toMatchObject({
     code: 'invalid',

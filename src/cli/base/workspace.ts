@@ -25,12 +25,10 @@ export function workspaceFolder(globals: Globals): string {
   return folderOf(chosenWorkspace(globals).address, globals.io.cwd(), globals.io.env)
 }
 
-/** The options by which another `baton` finds the same workspace. */
-export function workspaceArguments({ store, workspace, io }: Globals): string[] {
-  return [
-    ...(store === undefined ? [] : ['--store', store]),
-    ...(workspace === undefined ? [] : ['--workspace', path.resolve(io.cwd(), workspace)]),
-  ]
+/** How another `baton` finds the same workspace. An address may hold a password, and everybody sees the arguments of a process. */
+export function sameWorkspace({ store, workspace, io }: Globals): { args: string[]; env: NodeJS.ProcessEnv } {
+  if (store !== undefined) return { args: [], env: { ...io.env, BATON_STORE: store } }
+  return { args: workspace === undefined ? [] : ['--workspace', path.resolve(io.cwd(), workspace)], env: io.env }
 }
 
 /** The folder for copies of handoff documents. */

@@ -16,7 +16,7 @@ import { makeFolder } from '../../system/index.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from '../base/output.ts'
 import { allSupervised } from './supervised.ts'
-import { withStore, workspaceArguments, workspaceFolder } from '../base/workspace.ts'
+import { sameWorkspace, withStore, workspaceFolder } from '../base/workspace.ts'
 
 const waitMs = 30_000
 
@@ -33,9 +33,10 @@ export async function detach(
   const log = path.join(workspaceFolder(globals), 'logs', `${encodeURIComponent(name)}.log`)
   makeFolder(path.dirname(log))
   const fd = fs.openSync(log, 'a', 0o600)
-  const child = spawn(io.self[0], [io.self[1], 'supervise', name, ...workspaceArguments(globals)], {
+  const same = sameWorkspace(globals)
+  const child = spawn(io.self[0], [io.self[1], 'supervise', name, ...same.args], {
     cwd,
-    env: io.env,
+    env: same.env,
     detached: true,
     stdio: ['pipe', fd, fd],
   })

@@ -2,15 +2,16 @@
 
 import { spawn } from 'node:child_process'
 import type { Globals } from '../base/output.ts'
-import { withStore, workspaceArguments } from '../base/workspace.ts'
+import { sameWorkspace, withStore } from '../base/workspace.ts'
 import { deliverLeftAlerts } from './setup.ts'
 
 /** Starts a process that outlives this one and sends what is left. */
 export function deliverInBackground(globals: Globals): void {
   const { io } = globals
-  const child = spawn(io.self[0], [io.self[1], 'deliver', ...workspaceArguments(globals)], {
+  const same = sameWorkspace(globals)
+  const child = spawn(io.self[0], [io.self[1], 'deliver', ...same.args], {
     cwd: io.cwd(),
-    env: io.env,
+    env: same.env,
     detached: true,
     stdio: 'ignore',
   })

@@ -13,6 +13,7 @@ import type {
   AppendOptions,
   ArchiveRef,
   BlobRef,
+  OpenOptions,
   Range,
   RepairReport,
   Store,
@@ -23,7 +24,7 @@ import { everySecond, watchFolder, writeAll } from '../../system/index.ts'
 import { archivesOf, asArchiveRef, linkArchive, nameArchive, purgeArchives } from './write/archives.ts'
 import { getBlob, putBlob } from './write/blobs.ts'
 import { infoOf, readManifest, type Summary, writeManifest } from './manifest.ts'
-import { Layout, namesIn, prepareWorkspace, tapeOf } from './layout.ts'
+import { Layout, namesIn, prepareWorkspace, tapeOf, tapeOfArchive } from './layout.ts'
 import { layOut, parseLine } from './line.ts'
 import { repairTape, verifyTape } from './damage/repair.ts'
 import { writeBeside } from './write/new-tape.ts'
@@ -32,17 +33,20 @@ import { readRange, segmentsOf } from './read/range.ts'
 import { asStorageError } from './storage-error.ts'
 import type { Writer } from './write/writer.ts'
 
-export interface FileStoreOptions {
+export interface FileStoreOptions extends OpenOptions {
   /** How long to wait for another process that holds a tape, in milliseconds. */
   patience?: number
-  now?: () => Date
 }
 
 /** Opens the workspace in that folder, making it if there is none. */
 export async function openFileStore(root: string, options: FileStoreOptions = {}): Promise<Store> {
   const layout = new Layout(path.resolve(root))
   prepareWorkspace(layout)
-  const manifest = readManifest(layout)
+  let manifest = readManifest(layout)
+  if (manifest === undefined && options.workspace !== undefined && !fs.existsSync(layout.of(lineageTape).tape)) {
+    manifest = { workspace: options.workspace, tapes: {} }
+    writeManifest(layout, manifest)
+  }
   const store = new FileStore(layout, options)
   store.workspace = manifest?.workspace ?? (await store.agreeOnId())
   return store
@@ -285,6 +289,17 @@ class FileStore implements Store {
   async getBlob(sha256: string, range?: { start?: number; end?: number }): Promise<Readable> {
     this.#assertOpen()
     return getBlob(this.#layout.blobs, sha256, range)
+  }
+
+  async contents(): Promise<{ tapes: string[]; blobs: string[] }> {
+    this.#assertOpen()
+    const current = namesIn(this.#layout.tapes).map((file) => tapeOf(file))
+    const archived = namesIn(this.#layout.archived).map((file) => tapeOfArchive(file))
+    const tapes = new Set([...current, ...archived, lineageTape].filter((name) => name !== undefined))
+    return {
+      tapes: [...tapes].sort(),
+      blobs: namesIn(this.#layout.blobs).filter((name) => /^[0-9a-f]{64}$/.test(name)),
+    }
   }
 
   async verify(tape: string): Promise<VerifyReport[]> {

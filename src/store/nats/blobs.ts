@@ -40,6 +40,11 @@ export class NatsBlobs {
     return Readable.from(this.#parts(sha256, start, end, start === 0 && end === size), { objectMode: false })
   }
 
+  async names(): Promise<string[]> {
+    const subjects = await this.#streams.subjects(this.#streams.stream, this.#subject('*', 'size'))
+    return subjects.map((subject) => subject.split('.').at(-2)!)
+  }
+
   /** Read as a whole, the bytes are checked against their name. */
   async *#parts(sha256: string, start: number, end: number, isWhole: boolean): AsyncGenerator<Buffer> {
     const hash = createHash('sha256')

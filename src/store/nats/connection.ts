@@ -65,7 +65,7 @@ export class NatsStreams {
   }
 
   /** Makes the streams where there are none, and returns the id of the workspace. Safe with many starters. */
-  async prepare(): Promise<{ workspace: string; isIndexNew: boolean }> {
+  async prepare(id = newWorkspaceId()): Promise<{ workspace: string; isIndexNew: boolean }> {
     const patience = Math.min(openingPatience, this.#patience)
     const common = { num_replicas: this.replicas, allow_direct: false, max_consumers: -1 }
     await this.#persist(
@@ -83,7 +83,7 @@ export class NatsStreams {
       { patience },
     )
     const subject = `${this.prefix}.workspace.id`
-    const mine = Buffer.from(JSON.stringify({ workspace: newWorkspaceId(), format }))
+    const mine = Buffer.from(JSON.stringify({ workspace: id, format }))
     let known = await this.get(subject)
     if (known === undefined) {
       await this.create(subject, mine)

@@ -16,6 +16,7 @@ import type {
   ArchiveRef,
   BlobRef,
   Damage,
+  OpenOptions,
   Range,
   Store,
   TapeInfo,
@@ -27,17 +28,16 @@ import { entryAt, type Message } from './message.ts'
 import { MessageCache, Messages } from './messages.ts'
 import { hintSubject, NatsTape, tokenOf } from './tape.ts'
 
-export interface NatsStoreOptions {
+export interface NatsStoreOptions extends OpenOptions {
   /** How long a call waits for servers that are away, in milliseconds. */
   patience?: number
-  now?: () => Date
 }
 
 /** Opens the workspace at `nats://HOST:4222/WORKSPACE`, making its streams if there are none. */
 export async function openNatsStore(address: string, options: NatsStoreOptions = {}): Promise<Store> {
   const streams = await NatsStreams.open(address, options.patience)
   try {
-    const { workspace, isIndexNew } = await streams.prepare()
+    const { workspace, isIndexNew } = await streams.prepare(options.workspace)
     if (isIndexNew) await registerTapes(streams)
     return new NatsStore(streams, workspace, options)
   } catch (error) {
@@ -254,15 +254,24 @@ class NatsStore implements Store {
 
   async *list(prefix = ''): AsyncIterable<TapeInfo> {
     this.#assertOpen()
-    const subjects = await this.#streams.subjects(this.#streams.indexStream, hintSubject(this.#streams, '*'))
-    const names = subjects
-      .map((subject) => decodeURIComponent(subject.split('.').at(-1)!))
+    const names = (await this.#names())
       .filter((name) => name.startsWith(prefix) && name !== lineageTape)
       .sort((a, b) => (encodeName(a) < encodeName(b) ? -1 : 1))
     for (let at = 0; at < names.length; at += listedAtOnce) {
       const infos = await Promise.all(names.slice(at, at + listedAtOnce).map((name) => this.info(name)))
       for (const info of infos) if (info !== undefined) yield info
     }
+  }
+
+  /** Of all tapes that ever had an entry. */
+  async #names(): Promise<string[]> {
+    const subjects = await this.#streams.subjects(this.#streams.indexStream, hintSubject(this.#streams, '*'))
+    return subjects.map((subject) => decodeURIComponent(subject.split('.').at(-1)!))
+  }
+
+  async contents(): Promise<{ tapes: string[]; blobs: string[] }> {
+    this.#assertOpen()
+    return { tapes: (await this.#names()).sort(), blobs: await this.#blobs.names() }
   }
 
   async archive(name: string, first: (archive: ArchiveRef) => readonly Draft[]): Promise<ArchiveRef> {

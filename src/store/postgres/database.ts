@@ -179,12 +179,18 @@ export class Database implements Statements {
             hint: 'Nothing was written. Upgrade Baton on this machine.',
           })
         }
-        for (const migration of migrations.slice(version)) await db.query(migration)
-        if (version < schemaVersion) await db.query('update S.workspace set version = $1', [schemaVersion])
+        if (version < schemaVersion) await this.#migrate(db)
         return String(found!['id'])
       },
       Math.min(openingPatience, this.#patience),
     )
+  }
+
+  /** From the version that is there to ours. Of several starters one does it, and the others find it done. */
+  async #migrate(db: Statements): Promise<void> {
+    const [found] = await db.query('select version from S.workspace for update')
+    for (const migration of migrations.slice(Number(found!['version']))) await db.query(migration)
+    await db.query('update S.workspace set version = $1', [schemaVersion])
   }
 
   close(): Promise<void> {

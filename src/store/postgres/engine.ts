@@ -15,6 +15,7 @@ import type {
   ArchiveRef,
   BlobRef,
   Damage,
+  OpenOptions,
   Range,
   Store,
   TapeInfo,
@@ -25,17 +26,16 @@ import { ChangeNews } from '../change-news.ts'
 import { appendGroup, appendParameters, appendSql, groupBounds, indexed, rowColumns } from './append.ts'
 import { Database, type Parameter, type Row, type Statements } from './database.ts'
 
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends OpenOptions {
   /** How long a call waits for a server that is away, in milliseconds. */
   patience?: number
-  now?: () => Date
 }
 
 /** Opens the workspace at `postgres://USER@HOST/DATABASE?schema=NAME`, making its tables if there are none. */
 export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<Store> {
   const database = new Database(address, options.patience)
   try {
-    const workspace = await database.prepare(newWorkspaceId)
+    const workspace = await database.prepare(() => options.workspace ?? newWorkspaceId())
     await sweepUnfinished(database)
     return new PostgresStore(database, workspace, await database.guarantee(), options)
   } catch (error) {
@@ -378,6 +378,16 @@ class PostgresStore implements Store {
       file: this.#database.place,
       offset: 0,
     })
+  }
+
+  async contents(): Promise<{ tapes: string[]; blobs: string[] }> {
+    this.#assertOpen()
+    const tapes = await this.#database.query('select name from S.tapes order by name')
+    const blobs = await this.#database.query('select sha256 from S.blobs')
+    return {
+      tapes: tapes.map((row) => decodeName(String(row['name']))!),
+      blobs: blobs.map((row) => String(row['sha256'])),
+    }
   }
 
   async verify(tape: string): Promise<VerifyReport[]> {

@@ -1,8 +1,10 @@
 // The tables of a workspace in PostgreSQL, and the function that appends. All of it lies in one schema of the database, so
 // that several workspaces can share a server and a person can look at one with psql.
 
+import { views } from './views.ts'
+
 /** Raised by one with every change below; `migrations` leads from each version to the next. */
-export const schemaVersion = 1
+export const schemaVersion = 2
 
 /** What is run to come from version n to n + 1, beginning with an empty schema. `S` stands for the schema. */
 export const migrations: readonly string[] = [
@@ -151,6 +153,7 @@ begin
 end
 $append$;
 `,
+  views,
 ]
 
 /** The statement for that schema, whose name is a plain word. */
