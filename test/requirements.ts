@@ -118,6 +118,7 @@ const engines = {
   E2: 'NATS JetStream keeps every promise that its servers give, also when a leader is killed; what it does not promise is said',
   E3: 'the promise table and the suites of other rooms run on each engine; nothing above the store knows which',
   E4: 'a store is copied from engine to engine: resumed after a cut, byte for byte, and checked',
+  E5: 'several hosts share one store, also when the network of one of them breaks',
   E6: 'a store is backed up and restored, and one of an older version is migrated',
 }
 

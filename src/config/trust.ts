@@ -73,10 +73,12 @@ export function trustedProjects(env: NodeJS.ProcessEnv): { project: string; sinc
     .sort((a, b) => (a.project < b.project ? -1 : 1))
 }
 
-/** As `findWorkspace`, but a `.baton` that came with an untrusted project is passed over for the user's own folder. */
+/** As `findWorkspace`, but a `.baton` or a store that came with an untrusted project is passed over for the user's own folder. */
 export function trustedWorkspace(choice: WorkspaceChoice & { cwd: string; env: NodeJS.ProcessEnv }): Found {
   const found = findWorkspace(choice)
-  if (found.by !== 'folder' || isTrusted(found.address, choice.env)) return found
+  const isOwn = found.by !== 'folder' && found.by !== 'config'
+  const brought = found.by === 'folder' ? found.address : path.join(choice.cwd, configFile)
+  if (isOwn || isTrusted(brought, choice.env)) return found
   return findWorkspace({ ...choice, passOver: true })
 }
 

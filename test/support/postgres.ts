@@ -2,9 +2,9 @@
 
 import { execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
-import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import pg from 'pg'
 
 export interface PostgresServer {
   /** The folder of its socket. */
@@ -62,11 +62,10 @@ export async function startPostgres({ durable = false, access = '' } = {}): Prom
     folder,
     ...settings.flatMap((setting) => ['-c', setting]),
   ]
-  const socket = path.join(folder, '.s.PGSQL.5432')
   const start = async () => {
     const server = spawn(program!, args, { stdio: 'ignore' })
     const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
-    await reachable(socket)
+    await reachable(folder)
     return async (signal: 'SIGINT' | 'SIGQUIT') => {
       server.kill(signal)
       await ended
@@ -87,6 +86,11 @@ export async function startPostgres({ durable = false, access = '' } = {}): Prom
   }
 }
 
+/** A program that comes with the server, such as pg_dump. */
+export function serverProgram(name: string): string {
+  return path.join(programs(), name)
+}
+
 /** The folder of the server's programs; Debian keeps them off the PATH, one folder for each version. */
 function programs(): string {
   const debian = '/usr/lib/postgresql'
@@ -105,17 +109,18 @@ function ownerOf(user: string): { uid: number; gid: number } {
   return { uid: id('-u'), gid: id('-g') }
 }
 
-async function reachable(socket: string): Promise<void> {
+/** Resolves when the server answers: its socket is there some time before. */
+async function reachable(folder: string): Promise<void> {
   for (const end = Date.now() + 60_000; ;) {
-    const isUp = await new Promise<boolean>((resolve) => {
-      const probe = net.connect(socket, () => {
-        probe.destroy()
-        resolve(true)
-      })
-      probe.once('error', () => resolve(false))
-    })
-    if (isUp) return
-    if (Date.now() > end) throw new Error('The PostgreSQL server of the tests did not start')
+    const client = new pg.Client({ host: folder, user: 'baton', database: 'postgres' })
+    client.on('error', () => {}) // the attempt itself fails, too
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch (error) {
+      if (Date.now() > end) throw new Error('The PostgreSQL server of the tests did not start', { cause: error })
+    }
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

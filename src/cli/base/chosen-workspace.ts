@@ -15,6 +15,8 @@ export function demandTrustedProject(what: string, { store, workspace, io }: Glo
 export function chosenWorkspace({ store, workspace, io }: Globals) {
   const cwd = io.cwd()
   const found = findWorkspace({ store, workspace, cwd, env: io.env })
+  // What the user does here would be sent to a server that the project names.
+  if (found.by === 'config') demandTrust('The store of this project was not opened', cwd, io.env, { workspace: false })
   const file = /^(file:(?!\/\/))?(?![a-z][a-z+]*:)(.+)$/.exec(found.address)
   return file === null ? found : { ...found, address: (file[1] ?? '') + path.resolve(cwd, file[2]!) }
 }

@@ -31,6 +31,7 @@ export class NatsStreams {
   readonly indexStream: string
   readonly prefix: string
   readonly indexPrefix: string
+  readonly newsPrefix: string
   readonly connection: NatsConnection
   readonly #js: JetStreamClient
   readonly #jsm: JetStreamManager
@@ -58,6 +59,7 @@ export class NatsStreams {
     this.indexStream = `baton-${address.workspace}-index`
     this.prefix = `baton.${address.workspace}`
     this.indexPrefix = `baton-index.${address.workspace}`
+    this.newsPrefix = `baton-news.${address.workspace}`
     this.connection = connection
     this.#js = jetstream(connection, { timeout: requestMs })
     this.#jsm = jsm

@@ -56,6 +56,8 @@ async function registerTapes(streams: NatsStreams): Promise<void> {
 const dayMs = 24 * 60 * 60 * 1_000
 const openTapes = 1_000
 const listedAtOnce = 32
+/** How often it is stored how long a tape is. */
+const hintMs = 1_000
 
 class NatsStore implements Store {
   readonly workspace: string
@@ -89,20 +91,19 @@ class NatsStore implements Store {
     return this.#streams.place
   }
 
-  /** A notification is the message that says how many messages a tape has. */
+  /** A notification is a message that no stream keeps. */
   #channel(): Channel {
-    const { connection } = this.#streams
+    const { connection, newsPrefix } = this.#streams
     return {
       notify: async (names) => {
         for (const encoded of names) {
-          const ordinal = this.#tapes.get(encoded)?.ordinal
-          if (ordinal) connection.publish(hintSubject(this.#streams, tokenOf(encoded)), String(ordinal))
+          connection.publish(`${newsPrefix}.${tokenOf(encoded)}`)
+          this.#tapes.get(encoded)?.hint(hintMs)
         }
       },
       listen: async (heard) => {
-        const subscription = connection.subscribe(hintSubject(this.#streams, '*'), {
-          callback: (_, message) =>
-            heard(message.subject.split('.').at(-1)!.replaceAll('%2E', '.').replaceAll('%2A', '*')),
+        const subscription = connection.subscribe(`${newsPrefix}.*`, {
+          callback: (_, { subject }) => heard(subject.split('.').at(-1)!.replaceAll('%2E', '.').replaceAll('%2A', '*')),
         })
         await connection.flush()
         return async () => subscription.unsubscribe()
@@ -325,6 +326,7 @@ class NatsStore implements Store {
     this.#closing.abort()
     await Promise.all(pending)
     await this.#news.close()
+    for (const tape of this.#tapes.values()) tape.hint(0)
     await this.#streams.close()
   }
 

@@ -23,8 +23,9 @@ const stride = 64
 export class TapeIndex {
   readonly #encoded: string
   readonly #tape: string
-  /** How many messages are in it. */
+  /** How many messages are in it, and about how many bytes they have. */
   position = 0
+  weight = 0
   lastId = 0
   standing: Standing = { segment: 1, bytes: 0, anchors: 0, phase: { first: 1, bytes: 0 }, date: undefined }
   copied: { token: string; messages: number } | undefined
@@ -48,6 +49,7 @@ export class TapeIndex {
   /** Takes in the next message of the tape. */
   add(message: Message): void {
     const position = ++this.position
+    for (const line of message.lines) this.weight += line.length
     if ((position - 1) % stride === 0) this.#places.push({ id: message.first, position })
     this.#endSegment(message)
     this.lastId = message.first + message.count - 1
@@ -112,9 +114,10 @@ export class TapeIndex {
   }
 
   toBytes(): Buffer {
-    const { position, lastId, standing, copied, archives, segmentPosition, kept, purged } = this
+    const { position, weight, lastId, standing, copied, archives, segmentPosition, kept, purged } = this
     const plain: Stored = {
       position,
+      weight,
       lastId,
       standing,
       copied,
@@ -143,7 +146,7 @@ export class TapeIndex {
 
 type Stored = Pick<
   TapeIndex,
-  'position' | 'lastId' | 'standing' | 'copied' | 'archives' | 'segmentPosition' | 'kept' | 'purged'
+  'position' | 'weight' | 'lastId' | 'standing' | 'copied' | 'archives' | 'segmentPosition' | 'kept' | 'purged'
 > & {
   keys: [string, number, number][]
   jobs: [string, number, number][]

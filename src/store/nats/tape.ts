@@ -12,8 +12,9 @@ import { encodeMessage, entryAt, type Head, type Message, type Standing } from '
 import type { Messages } from './messages.ts'
 import { TapeIndex } from './tape-index.ts'
 
-/** A stored index is replaced when so many messages came after it, or as many as it is large. */
+/** A stored index is replaced when so much came after it, in messages or in bytes, or more if it is large itself. */
 const snapshotEvery = 256
+const snapshotWeight = 512 * 1024
 const snapshotPart = 700 * 1024
 
 type Plan = Pick<Head, 'mark' | 'batches' | 'copied'> & { segment: number; prepared: readonly Prepared[] }
@@ -28,8 +29,9 @@ export class NatsTape {
   readonly #placed: () => void
   readonly #queue: AppendQueue
   #index: TapeIndex | undefined
-  #saved = { position: 0, bytes: 0 }
+  #saved = { position: 0, weight: 0, bytes: 0 }
   #saving: Promise<void> = Promise.resolve()
+  #hinted = { ordinal: 0, at: Number.NEGATIVE_INFINITY }
   #last: Promise<unknown> = Promise.resolve()
   #syncing: Promise<TapeIndex> | undefined
   #nextSync: Promise<TapeIndex> | undefined
@@ -106,8 +108,9 @@ export class NatsTape {
       pieces.push(piece)
     }
     const bytes = Buffer.concat(pieces)
-    this.#saved = { position, bytes: bytes.length }
-    return TapeIndex.fromBytes(this.#name, this.#encoded, bytes)
+    const index = TapeIndex.fromBytes(this.#name, this.#encoded, bytes)
+    this.#saved = { position, weight: index.weight, bytes: bytes.length }
+    return index
   }
 
   /** Takes in the messages that others wrote since the last look. */
@@ -140,10 +143,13 @@ export class NatsTape {
 
   /** Stores the index in the background. It only saves time, so a failure is made up for by the next. */
   #save(index: TapeIndex): void {
-    const { position } = index
-    if (this.#isHidden || position - this.#saved.position < Math.max(snapshotEvery, this.#saved.bytes / 256)) return
+    const { position, weight } = index
+    const saved = this.#saved
+    const isLong = position - saved.position >= Math.max(snapshotEvery, saved.bytes / 256)
+    const isHeavy = weight - saved.weight >= Math.max(snapshotWeight, saved.bytes * 2)
+    if (this.#isHidden || !(isLong || isHeavy)) return
     const bytes = index.toBytes()
-    this.#saved = { position, bytes: bytes.length }
+    this.#saved = { position, weight, bytes: bytes.length }
     this.#saving = this.#saving.then(() => this.#putSnapshot(position, bytes)).catch(() => {})
   }
 
@@ -420,10 +426,15 @@ export class NatsTape {
     })
   }
 
-  /** How many messages there are under the tape's own name, as far as this process knows. */
-  get ordinal(): number {
+  /** Stores how many messages there are under the tape's own name, unless that was done so short a time ago. */
+  hint(everyMs: number): void {
     const { position = 0, copied } = this.#index ?? {}
-    return copied === undefined ? position : position - copied.messages + 1
+    const ordinal = copied === undefined ? position : position - copied.messages + 1
+    const now = performance.now()
+    if (ordinal === this.#hinted.ordinal || now - this.#hinted.at < everyMs) return
+    this.#hinted = { ordinal, at: now }
+    // Without an acknowledgement: whoever uses it looks for later messages in any case.
+    this.#streams.connection.publish(hintSubject(this.#streams, this.#token), String(ordinal))
   }
 
   /** The last message, found without taking in the tape. */
