@@ -252,7 +252,7 @@ test('bad input ends with its code, a sentence and what to do, and writes nothin
     // Where Node's own making of folders never ends.
     [['--workspace', '/proc/nope/w', 'tape', 'ls'], 1, /Cannot (?:make|use)/],
     [['--store', 'redis://x', 'tape', 'ls'], 2, /no engine for addresses/],
-    [['--store', 'nats://x', 'tape', 'ls'], 1, /no engine on NATS/],
+    [['--store', 'nats://127.0.0.1:1', 'tape', 'ls'], 1, /Cannot use nats:\/\/127.0.0.1:1/],
     [['show', 'nonsense'], 2, /not a reference/],
   ]
   fs.writeFileSync(path.join(cwd, 'file.txt'), 'x')

@@ -57,11 +57,11 @@ test('a mistake is named by file and path, and stops only its own section', () =
 })
 
 test('a section that nothing reads is refused, with the names of those that something reads', () => {
-  for (const name of ['handoff', 'server', 'store', 'models']) {
+  for (const name of ['handoff', 'server', 'models']) {
     expect(() => loadConfig(configured({ [name]: {} })), name).toThrow(
       expect.objectContaining({
         message: expect.stringContaining(`baton.config.json: there is no section "${name}"`) as string,
-        hint: 'The sections are task, relay, agent, supervisor, transcripts, notify, telemetry.',
+        hint: 'The sections are store, task, relay, agent, supervisor, transcripts, notify, telemetry.',
       }),
     )
   }
