@@ -33,7 +33,7 @@ export async function schema(globals: Globals): Promise<void> {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: configFile,
     type: 'object',
-    properties: { $schema: { type: 'string' }, ...Object.fromEntries(properties) },
+    properties: { $schema: { type: 'string' }, store: { type: 'string' }, ...Object.fromEntries(properties) },
   }
   new Output(globals).line(JSON.stringify(whole, null, 2))
 }
