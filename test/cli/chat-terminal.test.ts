@@ -145,6 +145,26 @@ describe.concurrent('the terminal', () => {
     expect(pane.styleOf('red')).toMatchObject({ color: -1 })
   })
 
+  test('while a question is open, the status says nothing else, whatever ends meanwhile', async () => {
+    const gate = closedGate()
+    const both = [
+      { id: 'call_1', name: 'bash', arguments: { command: 'echo asked' } },
+      { id: 'call_2', name: 'fs_read', arguments: { path: 'note.txt' } },
+    ]
+    const { chat, folder } = await room({ script: [{ toolCalls: both }, say('Done.', { hold: gate.opened })] })
+    fs.writeFileSync(path.join(folder, 'note.txt'), 'noted\n')
+    const pane = await chat()
+    await pane.enter('Go')
+    await pane.shows('allow once')
+    // The call beside it has ended by the time its block is complete.
+    await pane.until(() => pane.lines.some((line) => /fs\.read note\.txt · /.test(line)), 'the end of fs.read')
+    expect(pane.lines.join('\n')).not.toMatch(/Waiting for the model|Running/)
+    await pane.press('y')
+    await pane.shows('Waiting for the model')
+    gate.open()
+    await pane.shows('Done.')
+  })
+
   test('a question shows what would be hidden', async () => {
     const { chat } = await room({
       script: [call('bash', { command: 'echo safe\r\x1b[2Krm -rf \u202e/\u200b' }), say('ok')],

@@ -9,6 +9,7 @@ export interface TokenForm {
 }
 
 export const tokenForms: readonly TokenForm[] = [
+  { kind: 'Intercom token', starts: 'dG9rO', body: /[A-Za-z0-9_=]{40,100}/y },
   { kind: 'GitHub token', starts: 'ghp_ gho_ ghu_ ghs_ ghr_ github_pat_', body: /\w{30,260}/y },
   {
     kind: 'GitLab token',

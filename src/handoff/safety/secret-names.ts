@@ -11,7 +11,7 @@ export interface SecretName {
 
 /** Where a name may be: cheap to look for, and looked at closely afterwards. */
 export const nameHint =
-  /pass|pwd|pswd|psk|psw|pw|secret|token|key|cred|auth|cookie|pat|pin|otp|sess|sid|sig|jwt|mnemonic|phrase|kennwort|parol|senha|contrase|clave|wachtwoord|heslo|senord|adgangskode|salasana|jelsz|code/gi
+  /pass|pwd|pswd|psk|psw|pw|secret|token|key|cred|auth|cookie|pat|pin|otp|sess|sid|sig|jwt|mnemonic|phrase|kennwort|parol|senha|contrase|clave|wachtwoord|heslo|seed|senord|adgangskode|salasana|jelsz|code/gi
 
 const passwordWords = new Set(
   'password passwd passwort passphrase passcode passwrd pass pwd pswd psw pw psk presharedkey kennwort contraseña contrasena clave senha wachtwoord hasło haslo heslo lösenord losenord adgangskode passord salasana şifre sifre parola parole jelszó requirepass masterauth masterpass storepass keypass'.split(
@@ -22,6 +22,8 @@ const passwordWords = new Set(
 const passwordEnd = /(?:password|passwd|passphrase|passwort|kennwort)$/
 const joinedPass =
   /^(?:db|user|usr|root|admin|my|ssh|smtp|mail|ftp|sa|pg|mysql|redis|vnc|sudo|login|rpc|proxy|account|auth)(?:pass|pwd|pw)$/
+/** `bindpw`: no other word ends like that. */
+const shortPass = /^[a-z]{3,12}(?:pw|pwd)$/
 const secretEnd = /secret$/
 const tokenEnd = /token$/
 const keyEnd = /(?:api|access|private|secret|signing|encryption|auth|master|account|shared)key$/
@@ -101,23 +103,24 @@ function judge(name: string, inQuery: boolean): SecretName | undefined {
   }
   if (last === 'code' && /^(?:activation|licen[sc]e|product|serial|invite|coupon)$/.test(before))
     return { class: 'key', kind: 'code' }
+  if (last === 'seed') return { class: 'key', kind: 'seed' }
   if (keyEnd.test(last)) return { class: 'key', kind: keyKind(last.slice(0, -3)) }
   if (/^(?:credential|credentials|creds|auth|authorization)$/.test(last)) return { class: 'login', kind: 'credentials' }
   if (
     /^(?:pin|otp|totp|passkey)$/.test(last) ||
-    (last === 'code' && /^(?:pin|otp|mfa|2fa|verification|security|access|recovery|backup|auth)$/.test(before))
+    (/^codes?$/.test(last) && /^(?:pin|otp|mfa|2fa|verification|security|access|recovery|backup|auth)$/.test(before))
   )
     return { class: 'number', kind: last === 'pin' ? 'pin' : 'one-time code' }
   if (last === 'mnemonic' || (last === 'phrase' && /^(?:seed|recovery|mnemonic|secret|backup)$/.test(before)))
     return { class: 'phrase', kind: 'recovery phrase' }
-  if (/^(?:jsessionid|phpsessid|aspsessionid|sessid)$/.test(last)) return { class: 'token', kind: 'session' }
+  if (/^(?:jsessionid|phpsessid|aspsessionid|sessid|sess)$/.test(last)) return { class: 'token', kind: 'session' }
   if (inQuery && /^(?:\w{0,12}auth|sig|signature|key|code|sid|session|ticket|hmac|credential)$/.test(last))
     return { class: 'key', kind: last === 'sig' ? 'signature' : last }
   return undefined
 }
 
 function isPassword(word: string): boolean {
-  return passwordWords.has(word) || passwordEnd.test(word) || joinedPass.test(word)
+  return passwordWords.has(word) || passwordEnd.test(word) || joinedPass.test(word) || shortPass.test(word)
 }
 
 function keyKind(before: string): string {

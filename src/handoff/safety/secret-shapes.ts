@@ -37,6 +37,11 @@ export const shapeForms: readonly ShapeForm[] = [
     kind: 'Discord webhook',
     pattern: /discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/(?<secret>\d{10,25}\/[\w-]{30,120})/g,
   },
+  {
+    kind: 'webhook',
+    pattern: /https?:\/\/[^\s/]{3,100}\/(?:[\w-]{1,40}\/){0,4}(?:web)?hooks?\w{0,4}\/(?<secret>[\w@/-]{24,300})/g,
+    doubtful: true,
+  },
   { kind: 'Teams webhook', pattern: /webhook\.office\.com\/webhookb2\/(?<secret>[\w@/-]{30,300})/g },
   { kind: 'webhook', pattern: /hooks\.zapier\.com\/hooks\/catch\/(?<secret>[\w/]{8,80})/g },
   { kind: 'webhook', pattern: /maker\.ifttt\.com\/trigger\/\w{1,60}\/(?:json\/)?with\/key\/(?<secret>[\w-]{10,80})/g },
@@ -90,6 +95,22 @@ export const shapeForms: readonly ShapeForm[] = [
     pattern:
       /\b(?:echo|printf)\s+(?:-n\s+)?["']?(?<secret>[^"'\s|]{2,400})["']?\s*\|\s*(?:sudo\s+-\S*S|\S{1,40}\s+[^\n|]{0,100}--(?:password-stdin|with-token|stdin\b|passphrase-fd|token-stdin)|cryptsetup)/g,
   },
+  { kind: 'password', pattern: /\bchpasswd\s{0,3}<<<\s{0,3}["']?[\w.-]{1,60}:(?<secret>[^"'\s]{2,200})/g },
+  { kind: 'password', pattern: /\bsnmp-server\s+community\s+(?<secret>\S{3,100})/g },
+  {
+    kind: 'password',
+    pattern:
+      /^[ \t]{0,8}"?[\w.@\\-]{1,60}"?[ \t]{1,20}[\w*.-]{1,60}[ \t]{1,20}"(?<secret>[^"\n]{3,100})"[ \t]{1,20}\*/gm,
+  },
+  { kind: 'token', pattern: /\blogin\s{1,3}(?<secret>(?=\S{0,80}\d)\w{20,400})(?![\w.-])/g, doubtful: true },
+  { kind: 'Asana token', pattern: /(?<![\w/.])[012]\/(?:\d{10,20}(?:\/\d{10,20})?:)?(?<secret>[0-9a-f]{32})(?!\w)/g },
+  {
+    // `tgp_v1_…`: a short lower-case name, and a long run in which no word could be.
+    kind: 'token',
+    pattern:
+      /(?<![\w-])[a-z][a-z0-9]{1,9}_(?:[a-z0-9]{1,6}_){0,2}(?=[A-Za-z0-9]{0,200}[A-Z])(?=[A-Za-z0-9]{0,200}[a-z])(?=[A-Za-z0-9]{0,200}\d)[A-Za-z0-9]{32,200}(?![\w-])/g,
+    doubtful: true,
+  },
   { kind: 'password', pattern: /\/user:\S{1,80}\s+(?<secret>[^\s/]{3,100})/gi, doubtful: true },
   {
     kind: 'password',
@@ -116,7 +137,7 @@ export const shapeForms: readonly ShapeForm[] = [
   {
     kind: 'password',
     pattern:
-      /\bauth\s{0,2}[=:]\s{0,2}[([]\s{0,2}["'][^"'\n]{1,80}["']\s{0,2},\s{0,2}["'](?<secret>[^"'\n]{3,200})["']/g,
+      /(?:auth|credentials?|creds|login)["']?\s{0,2}[=:]\s{0,2}[([]\s{0,2}["'][^"'\n]{1,80}["']\s{0,2},\s{0,2}["'](?<secret>[^"'\n]{3,200})["']/g,
   },
   {
     kind: 'password',
@@ -183,6 +204,8 @@ export const commandForms: readonly CommandForm[] = [
     programs: 'gh',
     option: new RegExp(String.raw`^\s+secret\s+set\s[^\n]{0,200}?(?:--body|-b)[ =]{1,2}${argument}`, 'd'),
   },
+  { programs: 'mc', option: option(String.raw`alias\s+set\s+\S+\s+\S+\s+\S+\s{1,2}`) },
+  { programs: 'snmpwalk snmpget snmpset snmpbulkwalk', option: option(String.raw`-c\s{1,2}`) },
   { programs: 'sshpass', option: option(String.raw`-p\s{0,2}`) },
   {
     programs: 'docker podman nerdctl skopeo oras crane buildah helm az oc cf ibmcloud argocd tsh',

@@ -31,7 +31,7 @@ export function isPlaceholder(value: string): boolean {
 
 /** The blank in an example of a token: `xxxx…`, `****`, or words such as `your_key_goes_here`. */
 export function isBlankToken(body: string): boolean {
-  if (/^[xX*.•_-]+$|x{6}|X{6}|\*{3}|•{3}|…/.test(body)) return true
+  if (/^[xX*.•_-]+$|x{6}|X{6}|\*{3}|•{3}|…|EXAMPLE/.test(body)) return true
   return !/\d/.test(body) && /^[a-z]+(?:[_-][a-z]+)+$|^[A-Z]+(?:[_-][A-Z]+)+$/.test(body)
 }
 

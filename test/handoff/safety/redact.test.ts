@@ -117,19 +117,15 @@ describe('redaction', () => {
     ['starts of addresses', 'https://a:'],
     ['escape characters', '\u001b]'],
     ['Slack prefixes', 'xoxb-'],
-  ])('takes seconds at most for 10 MB of %s [H14]', async (_, part) => {
-    const started = performance.now()
-    await redact(part.repeat(10_000_000 / part.length))
-    expect(performance.now() - started).toBeLessThan(10_000)
-  })
-
-  test.each([
     ['cookies', 'cookie: a='],
     ['sentences about passwords', 'password is '],
     ['quotes that stay open', '"token": "'],
-  ])('takes seconds at most for 2 MB of %s [H14]', async (_, part) => {
-    const started = performance.now()
-    await redact(part.repeat(2_000_000 / part.length))
-    expect(performance.now() - started).toBeLessThan(10_000)
+  ])('takes seconds at most for 10 MB of %s [H14]', async (_, part) => {
+    const text = part.repeat(10_000_000 / part.length)
+    // Of the processor: how busy the machine is otherwise says nothing about the text.
+    const before = process.cpuUsage()
+    await redact(text)
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1_000).toBeLessThan(10_000)
   })
 })

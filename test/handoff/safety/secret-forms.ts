@@ -3,6 +3,31 @@
 
 /** Text with marked secrets, grouped by where such a text comes from. */
 export const secretForms: Readonly<Record<string, readonly string[]>> = {
+  'notations found with fresh lists': [
+    'ASANA_PAT: 1/1200000000000000:«9b1c3d5e7f901a2b3c4d5e6f70819a2b»',
+    'asana 0/«9b1c3d5e7f901a2b3c4d5e6f70819a2b»',
+    'together «tgp_v1_RPtnQ7w932IM1Rlq9jPn1D87Zaf3WQ3RdhWoI5FwXGo»',
+    'wandb login «b565c6bf4770ef6a661cdc173a329a01f4c2ccb4»',
+    'basic_auth: ["user", "«S0meth1ng!»"]',
+    'chpasswd <<< "bob:«N3wpass!»"',
+    "'api_token' => env('X', '«ba2VofVDiCrLiwZt0ebtXcD8Kkam15O1»'),",
+    'snmp-server community «s3cr3tRO» RO',
+    'snmpwalk -v2c -c «s3cr3tRO» 10.0.0.1',
+    '"vpnuser" * "«vpn-Pa55!»" *',
+    'bindpw «ld4pb1nd!»',
+    '<password>«mvnPass9!»</password>',
+    'const token string = "«1gMq2RvuK9oxBSKYSyaAMhc9pO4htXqp1Maz»"',
+    'let password = String::from("«rusty-n41l»");',
+    'password = os.getenv("DB_PASSWORD", "«f4llb4ck-pw»")',
+    '| admin | password | «tabl3-pw!» |',
+    'next=/&password%3D«urlenc9pw»%26x',
+    'mc alias set s3 https://m AKEY «el4bDetZnRhXCGChAokerlCgK2OfcA7S23qtgZx5»',
+    'https://outlook.office.com/webhook/«1278925e-a772-429c-a395-ea26273278c0@26ba2bb4-f563-4568-a8d4-8a7c138157d1/IncomingWebhook/07c8e3a1b5f64d29807c8e3a1b5f64d2»',
+    'recovery code: «a1b2c-3d4e5»',
+    'backup codes: «83921047»',
+    'Seed: «IP6FABME2TUA6FQ5LSHMNEQUMWTOEUVG»',
+    '_gh_sess=«eYvjfaPPw7LcLoa3wv8p93heMbRlnwsDaaB6MKnbxj6wE0IM»;',
+  ],
   headers: [
     'Authorization: token «8f14e45fceea167a5a36dedd4bea2543»',
     'Authorization: «4fzq8Lw0vTn2Xc7RbM1k»',
@@ -639,6 +664,20 @@ export const secretForms: Readonly<Record<string, readonly string[]>> = {
 
 /** Text that must come back as it was. */
 export const lookAlikes: Readonly<Record<string, readonly string[]>> = {
+  'near the notations found with fresh lists': [
+    'AKIAIOSFODNN7EXAMPLE is the example key',
+    'user_2NNEqL2nrIRdJ194ndJqAHwEfxC',
+    'resp_67ccd2bed1ec8190b14f964abc0542670bb6a6b452d3795b',
+    'docker login registry-1.europe.example.com',
+    'user login 123e4567-e89b-42d3-a456-426614174000',
+    'https://docs.example.com/webhooks/getting-started-with-events',
+    'seed: 42',
+    'recovery code: see the manual',
+    'password = os.getenv("DB_PASSWORD", "")',
+    'password = String::from(input)',
+    'token string = nil',
+    'cache/1/9b1c3d5e7f901a2b3c4d5e6f70819a2b',
+  ],
   hashes: [
     'commit 0123456789abcdef0123456789abcdef01234567',
     'fac0ff4 Join small files of the store',
