@@ -220,6 +220,8 @@ export interface Todo {
 
 export interface Decision {
   readonly text: string
+  /** Of an answer: what was asked, and what was said to it. */
+  readonly answered?: { readonly question: string; readonly answer: string }
   readonly why?: string
   readonly ruledOut?: string
   readonly by: 'user' | 'assistant'

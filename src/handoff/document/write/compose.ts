@@ -2,6 +2,7 @@
 // decides what is left out. A narrative adds what a model says, as claims; on facts the ledger has the last word.
 
 import { questionIn } from '../../ledger/words/message-text.ts'
+import { asks, sentencesOf } from '../../ledger/words/sentences.ts'
 import { clip } from '../../ledger/tools/tool-calls.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../../ledger/facts.ts'
 import { isDenied } from '../check/claims.ts'
@@ -250,6 +251,8 @@ class Facts {
         .filter(({ text }, at) => !replies.slice(at + 1).some((later) => later.text === text))
         .filter(({ text }) => text.length >= leastReply && !/[:：]\s*$/.test(text))
         .filter(({ text, id }) => id !== this.#lastRequest.answered?.id && !isDenied(text, this.#ledger))
+        // What was asked and answered is told with the answer.
+        .filter(({ text }) => !sentencesOf(text).every(asks))
         // A question that is still open is told as one.
         .filter(({ id }) => !this.#ledger.questions.some((question) => question.id === id))
         .map(({ text, id }): Item => ({ ...this.#item(`Said: ${code(text)}`, [id]), status: 'claimed', tag: 'reply' }))
@@ -289,9 +292,11 @@ class Facts {
     const others = this.#ledger.decisions.filter(({ id, why }) => id !== told && (why === undefined || !bound.has(id)))
     const said = others.filter(({ rank }) => rank !== undefined).sort((a, b) => a.rank! - b.rank!)
     const items = [...others.filter(({ rank }) => rank === undefined).reverse(), ...said].map((decision) => {
-      const { text, why, ruledOut, by, source, id } = decision
+      const { text, answered, why, ruledOut, by, source, id } = decision
       return {
         ...this.#item(text, [id]),
+        // The answer binds; of the question it is enough to know which one it was.
+        ...(answered !== undefined && { short: `${clip(answered.question, questionLimit)} → ${answered.answer}` }),
         status: source === 'said' && by === 'assistant' ? ('claimed' as const) : ('verified' as const),
         ...(why !== undefined && { why }),
         ...(ruledOut !== undefined && { ruledOut }),
@@ -456,6 +461,9 @@ const longAgoText = 'not run again since'
 
 /** Messages of the user after which a failure that nobody came back to is not what the work is about. */
 const longAgo = 10
+
+/** Of a question that was answered, its beginning tells what it was about. */
+const questionLimit = 70
 
 /** Of a command that the user refused, its beginning tells which one it was. */
 const refusedLimit = 60

@@ -43,6 +43,7 @@ const lengths = {
   /** The words that ended the work, or that lead to an open question: often they are all that a successor needs. */
   closing: [200, 700, 2_400],
   output: [0, 300, 1_200],
+  ruledOut: [0, 160, 800],
 } as const satisfies Record<string, Lengths>
 
 /** When nothing else helps: tokens of a text, whatever its script. */
@@ -66,7 +67,7 @@ export function sizeOf(item: Item, key: SectionKey, form: Form): number {
     Math.min((form === 0 && short !== undefined ? short : text).length, limit) +
     Math.min(data.length, lengths[dataKind(item, key)][form]) +
     Math.min(why.length, lengths.text[form]) +
-    Math.min(ruledOut.length, lengths.text[form])
+    Math.min(ruledOut.length, lengths.ruledOut[form])
   )
 }
 
@@ -83,7 +84,7 @@ export function inForm(item: Item, key: SectionKey, form: Form): Item {
     text: data !== undefined && room === 0 && short === undefined ? `${text} […]` : text,
     ...(data !== undefined && room > 0 && { data: shortData(data, room, dataKind(item, key)) }),
     ...(why !== undefined && { why: shorten(why, lengths.text[form]) }),
-    ...(ruledOut !== undefined && { ruledOut: shorten(ruledOut, lengths.text[form]) }),
+    ...(ruledOut !== undefined && form > 0 && { ruledOut: shorten(ruledOut, lengths.ruledOut[form]) }),
   }
 }
 

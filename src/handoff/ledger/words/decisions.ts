@@ -49,6 +49,7 @@ export function answered({ text, options }: Asked, answer: string): Found {
   const others = options?.filter((option) => !answer.includes(option)) ?? []
   return {
     text: `${line(text)} → ${line(answer)}`,
+    answered: { question: line(text), answer: line(answer) },
     ...(others.length > 0 && others.length < (options?.length ?? 0) && { ruledOut: others.join(', ') }),
     by: 'user',
     source: 'answer',
