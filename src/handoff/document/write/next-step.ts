@@ -16,6 +16,8 @@ export type Step = Pick<Item, 'text' | 'data' | 'short'> & {
   readonly todo?: string
   /** It quotes all that the assistant said last. */
   readonly saysLast?: boolean
+  /** Nothing is to be done but to wait. */
+  readonly waits?: boolean
   /** It quotes the end of what the assistant said last. */
   readonly saysEnd?: boolean
 }
@@ -25,7 +27,10 @@ const wordLimit = 200
 /** Best first, never empty; at most one per reason. */
 export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   const wanted: Step[] = goal === undefined ? [] : [{ text: `Work towards: ${brief(goal)}`, ids: [] }]
-  const steps = [...wanted, ...notedSteps(ledger), ...stepsFrom(ledger), ...laterSteps(ledger)]
+  const noted = notedSteps(ledger)
+  // Where somebody noted what comes next, there is something to do besides waiting.
+  const own = stepsFrom(ledger).filter(({ waits }) => noted.length === 0 || waits !== true)
+  const steps = [...wanted, ...noted, ...own, ...laterSteps(ledger)]
   return steps.filter((step, at) => steps.findIndex((each) => each.text === step.text || isSameTodo(each, step)) === at)
 }
 
@@ -86,7 +91,7 @@ function afterAnswer(ledger: Ledger): Step[] {
     left === undefined && openFailures(ledger).length === 0
       ? 'Wait for the user: no request is waiting, and nothing else is known to be open'
       : 'No request is waiting'
-  return [{ text: `${text}${closing}`, ids: lastWords === undefined ? [] : [lastWords.id], saysEnd: true }]
+  return [{ text: `${text}${closing}`, ids: lastWords === undefined ? [] : [lastWords.id], saysEnd: true, waits: true }]
 }
 
 /** A server said that the work fails, and it was sent out again since: nobody has asked how it fares now. */
@@ -134,15 +139,24 @@ function stoppedAt({ state, by, during, message }: Ending): string {
   return at === '' ? '' : `. It stopped${at}`
 }
 
-/** What somebody noted at an anchor as the next steps, while nothing was asked or answered since. */
-function notedSteps({ noted, lastRequest, ending }: Ledger): Step[] {
+/** What somebody noted at an anchor as the next steps, while nothing was asked or worked on since. */
+function notedSteps(ledger: Ledger): Step[] {
+  const { noted, lastRequest } = ledger
   const state = noted?.state
   if (noted === undefined || !isFields(state) || noted.id < (lastRequest?.id ?? 0)) return []
-  if (ending.state === 'answered' && (ending.id ?? 0) > noted.id) return []
+  if (hasWorkedSince(noted.id, ledger)) return []
   const given = state['next_steps'] ?? state['nextSteps']
   const steps = Array.isArray(given) ? given : [given]
   return steps.flatMap((step) =>
     typeof step === 'string' && step.trim() !== '' ? [{ text: brief(step), ids: [noted.id] }] : [],
+  )
+}
+
+/** Words alone carry nothing out: an agent that notes where it stands says so afterwards. */
+function hasWorkedSince(id: number, { files, commands }: Ledger): boolean {
+  return (
+    files.some(({ state, lastId = 0 }) => state === 'changed' && lastId > id) ||
+    commands.some(({ looks, lastId }) => looks !== true && lastId > id)
   )
 }
 
