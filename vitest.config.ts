@@ -33,7 +33,7 @@ const onEngines = process.env['BATON_TEST_FULL']
       'test/task/{gates,graphs,questions,tasks}.test.ts',
       'test/relay/{manager,work/inbox,request/*,people/*}.test.ts',
     ]
-  : ['test/tape/fork.test.ts', 'test/task/gates.test.ts', 'test/relay/work/inbox.test.ts']
+  : ['test/tape/fork.test.ts', 'test/task/gates.test.ts', 'test/relay/request/circles.test.ts']
 
 export default defineConfig({
   test: {
