@@ -108,6 +108,7 @@ const task = {
 }
 
 const doors = {
+  D5: 'MCP: few tools with names for every model, small answers, resources and prompts; nothing that approves',
   D6: 'connect and disconnect: shown, idempotent, comments kept, restored byte for byte; doctor',
   D7: 'hooks: a pending handoff opens the next session once, compactions are documented, the status line; never in the way',
   D10: 'trust: what a clone brings does nothing before baton trust; a person is a terminal outside any agent',

@@ -1,5 +1,6 @@
 // Every operation there is. What is listed here appears at every door, with its documentation, its scope and its tests.
 
+import { documentList, documentShow, documentWrite } from './document/documents.ts'
 import { workspaceInfo } from './info.ts'
 import type { AnyOperation } from './operation.ts'
 import { tapeAnchors, tapeContext, tapeHandoff } from './tape/contexts.ts'
@@ -19,6 +20,9 @@ import {
 /** By the name they have in code: the client is typed by this. */
 export const operations = {
   workspaceInfo,
+  documentWrite,
+  documentList,
+  documentShow,
   tapeList,
   tapeInfo,
   tapeAppend,

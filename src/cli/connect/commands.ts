@@ -8,6 +8,7 @@ export function addConnect(program: Command): void {
   const add = lazily(program, () => import('./connect.ts'))
   placed(add('connect', 'let an agent use Baton: hooks, MCP tools, status line; shows what it changes', 'connect'))
   placed(add('disconnect', 'take away exactly what connect has added', 'disconnect'))
+  lazily(program, () => import('./mcp.ts'))('mcp', 'the MCP server on standard input and output, for agents', 'mcp')
   lazily(program, () => import('./doctor.ts'))(
     'doctor',
     'whether everything that Baton needs is there and works, and what to do if not',

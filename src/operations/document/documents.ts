@@ -1,0 +1,121 @@
+// Handoff documents: write one, list them, read one.
+
+import * as z from 'zod'
+import { preparePending } from '../../connect/index.ts'
+import { NotFoundError } from '../../errors.ts'
+import {
+  documentsFolder,
+  documentText,
+  ownFolder,
+  projectDocument,
+  savedAt,
+  saveDocument,
+  savedDocuments,
+  writeDocument,
+} from '../../handoff/index.ts'
+import type { Store } from '../../store/index.ts'
+import { Tape } from '../../tape/index.ts'
+import { importSession, newestSession, sessionFile } from '../../transcripts/index.ts'
+import { operation } from '../operation.ts'
+import { tapeName } from '../tape/shapes.ts'
+import { demandTape, type Workspace } from '../workspace.ts'
+
+const saved = z.object({
+  tape: z.string(),
+  id: z.int().describe('The entry that records it: show it with document.show.'),
+  date: z.string(),
+  profile: z.string(),
+  writer: z.string(),
+  goal: z.string().optional(),
+  bytes: z.int(),
+})
+
+export const documentWrite = operation({
+  name: 'document.write',
+  summary:
+    'Write the handoff document that whoever takes over starts from: files, commands, failures, decisions and the words of the user, taken from the record.',
+  scope: 'write',
+  route: 'POST /documents',
+  input: z.object({
+    tape: tapeName
+      .optional()
+      .describe("The tape to write about; else the newest agent session in the workspace's project."),
+    goal: z.string().max(2_000).optional().describe('What the next session is for; steers what is kept.'),
+    budget: z.int().min(200).max(100_000).optional().describe('How long it may be, in tokens (2,000).'),
+    next: z.boolean().optional().describe('Open the next session of a connected agent in this project with it.'),
+  }),
+  output: z.object({ document: saved, markdown: z.string(), file: z.string().optional() }),
+  async run(workspace, { tape, goal, budget, next }, { signal, progress }) {
+    const { store, project, env } = workspace
+    const name = tape ?? (await newestTape(workspace))
+    await demandTape(store, name)
+    progress(`writing about ${name}`)
+    const written = await writeDocument(new Tape(store, name), {
+      cwd: project,
+      project,
+      signal,
+      ...(goal === undefined ? {} : { goal }),
+      ...(budget === undefined ? {} : { budget }),
+    })
+    const document = await saveDocument(store, name, written.markdown, written.note)
+    if (next !== true) return { document, markdown: written.markdown }
+    const folder = ownFolder(documentsFolder(project, name, undefined))
+    const file = projectDocument(folder, new Date(document.date), written.markdown)
+    preparePending(env, { project, document: file, tape: name, entry: document.id, date: document.date })
+    return { document, markdown: written.markdown, file }
+  },
+})
+
+/** The tape of the session that worked last in the project, brought up to date. */
+async function newestTape({ store, project, env }: Workspace): Promise<string> {
+  const session = newestSession(project, { env })
+  if (session === undefined) {
+    throw new NotFoundError(`No agent has worked in ${project} yet`, { hint: 'Name a tape; tape.list shows them.' })
+  }
+  return (await importSession(store, sessionFile(session), { env })).tape
+}
+
+export const documentList = operation({
+  name: 'document.list',
+  summary: 'The handoff documents of the workspace, or of one tape, newest first.',
+  scope: 'read',
+  route: 'GET /documents',
+  input: z.object({ tape: tapeName.optional(), limit: z.int().min(1).max(1000).default(20) }),
+  output: z.object({ documents: z.array(saved) }),
+  async run({ store }, { tape, limit }) {
+    if (tape !== undefined) await demandTape(store, tape)
+    const found: z.output<typeof saved>[] = []
+    for (const name of tape === undefined ? await tapesOf(store) : [tape]) {
+      for await (const each of savedDocuments(store, name)) found.push(each)
+    }
+    return { documents: found.sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, limit) }
+  },
+})
+
+async function tapesOf(store: Store): Promise<string[]> {
+  const names: string[] = []
+  for await (const { tape } of store.list()) names.push(tape)
+  return names
+}
+
+export const documentShow = operation({
+  name: 'document.show',
+  summary: 'The text of a handoff document: that of an entry, or the newest of its tape.',
+  scope: 'read',
+  route: 'GET /documents/{tape}',
+  input: z.object({ tape: tapeName, id: z.int().positive().optional().describe('Its entry; else the newest.') }),
+  output: z.object({ document: saved, markdown: z.string() }),
+  async run({ store }, { tape, id }) {
+    await demandTape(store, tape)
+    const [newest] = id === undefined ? await firstOf(savedDocuments(store, tape)) : [await savedAt(store, tape, id)]
+    if (newest === undefined) {
+      throw new NotFoundError(`There is no document of ${tape} yet`, { hint: 'Write one with document.write.' })
+    }
+    return { document: newest, markdown: await documentText(store, newest) }
+  },
+})
+
+async function firstOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  for await (const item of items) return [item]
+  return []
+}
