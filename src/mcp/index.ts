@@ -1,4 +1,4 @@
 // Baton for models, over the Model Context Protocol: `tools.ts` says which operations they are given, `server.ts` serves them.
 
-export { mcpFactory } from './server.ts'
+export { answerMcp, mcpFactory } from './server.ts'
 export { mcpTools } from './tools.ts'

@@ -134,6 +134,11 @@ export function createApp(options: AppOptions): App {
     )
     return eventStream(events)
   })
+  app.all('/mcp', async (c) => {
+    const { name, scope } = c.get('token')
+    demand(c.get('token'), 'read')
+    return (await import('../mcp/index.ts')).answerMcp(workspace, { name, scope }, c.req.raw)
+  })
   addBlobs(app, workspace.store)
   addRoutes(app, served)
   return { fetch: (request, env) => app.fetch(request, env), answers: served.answers }

@@ -1,6 +1,5 @@
-import { createMcpHandler } from '@modelcontextprotocol/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { mcpFactory, mcpTools } from '../../src/mcp/index.ts'
+import { answerMcp, mcpTools } from '../../src/mcp/index.ts'
 import type { Scope } from '../../src/operations/index.ts'
 import { temporaryWorkspace } from '../operations/workspace.ts'
 
@@ -12,8 +11,9 @@ afterAll(() => opened.close())
 
 /** A request of the 2025 protocols, which need no handshake over HTTP. */
 async function ask(method: string, params: object = {}, scope: Scope = 'write'): Promise<Record<string, unknown>> {
-  const handler = createMcpHandler(mcpFactory(opened.workspace, () => ({ name: 'test', scope })))
-  const response = await handler.fetch(
+  const response = await answerMcp(
+    opened.workspace,
+    { name: 'test', scope },
     new Request('http://localhost/mcp', {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },

@@ -14,7 +14,7 @@ export async function mcp({ io, store, workspace: folder }: Globals): Promise<vo
   const { address } = trustedWorkspace({ store, workspace: folder, cwd, env })
   const workspace = await openWorkspace({ address, cwd: findProject(cwd), env, self })
   // Not a person: whoever speaks here is a model.
-  const handle = serveStdio(mcpFactory(workspace, () => ({ name: 'mcp', scope: 'write' })))
+  const handle = serveStdio(mcpFactory(workspace, { name: 'mcp', scope: 'write' }))
   await untilStopped(io, async (signal) => {
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve())
