@@ -4,7 +4,8 @@
 import { NotFoundError } from '../errors.ts'
 import type { Entry, Store } from '../store/index.ts'
 import { readBlob } from '../tape/index.ts'
-import type { Profile } from './document/document.ts'
+import type { HandoffDocument, Profile } from './document/document.ts'
+import { parseDocument } from './document/markdown/parse.ts'
 
 /** The key of the newest document on a tape. */
 const documentKey = 'handoff_document'
@@ -21,19 +22,29 @@ export interface SavedDocument {
   readonly writer: string
   /** The entries that the document is about. */
   readonly range?: { readonly from: number; readonly to: number }
+  /** The blob with its items as JSON, unless a person has changed the text. */
+  readonly items?: string
 }
 
 export type DocumentNote = Pick<SavedDocument, 'profile' | 'goal' | 'writer' | 'range'>
 
+/** `document`: what the text was written from; without it, the items are read from the text. */
 export async function saveDocument(
   store: Store,
   tape: string,
   markdown: string,
   note: DocumentNote,
+  document?: HandoffDocument,
 ): Promise<SavedDocument> {
   const blob = await store.putBlob(Buffer.from(markdown))
+  const items = document && (await store.putBlob(Buffer.from(JSON.stringify(document)))).sha256
   const previous = (await store.latest(tape, documentKey))?.id
-  const data = { ...note, ...blob, ...(previous === undefined ? {} : { previous }) }
+  const data = {
+    ...note,
+    ...blob,
+    ...(items === undefined ? {} : { items }),
+    ...(previous === undefined ? {} : { previous }),
+  }
   const draft = { kind: 'event', payload: { name: documentKey, data }, meta: { key: documentKey, context: false } }
   const [entry] = await store.append(tape, [draft])
   return asSaved(tape, entry!)
@@ -63,6 +74,12 @@ export async function savedAt(store: Store, tape: string, id: number): Promise<S
 
 export async function documentText(store: Store, saved: SavedDocument): Promise<string> {
   return (await readBlob(store, saved.sha256)).toString()
+}
+
+/** The items of a saved document. */
+export async function savedItems(store: Store, saved: SavedDocument): Promise<HandoffDocument> {
+  if (saved.items === undefined) return parseDocument(await documentText(store, saved), saved.profile)
+  return JSON.parse((await readBlob(store, saved.items)).toString()) as HandoffDocument
 }
 
 function asSaved(tape: string, entry: Entry): SavedDocument {

@@ -107,7 +107,13 @@ async function moveOn(
 ): Promise<{ child: string; document: SavedDocument }> {
   const { store, name } = tape
   if (await wentOn(store, name, seen.id)) throw goneOn(seen.id)
-  const document = await saveDocument(store, name, markdown, written.note)
+  const document = await saveDocument(
+    store,
+    name,
+    markdown,
+    written.note,
+    markdown === written.markdown ? written.document : undefined,
+  )
   const child = options.into ?? (await freeName(store, name))
   const before = await continuedIn(store, name)
   const intent = { child, document: document.id, ...(before === undefined ? {} : { before }) }

@@ -2,6 +2,7 @@
 // from the ledger as well: a document can always be had, without a key and without a network.
 
 import fs from 'node:fs'
+import path from 'node:path'
 import type { LanguageModel } from 'ai'
 import type { AnchorRef, Draft, Entry } from '../store/index.ts'
 import { edgeTo, type Tape, tokenCounter, usageKey } from '../tape/index.ts'
@@ -39,6 +40,12 @@ export interface WriteOptions {
   project?: string
   /** In percent, where it is known. */
   contextUsage?: number
+  /** What the agent wrote about its own work: its claims, beside the facts. */
+  claims?: HandoffDocument
+  /** The document before this one, where the tape does not hold it. */
+  before?: HandoffDocument
+  /** A folder whose files are not part of the work, such as that of the documents. */
+  leaveOut?: string
   signal?: AbortSignal
   onProgress?: (progress: Progress) => void
   now?: () => Date
@@ -54,16 +61,18 @@ export interface Written {
   readonly problems: readonly Problem[]
 }
 
-export async function writeDocument(tape: Tape, options: WriteOptions = {}): Promise<Written> {
+/** `tape`: undefined for work that is on none. */
+export async function writeDocument(tape: Tape | undefined, options: WriteOptions = {}): Promise<Written> {
   const { goal, profile = 'session', budget, project, model, now = () => new Date() } = options
   const clock = stopwatch(options.onProgress)
   clock.at('reading')
-  const anchor = await startOf(tape, options.from)
+  const anchor = tape && (await startOf(tape, options.from))
   const facts = await phaseLedger(tape, options)
-  const contextUsage = options.contextUsage ?? (options.from === undefined ? await recordedUsage(tape) : undefined)
+  const contextUsage =
+    options.contextUsage ?? (tape === undefined || options.from !== undefined ? undefined : await recordedUsage(tape))
   const header: ComposeOptions = {
     profile,
-    tape: tape.name,
+    ...(tape === undefined ? {} : { tape: tape.name }),
     created: `${now().toISOString().slice(0, 19)}Z`,
     ...(anchor === undefined ? {} : { anchor: anchor.name }),
     ...(goal === undefined ? {} : { goal }),
@@ -71,7 +80,10 @@ export async function writeDocument(tape: Tape, options: WriteOptions = {}): Pro
     ...(contextUsage === undefined ? {} : { contextUsage }),
   }
   const bound = budget === undefined ? {} : { budget }
-  const claims = model === undefined ? undefined : await narrate(tape, model, facts, header, options, clock)
+  const claims =
+    model === undefined || tape === undefined
+      ? options.claims
+      : await narrate(tape, model, facts, header, options, clock)
   const made = await makeDocument(facts, {
     ...header,
     ...bound,
@@ -79,7 +91,7 @@ export async function writeDocument(tape: Tape, options: WriteOptions = {}): Pro
   })
   const note: DocumentNote = {
     profile,
-    writer: model === undefined ? 'ledger' : (options.modelName ?? 'model'),
+    writer: model !== undefined ? (options.modelName ?? 'model') : options.claims === undefined ? 'ledger' : 'agent',
     ...(goal === undefined ? {} : { goal }),
     ...(facts.range === undefined ? {} : { range: facts.range }),
   }
@@ -106,18 +118,35 @@ async function recordedUsage(tape: Tape): Promise<number | undefined> {
 
 /** The facts of the phase that a context starts with: the anchor's state, and the entries from its `from` on. */
 export async function phaseLedger(
-  tape: Tape,
-  options: Pick<WriteOptions, 'from' | 'cwd' | 'signal'> = {},
+  tape: Tape | undefined,
+  options: Pick<WriteOptions, 'from' | 'cwd' | 'signal' | 'before' | 'leaveOut'> = {},
 ): Promise<Ledger> {
-  const anchor = await startOf(tape, options.from)
-  const own = withDocumentFile(
-    await ledger(phaseEntries(tape, anchor), options.cwd === undefined ? {} : { cwd: options.cwd }),
-  )
-  const found = withSubagentFiles(own, await subagentLedgers(tape, own.span?.from))
-  return reconcileWithGit(found, {
-    cwd: options.cwd,
-    signal: options.signal,
-  })
+  const { from, cwd, signal, before, leaveOut } = options
+  const place = cwd === undefined ? {} : { cwd }
+  if (tape === undefined) return withBefore(ledger([], place), before)
+  const own = await ledger(phaseEntries(tape, await startOf(tape, from)), place)
+  const told = before === undefined ? withDocumentFile(own) : withBefore(own, before)
+  const found = withSubagentFiles(told, await subagentLedgers(tape, told.span?.from))
+  const facts = await reconcileWithGit(found, { cwd, signal })
+  if (leaveOut === undefined) return facts
+  const isWork = ({ path: file }: { path: string }) => path.dirname(path.resolve(cwd ?? '', file)) !== leaveOut
+  return { ...facts, files: facts.files.filter(isWork) }
+}
+
+/** The ledger of work that goes on from that document; what the agent has summed up since goes beside it. */
+function withBefore(facts: Ledger, before: HandoffDocument | undefined): Ledger {
+  const { inherited } = facts
+  if (before === undefined) return facts
+  const summary = inherited?.name === 'compaction' ? { id: inherited.id, state: inherited.state } : inherited?.summary
+  return {
+    ...facts,
+    inherited: {
+      id: inherited?.id ?? 0,
+      name: 'handoff',
+      state: before,
+      ...(summary === undefined ? {} : { summary }),
+    },
+  }
 }
 
 /** A session that was told to read a document and did so out of sight is given what stands in the file. */
@@ -241,8 +270,8 @@ export async function writeHandoff(
   options: WriteHandoffOptions = {},
 ): Promise<{ anchor: Entry; document: SavedDocument; markdown: string }> {
   const { name = 'handoff', goal, runId, behind = [] } = options
-  const { markdown, note } = await writeDocument(tape, options)
-  const document = await saveDocument(tape.store, tape.name, markdown, note)
+  const { markdown, note, document: items } = await writeDocument(tape, options)
+  const document = await saveDocument(tape.store, tape.name, markdown, note, items)
   const state = { document: `${tape.name}#${document.id}`, ...(goal === undefined ? {} : { goal }) }
   const meta = runId === undefined ? {} : { run_id: runId }
   const message = { role: 'user', content: wrapDocument(markdown), customType: 'handoff', display: true }

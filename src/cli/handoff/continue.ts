@@ -41,7 +41,13 @@ export async function continueIn(options: ContinueOptions, ref?: string): Promis
     const goal = options.goal === undefined ? {} : { goal: options.goal }
     const written = await writeDocument(new Tape(store, name), { ...about, ...goal, cwd, project: cwd })
     const markdown = options.edit === true ? edited(written.markdown, io) : written.markdown
-    const saved = await saveDocument(store, name, markdown, written.note)
+    const saved = await saveDocument(
+      store,
+      name,
+      markdown,
+      written.note,
+      options.edit === true ? undefined : written.document,
+    )
     const { document, readable } = placed(cwd, name, new Date(saved.date), markdown, options)
     const start = startWith(options.in, document, cwd, randomUUID(), readable)
     const child = `${options.in}:${start.session ?? `after-${name}#${saved.id}`}`

@@ -61,7 +61,13 @@ export async function handoff(options: HandoffOptions, session?: string): Promis
         const written = await writeDocument(tape, write)
         progress.clear()
         const markdown = options.edit === true ? edited(written.markdown, options.io) : written.markdown
-        const saved = await saveDocument(store, name, markdown, written.note)
+        const saved = await saveDocument(
+          store,
+          name,
+          markdown,
+          written.note,
+          options.edit === true ? undefined : written.document,
+        )
         const file = project(options, saved, markdown)
         if (options.next === true) openNext(options, saved, markdown, source.about.cwd)
         for (const problem of written.problems) out.warn(`baton: ${problem.message}`)

@@ -83,9 +83,10 @@ export interface Item {
 /**
  * `closing`: the reply that ended the work. `deed`: a commit, push or release. `reply`: what the assistant said at the end of an earlier turn.
  * `words`: what it said last. `place`: folder, branch and commit. `command`: a command that succeeded. `stale`: a failure
- * that the work has left behind. `ruleForFile`: words of the user that bind, about a single file.
+ * that the work has left behind. `ruleForFile`: words of the user that bind, about a single file. `filler`: said only where the
+ * section would hold nothing else.
  */
-type Tag = 'closing' | 'deed' | 'reply' | 'words' | 'place' | 'command' | 'stale' | 'ruleForFile'
+type Tag = 'closing' | 'deed' | 'reply' | 'words' | 'place' | 'command' | 'stale' | 'ruleForFile' | 'filler'
 
 export interface FileNote {
   readonly action: 'created' | 'edited' | 'renamed' | 'deleted' | 'read'

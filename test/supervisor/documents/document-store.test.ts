@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import type { Draft } from '../../../src/store/index.ts'
 import { keepDocument } from '../../../src/supervisor/documents/document-store.ts'
 import { temporaryFolder, temporaryStore } from '../../support/workspace.ts'
 import { goodDocument } from '../support/protocol.ts'
@@ -10,14 +11,14 @@ async function shop() {
   const cwd = path.join(fs.realpathSync(temporaryFolder()), 'shop')
   fs.mkdirSync(cwd)
   const store = await temporaryStore(path.join(cwd, '.baton'))
-  return async (name: string, text?: string) => {
+  const keep = async (name: string, text?: string, tape?: string) => {
     const file = path.join(cwd, name)
     const { document } = await keepDocument({
       store,
       name: 'shop',
       since: 0,
       cwd,
-      tape: undefined,
+      tape,
       by: text === undefined ? 'ledger' : 'agent',
       text,
       path: file,
@@ -29,10 +30,22 @@ async function shop() {
     })
     return { document, kept: fs.readFileSync(file, 'utf8') }
   }
+  return { keep, store }
 }
 
+const said = (role: string, content: string): Draft => ({ kind: 'message', payload: { role, content } })
+
+function ran(id: string, command: string, output: string): Draft[] {
+  return [
+    { kind: 'tool_call', payload: { calls: [{ id, name: 'Bash', arguments: { command } }] } },
+    { kind: 'tool_result', payload: { results: [{ call_id: id, name: 'Bash', output }] } },
+  ]
+}
+
+const opened: Draft = { kind: 'anchor', payload: { name: 'session/start', state: { owner: 'human' } } }
+
 test('a ledger’s document carries on all that a long document before it said [C4][C15]', async () => {
-  const keep = await shop()
+  const { keep } = await shop()
   const facts = Array.from({ length: 300 }, (_, i) => `- \`shelf ${i}\` holds \`item-${i * 7919}\`, and nothing else`)
   const text = goodDocument.replace('{project}', 'shop').replace('## Blockers', `${facts.join('\n')}\n\n## Blockers`)
   expect((await keep('first.md', text)).document.tokens).toBeGreaterThan(4_000)
@@ -43,7 +56,7 @@ test('a ledger’s document carries on all that a long document before it said [
 })
 
 test('what every document says does not grow from one to the next [C9]', async () => {
-  const keep = await shop()
+  const { keep } = await shop()
   const words = "The values are the user's own; they are written nowhere else"
   const text = goodDocument.replace('{project}', 'shop').replace(/(## Notes\n)/, `$1\n- ${words}.\n`)
   for (const name of ['1.md', '2.md', '3.md', '4.md']) {
@@ -51,4 +64,45 @@ test('what every document says does not grow from one to the next [C9]', async (
     // Among the notes, and among what the user said.
     expect(kept.split(words).length - 1).toBeLessThanOrEqual(2)
   }
+})
+
+test('a cycle after a compaction by the agent itself keeps the words of the user [C4]', async () => {
+  const { keep, store } = await shop()
+  await store.append('claude:1', [
+    opened,
+    said('user', 'Move the prices to cents. Never touch the invoices that were sent.'),
+    ...ran('1', 'npm test', 'ok'),
+    { kind: 'anchor', payload: { name: 'compaction', state: { summary: 'The prices are half moved.' } } },
+    said('assistant', 'I go on with the basket.'),
+  ])
+  const { kept } = await keep('one.md', undefined, 'claude:1')
+  expect(kept).toContain('Never touch the invoices that were sent.')
+})
+
+test('what an agent was doing at its last handoff is no step of the next one, once it has worked [C4]', async () => {
+  const { keep, store } = await shop()
+  const text = goodDocument
+    .replace('{project}', 'shop')
+    .replace(/(## Current Work\n)/, '$1\n- Painting the shelves blue.\n')
+  await store.append('claude:1', [opened, said('user', 'Paint the shelves.')])
+  expect((await keep('one.md', text, 'claude:1')).kept).toContain('Painting the shelves blue')
+  await store.append('claude:2', [
+    opened,
+    said('user', 'Read handoff from one.md and resume work'),
+    ...ran('1', 'paint --all', ''),
+    said('assistant', 'All shelves are blue, and I opened the door.'),
+  ])
+  expect((await keep('two.md', undefined, 'claude:2')).kept).not.toContain('Painting the shelves blue')
+})
+
+test('a short output of a command is remembered, however many followed it [C15]', async () => {
+  const { keep, store } = await shop()
+  const others = Array.from({ length: 30 }, (_, i) => ran(`other-${i}`, `weigh ${i}`, `${i} kg`)).flat()
+  await store.append('claude:1', [
+    opened,
+    said('user', 'Open the safe.'),
+    ...ran('1', 'safe code --show', 'the left dial stands at 4417'),
+    ...others,
+  ])
+  expect((await keep('one.md', undefined, 'claude:1')).kept).toContain('4417')
 })

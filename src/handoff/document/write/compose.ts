@@ -50,7 +50,16 @@ export function compose(ledger: Ledger, options: ComposeOptions = {}): HandoffDo
     header: { ...header, ...(ledger.range !== undefined && { range: ledger.range }) },
     sections: (Object.keys(sections) as SectionKey[]).map((key) => ({ key, items: sections[key]! })),
   }
-  return withNone(normaliseDocument(narrative === undefined ? document : mergeNarrative(document, narrative, ledger)))
+  const merged = narrative === undefined ? document : mergeNarrative(document, narrative, ledger)
+  return withNone(normaliseDocument(withoutFillers(merged)))
+}
+
+function withoutFillers(document: HandoffDocument): HandoffDocument {
+  const sections = document.sections.map((section) => {
+    const items = section.items.filter(({ tag }) => tag !== 'filler')
+    return items.length === 0 ? section : { ...section, items }
+  })
+  return { ...document, sections }
 }
 
 function sessionSections(facts: Facts): Sections {
@@ -166,8 +175,9 @@ class Facts {
     if (items.length > 0) return items
     if (this.#goal !== undefined) return [this.#item(`The next session is for: ${this.#goal}`)]
     if (inheritedRequest(this.#ledger) !== undefined) return []
-    if (inherited !== undefined) return [this.#item(`Go on from ${inherited.name}`, [inherited.id])]
-    return [this.#item('The tape holds no request by the user')]
+    if (inherited !== undefined)
+      return [{ ...this.#item(`Go on from ${inherited.name}`, [inherited.id]), tag: 'filler' }]
+    return [{ ...this.#item('The tape holds no request by the user'), tag: 'filler' }]
   }
 
   /** What the user's last words answer: a bare "yes" means nothing without the question. */
@@ -321,13 +331,12 @@ class Facts {
         ...(!['{}', 'null', '""'].includes(state) && { data: shorten(state, longest) }),
       })
     }
-    if (inherited !== undefined && inheritedRequest(this.#ledger) === undefined) {
-      const said = inheritedText(this.#ledger)
+    const said = inheritedText(this.#ledger)
+    if (inherited !== undefined && said !== undefined)
       items.push({
         ...this.#item(`Handed over before: ${brief(inherited.name)}`, [inherited.id]),
-        ...(said !== undefined && { data: shorten(said, longest) }),
+        data: shorten(said, longest),
       })
-    }
     for (const { task, id, resultId, status } of subagents) {
       if (status === 'failed') items.push(this.#item(`Subagent failed: ${brief(task)}`, [resultId ?? id]))
     }
@@ -353,19 +362,27 @@ class Facts {
   }
 
   commands(): Item[] {
-    const worked = this.#ledger.commands.filter((command) => command.ok === true && command.looks !== true)
-    return worked
-      .sort((a, b) => b.times - a.times || b.lastId - a.lastId)
-      .map(({ command, times, lastId }): Item => ({
-        ...this.#item(`Ran ${code(command)}${times > 1 ? ` ${times}×` : ''}`, [lastId]),
-        tag: 'command',
-      }))
+    const worked = this.#ledger.commands.filter(
+      ({ ok, looks, printed }) => ok === true && (looks !== true || printed !== undefined),
+    )
+    return [
+      ...worked.filter(({ printed }) => printed !== undefined).sort((a, b) => b.lastId - a.lastId),
+      ...worked.filter(({ printed }) => printed === undefined).sort((a, b) => b.times - a.times || b.lastId - a.lastId),
+    ].map(({ command, times, lastId, printed }): Item => ({
+      ...this.#item(
+        `Ran ${code(command)}${times > 1 ? ` ${times}×` : ''}${printed === undefined ? '' : ', which printed'}`,
+        [lastId],
+      ),
+      ...(printed !== undefined && { data: printed }),
+      tag: 'command',
+    }))
   }
 
   next(): Item[] {
-    return this.#steps.map(({ text, ids, data, short }) => ({
+    return this.#steps.map(({ text, ids, data, short, tag }) => ({
       ...this.#item(text, ids),
       ...(short !== undefined && { short }),
+      ...(tag !== undefined && { tag }),
       ...(data !== undefined && { data: shorten(data, longest) }),
     }))
   }

@@ -11,9 +11,16 @@ import { parseClaims, parseDocument } from '../markdown/parse.ts'
 
 /** The document that opened the phase, if it is one of ours. */
 function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
-  if (inherited?.name !== 'handoff' || typeof inherited.state !== 'string') return undefined
+  if (inherited?.name !== 'handoff') return undefined
+  if (isDocument(inherited.state)) return inherited.state
+  if (typeof inherited.state !== 'string') return undefined
   const lines = inherited.state.replace(/^\s*<handoff-context>\n/, '').split('\n')
   return ownTitle(lines) === undefined ? undefined : parseDocument(inherited.state)
+}
+
+/** The document itself, where whoever wrote it hands it on as it is. */
+function isDocument(state: unknown): state is HandoffDocument {
+  return isFields(state) && typeof state['profile'] === 'string' && Array.isArray(state['sections'])
 }
 
 /** The words in which the agent summed up its context when that was full. */
@@ -117,7 +124,9 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   const of = (key: SectionKey): Item[] => itemsOf(before, key)
   const [first, ...later] = requestsIn(before)
   // What was open then may be done by now: it is told as open only while nothing else was done.
-  const open = ledger.todos.length > 0 || hasWorked(ledger) ? [] : [...of('doing'), ...of('pending')].filter(isTask)
+  const steps = of('next').filter(({ status }) => status === 'claimed')
+  const open =
+    ledger.todos.length > 0 || hasWorked(ledger) ? [] : [...of('doing'), ...of('pending'), ...steps].filter(isTask)
   const passed = ledger.commands.filter(({ ok }) => ok === true).map(({ command }) => command)
   const sent = ledger.deeds.some(({ kind }) => kind === 'outward')
   const failed = sent ? [] : of('failures').filter((item) => !isSettled(item, passed))

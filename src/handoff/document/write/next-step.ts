@@ -10,7 +10,7 @@ import { shorten } from './shorten.ts'
 import { isIdle, lastRequestOf } from './last-request.ts'
 import { inheritedRequest } from './inherited.ts'
 
-export type Step = Pick<Item, 'text' | 'data' | 'short'> & {
+export type Step = Pick<Item, 'text' | 'data' | 'short' | 'tag'> & {
   readonly ids: readonly number[]
   /** The todo that it is about. */
   readonly todo?: string
@@ -58,7 +58,7 @@ function stepsFrom(ledger: Ledger): Step[] {
         },
       ]
     case 'empty':
-      return [{ text: 'Ask the user what to do: the tape holds no request', ids: [] }]
+      return [{ text: 'Ask the user what to do: the tape holds no request', ids: [], tag: 'filler' }]
     default:
       return [goOn(ledger, request)]
   }

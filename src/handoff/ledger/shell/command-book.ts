@@ -6,6 +6,8 @@ import { clip } from '../tools/tool-calls.ts'
 import { tailOf, type CommandOutcome } from './outcome.ts'
 
 const maxCommand = 2_000
+/** A longer output is a report to look at, not a fact to remember. */
+const maxPrinted = 300
 
 export type Command = { -readonly [key in keyof CommandFact]: CommandFact[key] }
 
@@ -23,6 +25,7 @@ export class CommandBook {
       known.lastId = id
       known.ok = undefined
       delete known.exit
+      delete known.printed
       return known
     }
     const fact: Command = {
@@ -49,6 +52,8 @@ export class CommandBook {
   end(known: Command, ok: boolean, exit: number | undefined, output: string, id: number): void {
     known.ok = ok
     if (exit !== undefined) known.exit = exit
+    const printed = output.trim()
+    if (ok && printed !== '' && printed.length <= maxPrinted) known.printed = printed
     if (ok) return
     known.failed += 1
     known.failureTail = tailOf(output)
