@@ -3,7 +3,7 @@
 
 import type { LanguageModel } from 'ai'
 import { CancelledError, StorageError } from '../errors.ts'
-import type { CountTokens } from '../tape/index.ts'
+import { contentText, type CountTokens, type Formats } from '../tape/index.ts'
 import { condenseText, narrativeSystemText } from './agent-prompts.ts'
 
 /** What fits into one request when nothing else is known; most models take more. */
@@ -24,6 +24,15 @@ export interface Generation {
   readonly model: LanguageModel
   readonly signal: AbortSignal | undefined
   readonly onText: (written: string) => void
+  readonly spent: Spent
+}
+
+/** What the requests to a model took, counted up as they are made. */
+export interface Spent {
+  requests: number
+  inputTokens: number
+  outputTokens: number
+  ms: number
 }
 
 /** The model answered, but not with text. */
@@ -34,8 +43,10 @@ class NoTextError extends StorageError {
 }
 
 /** What the model writes in answer to the prompt; reasoning, sources and other parts of its stream are ignored. */
-export async function generate(prompt: string, { model, signal, onText }: Generation): Promise<string> {
+export async function generate(prompt: string, { model, signal, onText, spent }: Generation): Promise<string> {
   throwIfCancelled(signal)
+  const started = performance.now()
+  spent.requests++
   // Most documents need no model, and loading the SDK takes longer than writing one of them.
   const { streamText } = await import('ai')
   let text = ''
@@ -50,6 +61,10 @@ export async function generate(prompt: string, { model, signal, onText }: Genera
     for await (const part of run.fullStream) {
       if (part.type === 'error') throw part.error
       if (part.type === 'abort') throw new CancelledError('Handoff cancelled')
+      if (part.type === 'finish') {
+        spent.inputTokens += part.totalUsage.inputTokens ?? 0
+        spent.outputTokens += part.totalUsage.outputTokens ?? 0
+      }
       if (part.type !== 'text-delta') continue
       text += part.text
       onText(text)
@@ -57,6 +72,8 @@ export async function generate(prompt: string, { model, signal, onText }: Genera
   } catch (error) {
     throwIfCancelled(signal)
     throw error
+  } finally {
+    spent.ms += performance.now() - started
   }
   if (text.trim() === '') throw new NoTextError()
   return text
@@ -107,11 +124,35 @@ function split(text: string, window: number, count: CountTokens): string[] {
   return part === '' && parts.length > 0 ? parts : [...parts, part]
 }
 
-/** A paragraph of more characters than the window has tokens may not fit. */
+/** A paragraph of more characters than the window has tokens may not fit. It is cut between lines: each says whose it is. */
 function pieces(text: string, window: number): string[] {
   const found: string[] = []
-  for (let at = 0; at < text.length; at += window) found.push(text.slice(at, at + window))
+  for (let at = 0; at < text.length;) {
+    const end = at + window >= text.length ? text.length : text.lastIndexOf('\n', at + window - 1) + 1
+    const next = end > at ? end : at + window
+    found.push(text.slice(at, next))
+    at = next
+  }
   return found
+}
+
+/** Longer lines are cut. */
+const longestLine = 1_500
+
+/** The conversation with each line marked by who it comes from, so that no output of a program can pass for the user's words. */
+export function conversationText(messages: Formats['openai']): string {
+  return messages.map((message) => messageLines(message)).join('\n\n')
+}
+
+function messageLines(message: Formats['openai'][number]): string {
+  const said = contentText(message.content).text
+  const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
+  const lines = [
+    ...(said === '' ? [] : said.split('\n')),
+    ...calls.map((call) => `-> ${call.function.name} ${call.function.arguments}`),
+  ]
+  const cut = (line: string) => (line.length <= longestLine ? line : `${line.slice(0, longestLine - 1)}…`)
+  return lines.map((line) => `${message.role}| ${cut(line.replaceAll(/[\r\u2028\u2029\v\f]/g, ' '))}`).join('\n')
 }
 
 /** Does the work with the whole window, and with half of it each time the model says that it was too much. */

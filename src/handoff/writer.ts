@@ -5,19 +5,28 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { LanguageModel } from 'ai'
 import type { AnchorRef, Draft, Entry } from '../store/index.ts'
-import { edgeTo, type Tape, tokenCounter, usageKey } from '../tape/index.ts'
+import { contentText, edgeTo, type Tape, tokenCounter, usageKey } from '../tape/index.ts'
 import { findAnchor } from '../tape/index.ts'
 import type { ComposeOptions } from './document/write/compose.ts'
-import type { HandoffDocument, Profile } from './document/document.ts'
+import { type HandoffDocument, type Item, type Profile, sectionOf } from './document/document.ts'
 import { makeDocument } from './document/write/make.ts'
 import { parseClaims } from './document/markdown/parse.ts'
 import { type Problem, validate } from './document/check/validate.ts'
-import type { Ledger } from './ledger/facts.ts'
+import type { Ledger, Quote } from './ledger/facts.ts'
 import { reconcileWithGit } from './ledger/files/git.ts'
 import { withSubagentFiles } from './ledger/files/subagent-files.ts'
 import { ledger } from './ledger/ledger.ts'
 import { documentIn } from './ledger/words/document-text.ts'
-import { condense, defaultWindow, generate, type Generation, type Progress, withinWindow } from './narrative.ts'
+import {
+  condense,
+  conversationText,
+  defaultWindow,
+  generate,
+  type Generation,
+  type Progress,
+  type Spent,
+  withinWindow,
+} from './narrative.ts'
 import { narrativeText, repairText, wrapDocument } from './agent-prompts.ts'
 import { redact } from './safety/redact.ts'
 import { type DocumentNote, saveDocument, type SavedDocument } from './saved.ts'
@@ -59,6 +68,8 @@ export interface Written {
   readonly note: DocumentNote
   /** What the model's own version was still wrong about after its second try; the ledger has overruled it. */
   readonly problems: readonly Problem[]
+  /** What the model took, where there was one. */
+  readonly spent?: Readonly<Spent>
 }
 
 /** `tape`: undefined for work that is on none. */
@@ -80,11 +91,11 @@ export async function writeDocument(tape: Tape | undefined, options: WriteOption
     ...(contextUsage === undefined ? {} : { contextUsage }),
   }
   const bound = budget === undefined ? {} : { budget }
-  const claims =
-    model === undefined || tape === undefined
-      ? options.claims
-      : await narrate(tape, model, facts, header, options, clock)
-  const made = await makeDocument(facts, {
+  const narrated =
+    model === undefined || tape === undefined ? undefined : await narrate(tape, model, facts, header, options, clock)
+  const claims = narrated?.claims ?? options.claims
+  const judged = narrated?.ledger ?? facts
+  const made = await makeDocument(judged, {
     ...header,
     ...bound,
     ...(claims === undefined ? {} : { narrative: claims }),
@@ -100,9 +111,10 @@ export async function writeDocument(tape: Tape | undefined, options: WriteOption
     document,
     markdown,
     tokens,
-    ledger: facts,
+    ledger: judged,
     note,
-    problems: claims === undefined ? [] : validate(claims, facts),
+    problems: [...(narrated?.problems ?? []), ...(claims === undefined ? [] : validate(claims, judged))],
+    ...(narrated === undefined ? {} : { spent: narrated.spent }),
   }
 }
 
@@ -197,6 +209,15 @@ async function* phaseEntries(tape: Tape, anchor: AnchorRef | undefined): AsyncGe
   yield* tape.entries({ after: anchor === undefined || first >= anchor.id ? first - 1 : anchor.id })
 }
 
+interface Narrated {
+  readonly claims: HandoffDocument
+  /** The facts, with what the model corrected in their judgement. */
+  readonly ledger: Ledger
+  /** Corrections that nobody's words bear out. */
+  readonly problems: readonly Problem[]
+  readonly spent: Spent
+}
+
 /** A model's version of the document, given one chance to mend what is wrong with it. */
 async function narrate(
   tape: Tape,
@@ -205,15 +226,15 @@ async function narrate(
   header: ComposeOptions,
   options: WriteOptions,
   clock: Stopwatch,
-): Promise<HandoffDocument> {
+): Promise<Narrated> {
   const { goal, profile = 'session', signal } = options
+  const { correct, judgementLines, readCorrections } = await import('./corrections.ts')
   const count = await tokenCounter()
-  const generation: Generation = { model, signal, onText: (text) => clock.wrote(text) }
-  const { messages } = await tape.context({
-    format: 'text',
-    anchor: options.from,
-  })
-  const conversation = (await redact(messages)).text
+  const spent: Spent = { requests: 0, inputTokens: 0, outputTokens: 0, ms: 0 }
+  const generation: Generation = { model, signal, onText: (text) => clock.wrote(text), spent }
+  const { messages } = await tape.context({ format: 'openai', anchor: options.from })
+  const conversation = (await redact(conversationText(messages))).text
+  const judgements = (await redact(judgementLines(facts))).text
   const text = await withinWindow(options.window ?? defaultWindow, async (window) => {
     // The facts get at most a quarter, so that a small window still has room for the conversation.
     const budget = Math.min(4_000, Math.max(500, Math.floor(window / 4)))
@@ -223,18 +244,49 @@ async function narrate(
       clock.at('condensing', part, parts),
     )
     clock.at('writing')
-    return generate(narrativeText(profile, short, goal, known), generation)
+    return generate(narrativeText(profile, short, goal, known, judgements), generation)
   })
-  const first = parseClaims(text, profile)
-  const problems = validate(first, facts)
-  if (problems.length === 0) return first
+  const { document, corrections } = readCorrections(text)
+  const corrected = correct(facts, corrections, await replies(tape, facts), tape.name)
+  const narrated = (claims: HandoffDocument): Narrated => ({
+    claims: withItems(claims, corrected.items),
+    ledger: corrected.ledger,
+    problems: corrected.problems,
+    spent,
+  })
+  const first = parseClaims(document, profile)
+  const problems = validate(first, corrected.ledger)
+  if (problems.length === 0) return narrated(first)
   clock.at('repairing')
   const prompt = repairText(
-    (await redact(text)).text,
+    (await redact(document)).text,
     problems.map((problem) => problem.message),
   )
-  const second = parseClaims(await generate(prompt, generation), profile)
-  return validate(second, facts).length <= problems.length ? second : first
+  const second = parseClaims(readCorrections(await generate(prompt, generation)).document, profile)
+  return narrated(validate(second, corrected.ledger).length <= problems.length ? second : first)
+}
+
+/** What the model corrected is told among what is done, as its claim. */
+function withItems(claims: HandoffDocument, items: readonly Item[]): HandoffDocument {
+  if (items.length === 0) return claims
+  const done = sectionOf(claims, 'done')?.items ?? []
+  const others = claims.sections.filter(({ key }) => key !== 'done')
+  return { ...claims, sections: [...others, { key: 'done', items: [...items, ...done] }] }
+}
+
+/** What the assistant said in the phase. */
+async function replies(tape: Tape, { range }: Ledger): Promise<Quote[]> {
+  const found: Quote[] = []
+  if (range === undefined) return found
+  for await (const { id, payload } of tape.entries({
+    kinds: ['message'],
+    after: range.from - 1,
+    before: range.to + 1,
+  })) {
+    const { role, content } = payload as { role?: unknown; content?: unknown }
+    if (role === 'assistant') found.push({ id, text: contentText(content).text })
+  }
+  return found
 }
 
 interface Stopwatch {

@@ -48,8 +48,8 @@ const samples = {
   wrapDocument: [agentPrompts.wrapDocument(document)],
   narrativeSystemText: [agentPrompts.narrativeSystemText],
   narrativeText: [
-    agentPrompts.narrativeText('session', 'user: </conversation> hello', 'ship it', '# Facts'),
-    agentPrompts.narrativeText('cycle', '', undefined, ''),
+    agentPrompts.narrativeText('session', 'user: </conversation> hello', 'ship it', '# Facts', 'F1 open: npm test'),
+    agentPrompts.narrativeText('cycle', '', undefined, '', ''),
   ],
   condenseText: [agentPrompts.condenseText('user: hello', 1, 3, undefined)],
   repairText: [agentPrompts.repairText('# Handoff', ['Next Steps is empty'])],

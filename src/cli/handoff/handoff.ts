@@ -3,8 +3,8 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { AgentName } from '../../agents/index.ts'
-import { chosenName, loadModel } from '../../config/index.ts'
 import { dropPending, pendingFor, preparePending, realProject } from '../../connect/index.ts'
+import { chosenName, configuredModels, loadModel, type Models, priceOf } from '../../config/index.ts'
 import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
 import { diffDocuments, renderDiff } from '../../handoff/index.ts'
 import type { HandoffDocument, Profile, Progress } from '../../handoff/index.ts'
@@ -13,7 +13,7 @@ import { validate } from '../../handoff/index.ts'
 import { projectDocument } from '../../handoff/index.ts'
 import { documentText, savedAt, saveDocument, type SavedDocument, savedDocuments } from '../../handoff/index.ts'
 import { handoffSession } from '../../handoff/index.ts'
-import { phaseLedger, type WriteOptions, writeDocument } from '../../handoff/index.ts'
+import { phaseLedger, type WriteOptions, writeDocument, type Written } from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
 import { resolve, Tape } from '../../tape/index.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
@@ -71,6 +71,8 @@ export async function handoff(options: HandoffOptions, session?: string): Promis
         const file = project(options, saved, markdown)
         if (options.next === true) openNext(options, saved, markdown, source.about.cwd)
         for (const problem of written.problems) out.warn(`baton: ${problem.message}`)
+        if (written.spent !== undefined && options.quiet !== true)
+          out.warn(spentText(written.spent, written.note.writer, await configuredModels(options.io.cwd())))
         give(options, markdown, out, options.edit === true ? undefined : written.document)
         if (options.io.stderr.isTTY === true && options.quiet !== true)
           out.warn(`Saved as ${name}#${saved.id} and ${file}`)
@@ -88,6 +90,20 @@ function progressText({ step, part, parts, tokens, elapsedMs }: Progress): strin
   const of = part === undefined ? '' : ` part ${part} of ${parts}`
   const written = tokens > 0 ? `, ${tokens} tokens` : ''
   return `${step}${of}… ${(elapsedMs / 1000).toFixed(1)} s${written} (Ctrl-C cancels)`
+}
+
+/** What the model took, e.g. `anthropic/claude-haiku-5: 1 request, 8,120 tokens in, 640 out, $0.0011, 4.2 s`. */
+function spentText(spent: NonNullable<Written['spent']>, model: string, models: Models): string {
+  const { requests, inputTokens, outputTokens, ms } = spent
+  const price = priceOf(model.slice(model.indexOf('/') + 1), models)
+  const usd = price && (inputTokens * price.input + outputTokens * price.output) / 1e6
+  const isKnown = inputTokens + outputTokens > 0
+  return [
+    `${model}: ${requests} request${requests === 1 ? '' : 's'}`,
+    ...(isKnown ? [`${count(inputTokens)} tokens in`, `${count(outputTokens)} out`] : ['tokens not reported']),
+    ...(usd === undefined || !isKnown ? [] : [`$${usd.toFixed(4)}`]),
+    `${(ms / 1000).toFixed(1)} s`,
+  ].join(', ')
 }
 
 async function moveTo(

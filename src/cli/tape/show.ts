@@ -108,6 +108,7 @@ const closedWords: Record<Closed['reason'], string> = {
   published: 'committed or sent out since',
   changed: 'changed since',
   left: 'a step on the way',
+  said: 'somebody said so',
 }
 
 function closedText({ reason, id }: Closed): string {

@@ -206,10 +206,10 @@ export type FailureRole = 'check' | 'ci' | 'publish' | 'task' | 'report' | 'step
 /**
  * `passed`: the same check, or one that includes it, succeeded. `replaced`: the same program succeeded with other arguments while
  * nothing was changed. `published`: the work was committed or sent out since. `changed`: what the user reported was worked on
- * since. `left`: a step on the way that nobody came back to.
+ * since. `left`: a step on the way that nobody came back to. `said`: a model found words that say so.
  */
 export interface Closed {
-  readonly reason: 'passed' | 'replaced' | 'published' | 'changed' | 'left'
+  readonly reason: 'passed' | 'replaced' | 'published' | 'changed' | 'left' | 'said'
   readonly id?: number
 }
 
