@@ -375,3 +375,14 @@ test('prune deletes the tapes of answered questions, and says what it keeps', as
     'printer',
   ])
 })
+
+test('what a reference points at is shown without its secrets, as in the document that printed it [H14]', async () => {
+  const cwd = await folder()
+  const token = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
+  await baton(cwd, ['tape', 'append', 'main'], line(`push with ${token}`))
+  for (const more of [[], ['--json']]) {
+    const { out } = await baton(cwd, ['show', 'main#1', ...more])
+    expect(out).toContain('push with [redacted')
+    expect(out).not.toContain(token)
+  }
+})

@@ -1,4 +1,4 @@
-// `baton show`: what a reference points at.
+// `baton show`: what a reference points at. Secrets stay out, as in the documents that print these references.
 
 import { pipeline } from 'node:stream/promises'
 import { InvalidError } from '../../errors.ts'
@@ -31,7 +31,8 @@ export async function show(options: ShowOptions, ref: string): Promise<void> {
     if (options.section !== undefined)
       return showSection(entriesAt(store, resolved), resolved.tape, options.section, options.profile, out)
     if (kind !== undefined) return showFacts(entriesAt(store, resolved), kind, out)
-    for await (const entry of entriesAt(store, resolved)) {
+    for await (const found of entriesAt(store, resolved)) {
+      const { value: entry } = await redactValue(found)
       if (out.json) out.data(entry)
       else if (resolved.place.type === 'range') out.line(entryLine(entry, out))
       else {
