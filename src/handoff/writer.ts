@@ -140,9 +140,10 @@ export async function phaseLedger(
   const told = before === undefined ? withDocumentFile(own) : withBefore(own, before)
   const found = withSubagentFiles(told, await subagentLedgers(tape, told.span?.from))
   const facts = await reconcileWithGit(found, { cwd, signal })
-  if (leaveOut === undefined) return facts
-  const isWork = ({ path: file }: { path: string }) => path.dirname(path.resolve(cwd ?? '', file)) !== leaveOut
-  return { ...facts, files: facts.files.filter(isWork) }
+  const document = told.inherited?.path === undefined ? undefined : path.resolve(cwd ?? '', told.inherited.path)
+  // The document that the work goes on from is no part of it.
+  const isWork = (file: string) => file !== document && path.dirname(file) !== leaveOut
+  return { ...facts, files: facts.files.filter((each) => isWork(path.resolve(cwd ?? '', each.path))) }
 }
 
 /** The ledger of work that goes on from that document; what the agent has summed up since goes beside it. */

@@ -1,7 +1,8 @@
 // A handoff document within other text: agents number the lines of a file that they read, or put a header before them.
 
-const title = /^(?:\s*\d+(?:→|\t|:|\|)\s?)?# (?:Session|Cycle) handoff \(verified unless marked claimed\)\s*$/m
-const lineNumber = /^\s*\d+(?:→|\t|:|\|)\s?/
+const title = /^(?:\s*\d+(?:→|\t|[:|] ?))?# (?:Session|Cycle) handoff \(verified unless marked claimed\)\s*$/m
+/** Behind an arrow or a tab the line begins at once; a space there belongs to it. */
+const lineNumber = /^\s*\d+(?:→|\t|[:|] ?)/
 
 /** The document from its title on, without line numbers; undefined where there is none. */
 export function documentIn(text: string): string | undefined {
