@@ -40,13 +40,10 @@ export {
   type SessionHandoffOptions,
 } from './session.ts'
 export { writeDocument, writeHandoff, type WriteHandoffOptions, type WriteOptions, type Written } from './writer.ts'
-export { fit } from './document/write/budget.ts'
 export { sectionText } from './document/write/make.ts'
-export { compose } from './document/write/compose.ts'
 export { renderDiff } from './document/check/diff.ts'
 export { type SectionKey } from './document/document.ts'
 export { parseClaims } from './document/markdown/parse.ts'
-export { reconcileWithGit } from './ledger/files/git.ts'
 export { LedgerBuilder } from './ledger/ledger.ts'
 export { readUserWords } from './ledger/words/user-words.ts'
 export { isTooLong } from './narrative.ts'
