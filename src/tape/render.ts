@@ -226,6 +226,11 @@ function dataUrl(mediaType: string, data = ''): string {
   return `data:${mediaType};base64,${data}`
 }
 
+/** No line of a tool or a model can look like the beginning of a turn of the user. */
+function indented(text: string): string {
+  return text.replaceAll('\n', '\n  ')
+}
+
 /** For people to read. */
 export function toText(messages: readonly Message[]): string {
   return messages
@@ -234,9 +239,9 @@ export function toText(messages: readonly Message[]): string {
       if (message.role === 'user') return `user: ${said.join('\n')}`
       const steps = message.steps.map(({ call, result }) => {
         const failed = result.isError ? ' (error)' : ''
-        return `-> ${call.name} ${JSON.stringify(call.arguments)}\n<-${failed} ${outputText(result.output)}`
+        return `-> ${call.name} ${JSON.stringify(call.arguments)}\n<-${failed} ${indented(outputText(result.output))}`
       })
-      return [...(said.length > 0 ? [`assistant: ${said.join('\n')}`] : []), ...steps].join('\n')
+      return [...(said.length > 0 ? [`assistant: ${indented(said.join('\n'))}`] : []), ...steps].join('\n')
     })
     .join('\n\n')
 }

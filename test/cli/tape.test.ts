@@ -23,6 +23,14 @@ test('a workspace is made by init, private and ignored by git [T17]', async () =
   expect(records(again)).toMatchObject([{ path: path.join(fs.realpathSync(cwd), '.baton') }])
 })
 
+test('a state of null stays null [T4]', async () => {
+  const cwd = await folder()
+  expect(records(await baton(cwd, ['--json', 'tape', 'handoff', 'main', 'p', '--state', 'null']))[0]).toMatchObject({
+    payload: { name: 'p', state: null },
+  })
+  expect(records(await baton(cwd, ['--json', 'tape', 'anchors', 'main']))).toMatchObject([{ name: 'p', state: null }])
+})
+
 test('append, read, handoff, anchors, context, search and info, as JSON [T2, T5, T8, T9, T10]', async () => {
   const cwd = await folder()
   expect(records(await baton(cwd, ['tape', 'append', 'main', '--json'], line('one') + line('zwei 二')))).toMatchObject([

@@ -21,7 +21,7 @@ export function addTape(program: Command): void {
     .option('--reverse', 'newest first')
   add('handoff <name> <anchor>', 'start a new phase: an anchor with a state', 'handoff')
     .option('--as <agent>', 'who hands off, where the tape belongs to an agent')
-    .option('--state <json>', 'the state', json)
+    .option('--state <json>', 'the state', (text: string) => ({ value: json(text) })) // commander makes a bare null empty
     .option('--summary <text>', 'what was done, into the state')
     .option('--next-steps <text>', 'what comes next, into the state')
     .option('--keep-from <id>', 'the first entry that stays in the context', wholeNumber)

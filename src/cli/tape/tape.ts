@@ -98,20 +98,23 @@ export async function read(
 }
 
 export async function handoff(
-  options: Globals & { state?: unknown; summary?: string; nextSteps?: string; keepFrom?: number; as?: string },
+  options: Globals & {
+    state?: { value: unknown }
+    summary?: string
+    nextSteps?: string
+    keepFrom?: number
+    as?: string
+  },
   name: string,
   anchor: string,
 ): Promise<void> {
   const words = defined({ summary: options.summary, next_steps: options.nextSteps })
-  const isObject = typeof options.state === 'object' && options.state !== null && !Array.isArray(options.state)
-  if (options.state !== undefined && !isObject && Object.keys(words).length > 0) {
+  const given = options.state?.value
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
+  if (given !== undefined && !isObject && Object.keys(words).length > 0) {
     throw new InvalidError('--summary and --next-steps go into a state that is an object, and --state is not one')
   }
-  const state = isObject
-    ? { ...(options.state as object), ...words }
-    : options.state === undefined
-      ? words
-      : options.state
+  const state = isObject ? { ...given, ...words } : given === undefined ? words : given
   await withStore(options, async (store, out) => {
     const from = options.keepFrom === undefined ? {} : { from: options.keepFrom }
     const tape = await tapeAs(store, name, options.as)

@@ -103,6 +103,8 @@ function judge(name: string, inQuery: boolean): SecretName | undefined {
   }
   if (last === 'code' && /^(?:activation|licen[sc]e|product|serial|invite|coupon)$/.test(before))
     return { class: 'key', kind: 'code' }
+  if ((last === 'cookie' && words.length > 1) || (last === 'verifier' && before === 'code'))
+    return { class: 'key', kind: last }
   if (last === 'seed') return { class: 'key', kind: 'seed' }
   if (keyEnd.test(last)) return { class: 'key', kind: keyKind(last.slice(0, -3)) }
   if (/^(?:credential|credentials|creds|auth|authorization)$/.test(last)) return { class: 'login', kind: 'credentials' }

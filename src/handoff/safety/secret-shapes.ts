@@ -50,6 +50,18 @@ export const shapeForms: readonly ShapeForm[] = [
     pattern: /open\.(?:feishu\.cn|larksuite\.com)\/open-apis\/bot\/v2\/hook\/(?<secret>[\w-]{16,60})/g,
   },
   { kind: 'webhook', pattern: /\/hooks\/(?<secret>[a-z0-9]{26})(?![\w-])/g, doubtful: true },
+  {
+    kind: 'node address',
+    pattern: /\b(?:infura\.io|alchemy\.com|quiknode\.pro|ankr\.com)\/(?:\w{1,12}\/){0,2}(?<secret>[\w-]{24,80})/g,
+    doubtful: true,
+  },
+  { kind: 'ClickUp token', pattern: /\bpk_\d{5,12}_[A-Z0-9]{32}\b/g },
+  { kind: 'Pushbullet token', pattern: /(?<![\w.])o\.[A-Za-z0-9]{32}(?!\w)/g, doubtful: true },
+  {
+    kind: 'password',
+    pattern:
+      /assword["']?\s{0,2}[:=]\s{0,2}["']?(?<secret>(?=[\w ]{0,30}\d)(?:[A-Za-z0-9]{4} ){3,5}[A-Za-z0-9]{4})(?![\w])/g,
+  },
   { kind: 'Telegram token', pattern: /(?<![\d:.])\d{8,10}:[A-Za-z][\w-]{34}(?![\w-])/g },
   {
     kind: 'Discord token',
@@ -163,7 +175,7 @@ export const shapeForms: readonly ShapeForm[] = [
   { kind: 'password', pattern: /\bWIFI:[^\n]{0,100}?;P:(?<secret>[^;\n]{4,100})/g },
   {
     kind: 'password',
-    pattern: /assword[^\n]{0,12}\n\s{0,8}send\s+(?:--\s+)?"(?<secret>[^"\\\n]{2,200})/g,
+    pattern: /assword[^\n]{0,12}[\n{]\s{0,8}send\s+(?:--\s+)?"(?<secret>[^"\\\n]{2,200})/g,
   },
   {
     kind: 'password',

@@ -14,7 +14,7 @@ const fillers =
 /** A blank to be filled in, a reference to where the value is, or a mask over it. */
 export function isPlaceholder(value: string): boolean {
   if (
-    /^(?:\[redacted|<[^>]*>?$|\$\{|\$\(|\{\{|%[A-Za-z_]\w*%$|\{[\w.-]+\}$|\[[^\]]*\]$|\$[A-Za-z_]\w*$|\$env:|@[A-Za-z]+\.|#\{|!\w+|ENC\[|enc:|vault:|op:\/\/|arn:|secretsmanager:|file:|env:|ssm:|keychain:|secret:\/\/|projects\/)/i.test(
+    /^(?:\[redacted|<[^>]*>?$|\$\{|\$\(|\{\{|%[A-Za-z_]\w*%$|\{[\w.-]+\}$|\[[^\]]*\]$|\$[A-Za-z_]\w*$|\$env:|\$__\w+\{|@[A-Za-z]+\.|#\{|!\w+|ENC\[|enc:|vault:|op:\/\/|arn:|secretsmanager:|file:|env:|ssm:|keychain:|secret:\/\/|projects\/)/i.test(
       value,
     )
   )
