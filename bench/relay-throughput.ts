@@ -4,68 +4,33 @@
 // What counts are the ratios within one run; the absolute figures belong to the machine. All variants are measured turn by turn,
 // and each ratio is the median over the rounds.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { openRelay, relaySection } from '../src/relay/index.ts'
 import { openFileStore } from '../src/store/index.ts'
 import { boundless, request, resolved, team } from '../test/relay/team.ts'
-import { type Bar, isMet, machine, render, type Section } from './table.ts'
+import { among, bench, callers, child, folder, median, quick, share } from './relay-bench.ts'
+import type { Bar, Section } from './table.ts'
 
-const args = process.argv.slice(2)
-const quick = args.includes('--quick')
-const callers = 64
 const rounds = quick ? 3 : 7
 const requests = quick ? 600 : 3_000
 const slowRequests = quick ? 200 : 800
 const singles = quick ? 40 : 200
 const slowMs = 50
-const script = fileURLToPath(import.meta.url)
+let runs = 0
 const settings = relaySection.parse({ ...team, limits: boundless })
 
-let folder = ''
-const children = new Set<ChildProcess>()
-
-switch (args[0]) {
-  case '--append':
-    await appendAll(args[1]!, Number(args[2]), Number(args[3]))
-    break
-  case '--serve':
-    await serve(args[1]!, Number(args[2]), Number(args[3]))
-    break
-  default:
-    await main()
-}
-
-async function main(): Promise<void> {
-  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
-  process.on('exit', () => {
-    for (const each of children) each.kill('SIGKILL')
-    fs.rmSync(folder, { recursive: true, force: true })
-  })
-  const sections = [await throughput(), await slowHandlers(), await oneAtATime()]
-  const about = machine(folder)
-  const line = `${about.cpu}, ${about.cores} cores, Node ${about.node}, ${about.system}, ${about.fileSystem}`
-  process.stdout.write(render(line, sections, args.includes('--markdown')))
-  const bars = sections.flatMap((section) => section.bars)
-  if (!quick) {
-    const rows = sections.flatMap(({ title, columns, rows }) =>
-      rows.map((row) => ({ section: title, columns, ...row })),
-    )
-    const results = { date: new Date().toISOString(), machine: about, bars: bars.map(told), rows }
-    const file = path.join(path.dirname(script), 'relay-throughput-results.json')
-    fs.writeFileSync(file, `${JSON.stringify(results, undefined, 2)}\n`)
-  }
-  if (!bars.every(isMet)) process.exitCode = 1
-}
-
-function told(bar: Bar) {
-  return { ...bar, value: Number(bar.value.toPrecision(4)), ok: isMet(bar) }
-}
+await bench(
+  {
+    '--append': (at, count, atOnce) => appendAll(at!, Number(count), Number(atOnce)),
+    '--serve': (at, concurrency, ms) => serve(at!, Number(concurrency), Number(ms)),
+  },
+  [throughput, slowHandlers, oneAtATime],
+  'relay-throughput-results.json',
+)
 
 /** Empty handlers, with one to three workers, and bare appends by two processes. */
 async function throughput(): Promise<Section> {
@@ -162,8 +127,6 @@ async function oneAtATime(): Promise<Section> {
   }
 }
 
-let runs = 0
-
 async function relayRate(workers: number, concurrency: number, ms: number, count: number): Promise<number> {
   const at = path.join(folder, `run-${runs++}`)
   const store = await openFileStore(at)
@@ -234,27 +197,14 @@ async function serve(at: string, concurrency: number, ms: number): Promise<void>
 }
 
 async function started(...mode: string[]): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [script, ...mode], { stdio: ['pipe', 'pipe', 'inherit'] })
-  children.add(child)
-  child.once('close', () => children.delete(child))
-  await once(createInterface(child.stdout), 'line')
-  return child
+  const started = child(...mode)
+  await once(createInterface(started.stdout!), 'line')
+  return started
 }
 
 async function stopped(child: ChildProcess): Promise<void> {
   child.stdin!.write('stop\n')
   await once(child, 'close')
-}
-
-async function among(count: number, work: () => Promise<unknown>): Promise<number> {
-  let left = count
-  const start = performance.now()
-  await Promise.all(
-    Array.from({ length: Math.min(callers, count) }, async () => {
-      while (left-- > 0) await work()
-    }),
-  )
-  return count / ((performance.now() - start) / 1000)
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -269,12 +219,4 @@ function row(name: string, values: readonly number[]) {
 
 function ratios(values: readonly number[], beside: readonly number[]): number[] {
   return values.map((value, i) => value / beside[i]!)
-}
-
-function median(values: readonly number[]): number {
-  return share(values, 0.5)
-}
-
-function share(values: readonly number[], part: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * part)]!
 }

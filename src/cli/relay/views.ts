@@ -52,7 +52,8 @@ function printStatus(out: Output, found: RelayStatus): void {
   if (deadLetters > 0) out.line(`${count(deadLetters)} killed the workers that took them: baton relay dead`)
   if (lost.length > 0) {
     const which = brief(lost.map((id) => `#${id}`).join(', '), 80)
-    out.warn(`${count(lost.length)} damaged entries of relay/handoffs were lost when it was repaired: ${which}`)
+    const what = lost.length === 1 ? 'A damaged entry' : `${count(lost.length)} damaged entries`
+    out.warn(`${what} of relay/handoffs could not be kept when it was repaired: ${which}`)
   }
 }
 

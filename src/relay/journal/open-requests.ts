@@ -33,7 +33,8 @@ export interface Counters {
   readonly late: number
 }
 
-export interface OpenRequest {
+/** What is known of any request that matters. */
+interface RequestFacts {
   readonly requestId: string
   readonly traceId: string
   readonly from: string
@@ -41,6 +42,10 @@ export interface OpenRequest {
   readonly priority: Priority
   /** The entry of the request itself. */
   readonly entry: number
+}
+
+export interface OpenRequest extends RequestFacts {
+  /** When it was accepted, in milliseconds. */
   readonly at: number
   readonly deadline: number | undefined
   /** When this process first saw it, by a clock that never goes back. */
@@ -58,14 +63,7 @@ export interface OpenRequest {
 }
 
 /** A request that ended because workers died with it; it is kept until somebody retries or drops it. */
-export interface DeadLetter {
-  readonly requestId: string
-  readonly traceId: string
-  readonly from: string
-  readonly to: string
-  readonly priority: Priority
-  /** The entry of the request. */
-  readonly entry: number
+export interface DeadLetter extends RequestFacts {
   /** When it was given up, in milliseconds. */
   readonly at: number
   readonly lost: readonly LostDelivery[]
