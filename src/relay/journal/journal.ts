@@ -3,7 +3,7 @@
 // there are more entries since the last one than open requests, so its cost stays a fraction of theirs. Behind an archive the tape
 // begins with a snapshot; archive.ts knows what came before it.
 
-import { BatonError, CancelledError, LimitError, NotFoundError } from '../../errors.ts'
+import { BatonError, CancelledError, ConflictError, LimitError, NotFoundError } from '../../errors.ts'
 import { type BlobRef, type Draft, type Entry, type Expect, limits, type Store } from '../../store/index.ts'
 import { blobIfLarge, readJsonBlob } from '../../tape/index.ts'
 import type { Envelope, HandoffResponse } from '../schema.ts'
@@ -373,12 +373,14 @@ export class Journal {
     const oldest = kept.reduce((least, { date }) => Math.min(least, Date.parse(date)), now)
     try {
       await this.store.archive(tape, ({ firstId, lastId }) => {
-        if (firstId !== (segment?.through ?? 0) + 1) throw archivedMeanwhile
+        const expected = (segment?.through ?? 0) + 1
+        if (firstId !== expected)
+          throw new ConflictError('Another process has archived the tape', { expected, actual: firstId })
         const start = { through: lastId, accounted: through, requests, oldest }
         return [draft({ ...start, ...(carried === undefined ? {} : { carried }) })]
       })
     } catch (error) {
-      if (error === archivedMeanwhile) return undefined
+      if (BatonError.is(error) && error.code === 'conflict') return undefined
       throw error
     }
     await this.current()
@@ -446,8 +448,6 @@ export class Journal {
     await this.#saving
   }
 }
-
-const archivedMeanwhile = new Error('Another process has archived the tape')
 
 function bounds({ olderThanMs, keep }: ArchiveOptions, now: number): { oldest: number; keep: number } {
   if (olderThanMs === undefined) return { oldest: 0, keep: keep ?? 0 }

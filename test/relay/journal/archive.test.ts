@@ -116,6 +116,17 @@ test('closed traces are archived by age or by number; the others stay at hand [P
   await expect(relay.archive({ keep: -1 })).rejects.toMatchObject({ code: 'invalid' })
 })
 
+test('of processes that archive at the same time one does it, and nothing is lost [P12]', async () => {
+  const { relay, again } = await open()
+  for (const n of [1, 2, 3]) await closed(relay, n)
+  const others = await Promise.all([again(), again()])
+  const results = await Promise.all([relay, ...others].map((each) => each.archive()))
+  expect(results.filter((result) => result !== undefined)).toEqual([{ traces: 3, requests: 3, open: 0, kept: 0 }])
+  for (const each of others) {
+    for (const n of [1, 2, 3]) expect(await each.status(`closed-${n}`)).toMatchObject({ status: 'resolved' })
+  }
+})
+
 test('old traces are archived on their own [P12]', async () => {
   const time = clock()
   const { relay, folder } = await open({ now: time.now, settings: { limits: boundless, retention: { days: 7 } } })
