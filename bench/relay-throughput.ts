@@ -25,8 +25,8 @@ const settings = relaySection.parse({ ...team, limits: boundless })
 
 await bench(
   {
-    '--append': (at, count, atOnce) => appendAll(at!, Number(count), Number(atOnce)),
-    '--serve': (at, concurrency, ms) => serve(at!, Number(concurrency), Number(ms)),
+    '--append': (at, count, atOnce) => appendAll(at, Number(count), Number(atOnce)),
+    '--serve': (at, concurrency, ms) => serve(at, Number(concurrency), Number(ms)),
   },
   [throughput, slowHandlers, oneAtATime],
   'relay-throughput-results.json',

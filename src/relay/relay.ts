@@ -346,7 +346,8 @@ export class Relay {
 
   /**
    * Moves closed traces to an archive, so that they no longer cost anything; they can still be looked up, and an id that was used is
-   * still known. Open traces stay. Undefined when there is nothing to move.
+   * still known. Open traces stay. Undefined when there is nothing to move. No worker of another process may serve meanwhile: one that has
+   * not yet read that a request was answered could claim it once more.
    */
   async archive(options: ArchiveOptions = {}): Promise<ArchiveResult | undefined> {
     return this.#journal.archive(checked(archiveSchema, options, 'archive'))
@@ -354,7 +355,9 @@ export class Relay {
 
   /** Archives by the `retention` of the settings, once there is enough to make it worthwhile. */
   async archiveWhenDue(): Promise<ArchiveResult | undefined> {
-    const { traces, days } = this.settings.retention
+    const { retention } = this.settings
+    if (retention === undefined) return undefined
+    const { traces, days } = retention
     const olderThanMs = days * day
     const isDue = async () => this.#journal.isArchiveDue({ requests: traces + worthwhile(traces), ageMs: olderThanMs })
     if (this.#isArchiving || !(await isDue())) return undefined
