@@ -108,6 +108,12 @@ const task = {
 }
 
 const doors = {
+  D1: 'baton up and down: one server for a workspace, found by the second, not blocked by a dead one',
+  D2: 'one table of operations, from which REST, OpenAPI and the client are made',
+  D3: 'REST: the same answer for the same key, expectations, cursors, ranges, problem documents, limits',
+  D4: 'live: one stream for many tapes, resumed without a gap or a duplicate, at bounded cost',
+  D8: 'tokens with scopes, sign-in by a code that counts once, Host and Origin, audit',
+  D9: 'a typed client on fetch alone: every operation, live streams with resume, retries that are safe',
   D5: 'MCP: few tools with names for every model, small answers, resources and prompts; nothing that approves',
   D6: 'connect and disconnect: shown, idempotent, comments kept, restored byte for byte; doctor',
   D7: 'hooks: a pending handoff opens the next session once, compactions are documented, the status line; never in the way',

@@ -12,5 +12,6 @@ export {
   type Scope,
   scopes,
 } from './operation.ts'
-export { operations, table } from './table.ts'
+export { operations, type Operations, table } from './table.ts'
 export { demandTape, folderOf, openWorkspace, type Workspace } from './workspace.ts'
+export { type OpenedRelay, openWorkspaceRelay } from './relay/open.ts'

@@ -1,6 +1,38 @@
 // Every operation there is. What is listed here appears at every door, with its documentation, its scope and its tests.
 
-import { documentList, documentShow, documentWrite } from './document/documents.ts'
+import { sessionList, sessionImport } from './agents/sessions.ts'
+import {
+  supervisedList,
+  supervisedShow,
+  supervisedLogs,
+  supervisedControl,
+  supervisedRun,
+} from './agents/supervised.ts'
+import { documentCheck, documentDiff, documentList, documentShow, documentWrite } from './document/documents.ts'
+import {
+  relayAsk,
+  relayRequest,
+  relayShow,
+  relayStatus,
+  relayInbox,
+  relayClaim,
+  relayHeartbeat,
+  relayRelease,
+  relayAnswer,
+  relayCancel,
+  relayProgress,
+  relayReply,
+  relayHistory,
+  relayDead,
+  relayDeadRetry,
+  relayAlerts,
+  relayMetrics,
+  escalationList,
+  escalationShow,
+  escalationAnswer,
+} from './relay/requests.ts'
+import { taskList, taskShow, taskCreate, taskHandoff, taskReceive, taskHistory, taskDiff, taskDecide } from './tasks.ts'
+import { waitingList } from './waiting.ts'
 import { workspaceInfo } from './info.ts'
 import type { AnyOperation } from './operation.ts'
 import { tapeAnchors, tapeContext, tapeHandoff } from './tape/contexts.ts'
@@ -20,9 +52,6 @@ import {
 /** By the name they have in code: the client is typed by this. */
 export const operations = {
   workspaceInfo,
-  documentWrite,
-  documentList,
-  documentShow,
   tapeList,
   tapeInfo,
   tapeAppend,
@@ -42,7 +71,50 @@ export const operations = {
   tapeImport,
   lineageShow,
   referenceShow,
+  sessionList,
+  sessionImport,
+  supervisedList,
+  supervisedShow,
+  supervisedLogs,
+  supervisedControl,
+  supervisedRun,
+  documentWrite,
+  documentList,
+  documentShow,
+  documentCheck,
+  documentDiff,
+  relayAsk,
+  relayRequest,
+  relayShow,
+  relayStatus,
+  relayInbox,
+  relayClaim,
+  relayHeartbeat,
+  relayRelease,
+  relayAnswer,
+  relayCancel,
+  relayProgress,
+  relayReply,
+  relayHistory,
+  relayDead,
+  relayDeadRetry,
+  relayAlerts,
+  relayMetrics,
+  escalationList,
+  escalationShow,
+  escalationAnswer,
+  taskList,
+  taskShow,
+  taskCreate,
+  taskHandoff,
+  taskReceive,
+  taskHistory,
+  taskDiff,
+  taskDecide,
+  waitingList,
 } as const
+
+export type Operations = typeof operations
 
 /** The same as a list, for doors that walk it. */
 export const table: readonly AnyOperation[] = Object.values(operations)

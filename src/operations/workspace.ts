@@ -1,10 +1,14 @@
 // What operations work on: an open store, the folder beside it, and the project whose configuration counts.
 
 import path from 'node:path'
-import { findProject, findWorkspace } from '../config/index.ts'
+import { askThroughRelay } from '../approvals/index.ts'
+import { demandTrust, findProject, findWorkspace } from '../config/index.ts'
 import { NotFoundError } from '../errors.ts'
+import type { Relay } from '../relay/index.ts'
 import { openStore, type Store } from '../store/index.ts'
 import { isReserved, nearest } from '../tape/index.ts'
+import { openTasks, type Tasks } from '../task/index.ts'
+import { type OpenedRelay, openWorkspaceRelay } from './relay/open.ts'
 
 export interface Workspace {
   readonly store: Store
@@ -17,6 +21,12 @@ export interface Workspace {
   readonly env: NodeJS.ProcessEnv
   /** The program and the arguments that start Baton again, for work in the background. */
   readonly self: readonly [string, string]
+  /** Opened when it is first asked for, and then shared. */
+  readonly relay: () => Promise<Relay>
+  readonly tasks: () => Promise<Tasks>
+  /** Throws unless the user trusts the project: needed by whatever starts a program. */
+  readonly trusted: (what: string) => void
+  readonly close: () => Promise<void>
 }
 
 interface WorkspaceOptions {
@@ -25,11 +35,52 @@ interface WorkspaceOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly self: readonly [string, string]
+  /** Told what went wrong beside the work, such as a notification that did not arrive. */
+  readonly warn?: (text: string) => void
 }
 
-export async function openWorkspace({ address, cwd, env, self }: WorkspaceOptions): Promise<Workspace> {
+export async function openWorkspace({
+  address,
+  cwd,
+  env,
+  self,
+  warn = () => {},
+}: WorkspaceOptions): Promise<Workspace> {
   const store = await openStore(address)
-  return { store, address, folder: folderOf(address, cwd, env), project: findProject(cwd), env, self }
+  const project = findProject(cwd)
+  const folder = folderOf(address, cwd, env)
+  let opened: Promise<OpenedRelay> | undefined
+  let tasks: Promise<Tasks> | undefined
+  const relay = async () => {
+    demandTrust('The relay was not opened', project, env)
+    opened ??= openWorkspaceRelay({ store, cwd: project, env, warn })
+    return (await opened).relay
+  }
+  return {
+    store,
+    address,
+    folder,
+    project,
+    env,
+    self,
+    relay,
+    tasks: () =>
+      (tasks ??= openTasks({
+        store,
+        address,
+        cwd: project,
+        people: {
+          ask: async (question) => askThroughRelay(await relay()).ask(question),
+          settle: async (question, decision) => askThroughRelay(await relay()).settle(question, decision),
+        },
+      })),
+    trusted: (what) => demandTrust(what, project, env),
+    close: async () => {
+      await (await opened)?.close()
+      await (await tasks)?.close()
+      await store.close()
+    },
+  }
 }
 
 /** The folder for files beside the tapes of a store. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { allows, isLive, scopes, table } from '../../src/operations/index.ts'
 
-describe('D2: one table of operations', () => {
+describe('one table of operations [D2]', () => {
   it('names and routes are told apart', () => {
     expect(new Set(table.map(({ name }) => name)).size).toBe(table.length)
     expect(new Set(table.map(({ route }) => route.replaceAll(/\{\w+\}/g, '{}'))).size).toBe(table.length)

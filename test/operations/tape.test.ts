@@ -10,7 +10,7 @@ afterAll(() => opened.close())
 
 const message = (content: string) => ({ kind: 'message', payload: { role: 'user', content } })
 
-it('D2: a tape is written, read in pages, searched, forked and handed over by operations', async () => {
+it('a tape is written, read in pages, searched, forked and handed over by operations [D2]', async () => {
   const { workspace } = opened
   const call = callBy()
   const append = (tape: string, ...texts: string[]) =>

@@ -1,12 +1,14 @@
 // A workspace in a folder of its own, and calls in its name.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { team } from '../relay/team.ts'
 import { type Call, openWorkspace, type Scope } from '../../src/operations/index.ts'
 
 export async function temporaryWorkspace() {
   const folder = await mkdtemp(join(tmpdir(), 'baton-operations-'))
-  const env = { HOME: folder, PATH: process.env.PATH }
+  const env = { HOME: folder, PATH: process.env.PATH, BATON_TRUST: '1' }
+  await writeFile(join(folder, 'baton.config.json'), JSON.stringify({ relay: team }))
   const workspace = await openWorkspace({
     address: join(folder, '.baton'),
     cwd: folder,
@@ -17,7 +19,7 @@ export async function temporaryWorkspace() {
     workspace,
     folder,
     close: async () => {
-      await workspace.store.close()
+      await workspace.close()
       await rm(folder, { recursive: true, force: true })
     },
   }

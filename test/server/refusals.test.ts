@@ -27,7 +27,7 @@ const routes = [
   ...own,
 ]
 
-describe.each(routes)('D8: %s is refused', (_name, route, scope) => {
+describe.each(routes)('%s is refused [D8]', (_name, route, scope) => {
   it('without a token, and with one that does not count', async () => {
     const none = await served.ask(route, { headers: { authorization: '' } })
     expect([none.status, (await problemIn(none)).code]).toEqual([401, 'unauthenticated'])
@@ -63,7 +63,7 @@ describe.each(routes)('D8: %s is refused', (_name, route, scope) => {
   )
 })
 
-it('D8: only /healthz, the pages without data and the sign-in answer without a token', async () => {
+it('only /healthz, the pages without data and the sign-in answer without a token [D8]', async () => {
   const open = async (route: string) => (await served.ask(route, { headers: { authorization: '' } })).status
   expect(await open('GET /healthz')).toBe(200)
   expect(await open('GET /')).toBe(200)

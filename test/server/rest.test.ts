@@ -13,7 +13,7 @@ const message = (content: string) => ({ kind: 'message', payload: { role: 'user'
 const append = (tape: string, content: string, headers: Record<string, string> = {}) =>
   served.ask(`POST /v1/tapes/${encodeURIComponent(tape)}/entries`, { body: { entries: [message(content)] }, headers })
 
-describe('D3: REST', () => {
+describe('REST [D3]', () => {
   it('appends with If-Match and tells of a conflict what was found', async () => {
     expect((await append('match', 'one', { 'if-match': '"0"' })).status).toBe(200)
     const late = await append('match', 'two', { 'if-match': '"0"' })
@@ -115,7 +115,7 @@ describe('D3: REST', () => {
   })
 })
 
-describe('D3: an Idempotency-Key', () => {
+describe('an Idempotency-Key [D3]', () => {
   const keyed = (key: string) => ({ 'idempotency-key': key })
 
   it('repeats the answer of an append, and refuses another request', async () => {
@@ -154,7 +154,7 @@ describe('D3: an Idempotency-Key', () => {
   })
 })
 
-describe('D8: tokens and sign-in', () => {
+describe('tokens and sign-in [D8]', () => {
   it('a code in the fragment signs a browser in, once, with a cookie that no script and no other site can use', async () => {
     const code = served.signIn.newCode()
     const signIn = () =>

@@ -22,6 +22,6 @@ export async function mcp({ io, store, workspace: folder }: Globals): Promise<vo
     })
   })
   await handle.close()
-  await workspace.store.close()
+  await workspace.close()
   io.exit.code = 0
 }

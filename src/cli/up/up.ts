@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { registerWorkspace } from '../../config/index.ts'
 import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
-import { openWorkspace } from '../../operations/index.ts'
+import { type Call, openWorkspace, operations } from '../../operations/index.ts'
 import { builtDashboard, isLoopback, serve, ServerPlace, type Serving, Tokens } from '../../server/index.ts'
 import { cancellable } from '../base/io.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
@@ -37,6 +37,13 @@ export async function up(options: UpOptions): Promise<void> {
   if (!finished) removeDemo(prepared)
 }
 
+/** What the server itself asks. */
+const own: Call = {
+  signal: new AbortController().signal,
+  progress: () => {},
+  caller: { name: 'server', scope: 'read' },
+}
+
 /** Serves until the person ends it. `meanwhile` is work that the server outlives. */
 async function serveWorkspace(
   options: UpOptions,
@@ -46,7 +53,13 @@ async function serveWorkspace(
   const { io } = options
   const out = new Output(options)
   const { address } = chosenWorkspace(options)
-  const workspace = await openWorkspace({ address, cwd: io.cwd(), env: io.env, self: io.self })
+  const workspace = await openWorkspace({
+    address,
+    cwd: io.cwd(),
+    env: io.env,
+    self: io.self,
+    warn: (text) => out.warn(text),
+  })
   const place = new ServerPlace(workspace.folder)
   const tokens = new Tokens(workspace.folder)
   try {
@@ -59,7 +72,7 @@ async function serveWorkspace(
       port: options.port,
       ...(tls === undefined ? {} : { tls }),
       web: builtDashboard(fs.realpathSync(io.self[1])),
-      waiting: async () => ({ items: [] }),
+      waiting: () => operations.waitingList.run(workspace, {}, own),
       onProblem: (error) =>
         out.warn(`baton: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
     })
@@ -78,7 +91,7 @@ async function serveWorkspace(
       place.leave()
     }
   } finally {
-    await workspace.store.close()
+    await workspace.close()
   }
 }
 

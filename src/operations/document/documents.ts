@@ -1,16 +1,24 @@
-// Handoff documents: write one, list them, read one.
+// Handoff documents: write one, list them, read, check and compare them.
 
 import * as z from 'zod'
 import { preparePending } from '../../connect/index.ts'
+import { loadModel } from '../../config/index.ts'
 import { NotFoundError } from '../../errors.ts'
 import {
+  diffDocuments,
   documentsFolder,
   documentText,
+  type HandoffDocument,
   ownFolder,
+  parseDocument,
+  phaseLedger,
   projectDocument,
+  renderDiff,
   savedAt,
+  type SavedDocument,
   saveDocument,
   savedDocuments,
+  validate,
   writeDocument,
 } from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
@@ -42,18 +50,23 @@ export const documentWrite = operation({
       .describe("The tape to write about; else the newest agent session in the workspace's project."),
     goal: z.string().max(2_000).optional().describe('What the next session is for; steers what is kept.'),
     budget: z.int().min(200).max(100_000).optional().describe('How long it may be, in tokens (2,000).'),
+    writer: z.enum(['ledger', 'model']).optional().describe('ledger, the default, needs no key and no network.'),
+    model: z.string().min(1).max(200).optional().describe('The model that writes the narrative.'),
     next: z.boolean().optional().describe('Open the next session of a connected agent in this project with it.'),
   }),
   output: z.object({ document: saved, markdown: z.string(), file: z.string().optional() }),
-  async run(workspace, { tape, goal, budget, next }, { signal, progress }) {
+  async run(workspace, { tape, goal, budget, writer, model, next }, { signal, progress }) {
     const { store, project, env } = workspace
     const name = tape ?? (await newestTape(workspace))
     await demandTape(store, name)
     progress(`writing about ${name}`)
+    const chosen = writer === 'model' ? await loadModel({ model, env }) : undefined
     const written = await writeDocument(new Tape(store, name), {
       cwd: project,
       project,
       signal,
+      onProgress: ({ step, part, parts }) => progress(part === undefined ? step : `${step} ${part} of ${parts}`),
+      ...(chosen === undefined ? {} : { model: chosen.model, modelName: chosen.name }),
       ...(goal === undefined ? {} : { goal }),
       ...(budget === undefined ? {} : { budget }),
     })
@@ -106,16 +119,47 @@ export const documentShow = operation({
   input: z.object({ tape: tapeName, id: z.int().positive().optional().describe('Its entry; else the newest.') }),
   output: z.object({ document: saved, markdown: z.string() }),
   async run({ store }, { tape, id }) {
-    await demandTape(store, tape)
-    const [newest] = id === undefined ? await firstOf(savedDocuments(store, tape)) : [await savedAt(store, tape, id)]
-    if (newest === undefined) {
-      throw new NotFoundError(`There is no document of ${tape} yet`, { hint: 'Write one with document.write.' })
-    }
-    return { document: newest, markdown: await documentText(store, newest) }
+    const document = await savedOn(store, tape, id)
+    return { document, markdown: await documentText(store, document) }
   },
 })
 
-async function firstOf<T>(items: AsyncIterable<T>): Promise<T[]> {
-  for await (const item of items) return [item]
-  return []
+async function savedOn(store: Store, tape: string, id: number | undefined): Promise<SavedDocument> {
+  await demandTape(store, tape)
+  if (id !== undefined) return savedAt(store, tape, id)
+  for await (const newest of savedDocuments(store, tape)) return newest
+  throw new NotFoundError(`There is no document of ${tape} yet`, { hint: 'Write one with document.write.' })
 }
+
+async function documentOn(store: Store, tape: string, id: number | undefined): Promise<HandoffDocument> {
+  return parseDocument(await documentText(store, await savedOn(store, tape, id)))
+}
+
+const documentId = z.int().positive().optional().describe('The entry of a document; else the newest.')
+
+export const documentCheck = operation({
+  name: 'document.check',
+  summary: 'Whether a document has what it must have, and whether its tape bears out what it claims.',
+  scope: 'read',
+  route: 'GET /documents/{tape}/check',
+  input: z.object({ tape: tapeName, id: documentId }),
+  output: z.object({ valid: z.boolean(), problems: z.array(z.object({ section: z.string(), message: z.string() })) }),
+  async run({ store }, { tape, id }) {
+    const facts = await phaseLedger(new Tape(store, tape))
+    const found = validate(await documentOn(store, tape, id), facts)
+    return { valid: found.length === 0, problems: found.map(({ section, message }) => ({ section, message })) }
+  },
+})
+
+export const documentDiff = operation({
+  name: 'document.diff',
+  summary: 'What has changed between two documents of a tape.',
+  scope: 'read',
+  route: 'GET /documents/{tape}/diff',
+  input: z.object({ tape: tapeName, from: z.int().positive().describe('The entry of the older one.'), to: documentId }),
+  output: z.object({ text: z.string(), changes: z.looseObject({}) }),
+  async run({ store }, { tape, from, to }) {
+    const changes = diffDocuments(await documentOn(store, tape, from), await documentOn(store, tape, to))
+    return { text: renderDiff(changes), changes: { ...changes } }
+  },
+})

@@ -1,0 +1,137 @@
+// Calls a server of Baton: every operation of the table as a method, and the live stream. It knows the operations by their types
+// alone and needs nothing but fetch, so it runs in a browser as well.
+
+import type * as z from 'zod'
+import type { LiveOperation, Operations } from '../operations/index.ts'
+import { type LiveEvent, type LiveOptions, liveEvents } from './live.ts'
+import { routes } from './routes.ts'
+import { linesOf, pause, type Problem, ProblemError, problemOf } from './transport.ts'
+
+type Name = keyof Operations
+type InputOf<N extends Name> = z.input<Operations[N]['input']>
+type AnswerOf<N extends Name> = Operations[N] extends { output: infer O extends z.ZodType } ? z.output<O> : never
+type RecordOf<N extends Name> = Operations[N] extends { each: infer O extends z.ZodType } ? z.output<O> : never
+
+/** Operations that answer once. */
+type OnceName = { [N in Name]: Operations[N] extends LiveOperation<infer _I, infer _O> ? never : N }[Name]
+type LiveName = Exclude<Name, OnceName>
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** Of a write: the same key gets the same answer. One of its own unless given, so that a retry is safe. */
+  readonly idempotencyKey?: string
+}
+
+type Methods = {
+  readonly [N in OnceName]: (input: InputOf<N>, options?: CallOptions) => Promise<AnswerOf<N>>
+} & {
+  readonly [N in LiveName]: (input: InputOf<N>, options?: CallOptions) => AsyncIterable<RecordOf<N>>
+}
+
+export type Client = Methods & {
+  /** Follows tapes, activity and what waits; comes back by itself where it was. */
+  live(options: LiveOptions): AsyncIterable<LiveEvent>
+}
+
+export interface ClientOptions {
+  /** As `baton up` prints it; in the dashboard, that of the page. */
+  readonly url: string
+  /** Without one, the cookie of the page counts. */
+  readonly token?: string
+  readonly fetch?: typeof fetch
+  /** How often a request is sent at most. */
+  readonly attempts?: number
+}
+
+export function createClient(options: ClientOptions): Client {
+  const caller = new Caller(options)
+  const methods = Object.entries(routes).map(([name, route]) => {
+    const isLive = liveNames.has(name)
+    const method = (input: object = {}, options: CallOptions = {}) =>
+      isLive ? caller.records(route, input, options) : caller.answer(route, input, options)
+    return [name, method] as const
+  })
+  const live = (wanted: LiveOptions) =>
+    liveEvents((path, headers, signal) => caller.open(path, headers, signal), wanted)
+  return { ...Object.fromEntries(methods), live } as unknown as Client
+}
+
+const liveNames: ReadonlySet<string> = new Set<LiveName>(['tapeWatch', 'tapeExport'])
+
+class Caller {
+  readonly #options: ClientOptions
+  readonly #fetch: typeof fetch
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.#fetch = options.fetch ?? globalThis.fetch.bind(globalThis)
+  }
+
+  async answer(route: string, input: object, options: CallOptions): Promise<unknown> {
+    const response = await this.#send(route, input, options)
+    return response.json()
+  }
+
+  async *records(route: string, input: object, options: CallOptions): AsyncGenerator {
+    const response = await this.#send(route, input, options)
+    for await (const line of linesOf(response)) {
+      const record = JSON.parse(line) as { problem?: Problem }
+      if (record.problem?.type !== undefined) throw new ProblemError(record.problem)
+      yield record
+    }
+  }
+
+  /** A request without retries, for streams. */
+  async open(path: string, headers: Record<string, string>, signal: AbortSignal | undefined): Promise<Response> {
+    const { url, token } = this.#options
+    const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const response = await this.#fetch(`${url}${path}`, { headers: { ...headers, ...authorization }, signal })
+    if (!response.ok) throw new ProblemError(await problemOf(response))
+    return response
+  }
+
+  async #send(route: string, input: object, { signal, idempotencyKey }: CallOptions): Promise<Response> {
+    const { url, token, attempts = 4 } = this.#options
+    const [method = 'GET', template = ''] = route.split(' ')
+    const { path, rest } = filled(template, input)
+    const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const isRead = method === 'GET'
+    const init: RequestInit = { method, headers, signal }
+    if (!isRead) {
+      headers['content-type'] = 'application/json'
+      headers['idempotency-key'] = idempotencyKey ?? crypto.randomUUID()
+      init.body = JSON.stringify(rest)
+    }
+    const address = `${url}/v1${path}${isRead ? queryOf(rest) : ''}`
+    for (let attempt = 1; ; attempt++) {
+      const last = attempt >= attempts
+      try {
+        const response = await this.#fetch(address, init)
+        if (response.ok) return response
+        if (response.status !== 503 || last) throw new ProblemError(await problemOf(response))
+        await response.body?.cancel()
+      } catch (error) {
+        // Reading is safe to repeat, and a write carries its key.
+        if (error instanceof ProblemError || signal?.aborted === true || last) throw error
+      }
+      await pause(100 * 2 ** attempt, signal)
+    }
+  }
+}
+
+/** Puts fields into the path; the others are left. */
+function filled(template: string, input: object): { path: string; rest: Record<string, unknown> } {
+  const rest: Record<string, unknown> = { ...input }
+  const path = template.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
+    const value = String(rest[field])
+    delete rest[field]
+    return encodeURIComponent(value)
+  })
+  return { path, rest }
+}
+
+function queryOf(fields: Record<string, unknown>): string {
+  const query = new URLSearchParams()
+  for (const [field, value] of Object.entries(fields)) if (value !== undefined) query.set(field, String(value))
+  return query.size === 0 ? '' : `?${query.toString()}`
+}

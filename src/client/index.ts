@@ -1,0 +1,5 @@
+// Calls a server of Baton from another program or a browser: `client.ts` has a method for each operation, `live.ts` the stream.
+
+export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
+export { type LiveEvent, type LiveOptions } from './live.ts'
+export { type Problem, ProblemError } from './transport.ts'

@@ -1,0 +1,62 @@
+// What crosses the wire: problems, and answers that come line by line.
+
+/** What the server answers when something is wrong. */
+export interface Problem {
+  readonly type: string
+  readonly code: string
+  readonly status: number
+  readonly detail: string
+  readonly field?: string
+  readonly hint?: string
+  readonly actual?: unknown
+  readonly nearest?: readonly string[]
+}
+
+export class ProblemError extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.hint === undefined ? problem.detail : `${problem.detail}. ${problem.hint}`)
+    this.name = 'ProblemError'
+    this.problem = problem
+  }
+}
+
+export async function problemOf(response: Response): Promise<Problem> {
+  try {
+    return (await response.json()) as Problem
+  } catch {
+    const { status } = response
+    return { type: 'about:blank', code: 'unknown', status, detail: `The server answered ${status}` }
+  }
+}
+
+export async function* linesOf(response: Response): AsyncGenerator<string> {
+  const reader = response.body!.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for (;;) {
+      const next = await reader.read()
+      if (next.done) break
+      text += decoder.decode(next.value as Uint8Array, { stream: true })
+      const lines = text.split('\n')
+      text = lines.pop()!
+      yield* lines
+    }
+    if (text !== '') yield text
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}
+
+/** Resolves early when the signal is aborted: whoever waits looks at it. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,211 @@
+// Sessions under supervision: what they do, and what a person wants of them.
+
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as z from 'zod'
+import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
+import type { Store } from '../../store/index.ts'
+import {
+  boundsSchema,
+  checkName,
+  control,
+  type ControlCommand,
+  healthChecks,
+  type SessionRow,
+  sessionRows,
+  sessionTape,
+} from '../../supervisor/index.ts'
+import { makeFolder } from '../../system/index.ts'
+import { nearest } from '../../tape/index.ts'
+import { operation } from '../operation.ts'
+import { entry, entryId } from '../tape/shapes.ts'
+
+const row = z.looseObject({
+  name: z.string(),
+  agent: z.string(),
+  project: z.string(),
+  state: z.string(),
+  step: z.string().optional(),
+  until: z.string().optional(),
+  context_usage: z.number().optional(),
+  cycles: z.int(),
+  started: z.string(),
+  last_check: z.string(),
+  usd: z.number().optional(),
+  supervisor: z.object({ pid: z.int(), host: z.string() }).optional(),
+  ended: z.string().optional(),
+})
+
+const sessionName = z.string().min(1).max(150).describe('The name of the supervised session.')
+
+export const supervisedList = operation({
+  name: 'supervised.list',
+  summary: 'The supervised sessions of this workspace: state, context, cycles, who supervises them.',
+  scope: 'read',
+  route: 'GET /supervised',
+  input: z.object({ all: z.boolean().optional().describe('Also those that have ended.') }),
+  output: z.object({ sessions: z.array(row) }),
+  async run({ store }, { all }) {
+    const rows = await rowsOf(store)
+    return { sessions: rows.filter(({ state }) => all === true || state !== 'ended').map((each) => ({ ...each })) }
+  },
+})
+
+async function rowsOf(store: Store): Promise<SessionRow[]> {
+  const rows: SessionRow[] = []
+  for await (const each of sessionRows(store)) rows.push(each)
+  return rows
+}
+
+async function rowOf(store: Store, name: string): Promise<SessionRow> {
+  const rows = await rowsOf(store)
+  const found = rows.find((each) => each.name === name)
+  if (found !== undefined) return found
+  throw new NotFoundError(`There is no supervised session "${name}"`, {
+    nearest: nearest(
+      name,
+      rows.map((each) => each.name),
+    ),
+  })
+}
+
+export const supervisedShow = operation({
+  name: 'supervised.show',
+  summary: 'One supervised session with its health checks.',
+  scope: 'read',
+  route: 'GET /supervised/{name}',
+  input: z.object({ name: sessionName, history: z.boolean().optional().describe('Also the checks of the past.') }),
+  output: z.object({
+    session: row,
+    checks: z.array(z.looseObject({ check_type: z.string(), status: z.string(), date: z.string() })),
+  }),
+  async run({ store }, { name, history }) {
+    const session = await rowOf(store, name)
+    const checks = []
+    for await (const check of healthChecks(store, { session: name, history: history === true }))
+      checks.push({ ...check })
+    return { session: { ...session }, checks }
+  },
+})
+
+export const supervisedLogs = operation({
+  name: 'supervised.logs',
+  summary: 'What was done with a supervised session, a page of its tape at a time.',
+  scope: 'read',
+  route: 'GET /supervised/{name}/logs',
+  input: z.object({
+    name: sessionName,
+    after: entryId.optional(),
+    before: entryId.optional(),
+    reverse: z.boolean().optional(),
+    limit: z.int().min(1).max(1000).default(200),
+  }),
+  output: z.object({ entries: z.array(entry), next: z.int().optional() }),
+  async run({ store }, { name, limit, ...range }) {
+    await rowOf(store, name)
+    const entries = []
+    for await (const each of store.read(sessionTape(name), { ...range, limit: limit + 1, onDamage: () => {} }))
+      entries.push(each)
+    const more = entries.length > limit
+    const page = entries.slice(0, limit)
+    return { entries: page, next: more ? page.at(-1)!.id : undefined }
+  },
+})
+
+const commands = ['pause', 'unpause', 'cycle', 'stop'] as const satisfies readonly ControlCommand[]
+
+export const supervisedControl = operation({
+  name: 'supervised.control',
+  summary: 'Pause a supervised session, take it up again, have it hand over to itself now, or stop it.',
+  scope: 'operate',
+  route: 'POST /supervised/{name}/control',
+  input: z.object({ name: sessionName, command: z.enum(commands) }),
+  output: z.object({
+    name: z.string(),
+    command: z.string(),
+    supervised: z.boolean().describe('Whether somebody is there to do it now.'),
+  }),
+  async run({ store }, { name, command }) {
+    const { state, supervisor } = await rowOf(store, name)
+    if (state === 'ended')
+      throw new BatonError('refused', `${name} has ended`, { hint: 'Start it again with supervised.run.' })
+    await control(store, name, command)
+    return { name, command, supervised: supervisor !== undefined }
+  },
+})
+
+const startMs = 30_000
+
+export const supervisedRun = operation({
+  name: 'supervised.run',
+  summary: 'Start an agent under supervision in the project of this workspace, in the background.',
+  scope: 'operate',
+  route: 'POST /supervised',
+  input: z.object({
+    agent: z
+      .string()
+      .min(1)
+      .max(100)
+      .regex(/^[\w-]+$/)
+      .describe('claude, codex, gemini, opencode, pi, or one of the configuration.'),
+    name: sessionName,
+    task: z.string().min(1).max(200_000).optional().describe('What it is to do.'),
+    driver: z.enum(['tmux', 'headless']).optional(),
+    bounds: boundsSchema.omit({ until: true }).optional().describe('When it has to end.'),
+    until: z.string().max(4000).optional().describe('A command: the job is done when it succeeds.'),
+  }),
+  output: z.object({ name: z.string(), pid: z.int() }),
+  async run(
+    { store, address, folder, project, env, self, trusted },
+    { agent, name, task, driver, bounds, until },
+    { progress },
+  ) {
+    checkName(name)
+    trusted('No agent was started')
+    const rows = await rowsOf(store)
+    if (rows.some((each) => each.name === name && each.state !== 'ended'))
+      throw new InvalidError(`There is a session "${name}" that has not ended`, {
+        path: 'name',
+        hint: 'Choose another name, or stop it.',
+      })
+    const limits: [string, unknown][] = [
+      ['--until', until],
+      ['--max-usd', bounds?.maxUsd],
+      ['--max-hours', bounds?.maxHours],
+      ['--max-cycles', bounds?.maxCycles],
+      ['--max-turns', bounds?.maxTurns],
+      ['--driver', driver],
+    ]
+    const args = [self[1], '--store', address, '--json', 'run', agent, '--name', name, '--detach', '--beside']
+    for (const [option, value] of limits) if (value !== undefined) args.push(option, String(value))
+    if (task !== undefined) args.push('--task', '-')
+    const log = path.join(folder, 'logs', `${encodeURIComponent(name)}.start.log`)
+    makeFolder(path.dirname(log))
+    const fd = fs.openSync(log, 'w', 0o600)
+    const child = spawn(self[0], args, { cwd: project, env, stdio: ['pipe', fd, fd] })
+    fs.closeSync(fd)
+    child.stdin?.on('error', () => undefined).end(task ?? '')
+    progress('starting')
+    const code = await Promise.race([
+      new Promise<number>((resolve) =>
+        child.once('exit', (code) => resolve(code ?? 1)).once('error', () => resolve(1)),
+      ),
+      sleep(startMs, undefined, { ref: false }),
+    ])
+    if (code !== 0) throw new BatonError('refused', `${name} did not start: ${lastLine(log)}`)
+    return { name, pid: (await rowOf(store, name)).supervisor?.pid ?? 0 }
+  },
+})
+
+function lastLine(file: string): string {
+  return (
+    fs
+      .readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^baton: /, '') ?? ''
+  )
+}

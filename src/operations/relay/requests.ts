@@ -1,0 +1,396 @@
+// Requests between agents: ask, work, answer, and what became of them.
+
+import { randomUUID } from 'node:crypto'
+import * as z from 'zod'
+import { decideOnTask, taskOf } from '../../approvals/index.ts'
+import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
+import { handoffSchemaVersion, openAlerts, type Relay, type RequestOutcome } from '../../relay/index.ts'
+import type { Json } from '../../store/index.ts'
+import type { Call } from '../operation.ts'
+import { operation } from '../operation.ts'
+
+const agent = z.string().min(1).max(200)
+const requestId = z.string().min(1).max(200)
+const json = z.looseObject({})
+const claimToken = z.string().min(1).max(200).describe('The token that relay.claim gave.')
+
+const outcome = z.looseObject({
+  status: z.enum(['resolved', 'partial', 'failed', 'rejected', 'escalated', 'pending']),
+  requestId: z.string(),
+})
+
+const missing = z.union([
+  z.string().min(1),
+  z.object({ key: z.string().min(1), expectedType: z.string().min(1), description: z.string() }),
+])
+
+const plain = (value: RequestOutcome) => ({ ...value })
+
+export const relayAsk = operation({
+  name: 'relay.ask',
+  summary: 'One agent asks another, or `human`, for something it misses; with wait, until there is an answer.',
+  scope: 'write',
+  route: 'POST /relay/ask',
+  input: z.object({
+    from: agent,
+    to: agent.describe('An agent of the configuration, or human.'),
+    summary: z.string().min(1).max(20_000).describe('What the other has to know.'),
+    missing: z.array(missing).max(50).optional().describe('What is wanted: names, or inputs with their types.'),
+    outputs: z.record(z.string(), z.unknown()).optional().describe('What was made so far that the other may need.'),
+    priority: z.enum(['low', 'medium', 'high', 'critical']).optional(),
+    trace: z.uuid().optional(),
+    item: z.string().max(500).optional(),
+    detail: z.string().max(20_000).optional(),
+    timeoutMs: z
+      .int()
+      .min(1)
+      .max(7 * 24 * 3_600_000)
+      .optional(),
+    requestId: requestId.optional(),
+    wait: z.boolean().default(false),
+  }),
+  output: outcome,
+  async run(workspace, { from, to, outputs, ...options }, { signal, progress }) {
+    const relay = await workspace.relay()
+    const known = outputs === undefined ? {} : { outputs: outputs as Record<string, Json> }
+    const told = {
+      onProgress: ({ text, percent }: { text?: string; percent?: number }) => progress(text ?? `${percent} %`),
+    }
+    return plain(await relay.ask(from, to, { ...options, ...known, ...told, signal }))
+  },
+})
+
+export const relayRequest = operation({
+  name: 'relay.request',
+  summary: 'A whole handoff request by its schema. The same requestId is the same request.',
+  scope: 'write',
+  route: 'POST /relay/requests',
+  input: z.object({
+    request: json.describe(
+      'See `baton relay schema request`; traceId, timestamp and schemaVersion are added where they are missing.',
+    ),
+    requestId: requestId.optional(),
+    mode: z.enum(['return_to_caller', 'pass_control']).optional(),
+    wait: z.boolean().default(false),
+  }),
+  output: outcome,
+  async run(workspace, { request, ...options }, { signal }) {
+    const relay = await workspace.relay()
+    const before = await askedBefore(relay, options.requestId)
+    const usual = {
+      schemaVersion: handoffSchemaVersion,
+      traceId: randomUUID(),
+      timestamp: new Date().toISOString(),
+      ...before,
+    }
+    return plain(await relay.requestFromJson({ ...usual, ...request }, { ...options, signal }))
+  },
+})
+
+async function askedBefore(relay: Relay, id: string | undefined): Promise<{ traceId?: string; timestamp?: string }> {
+  if (id === undefined) return {}
+  try {
+    const { traceId, timestamp } = (await relay.status(id)).envelope.request
+    return { traceId, timestamp }
+  } catch (error) {
+    if (BatonError.is(error) && error.code === 'not_found') return {}
+    throw error
+  }
+}
+
+export const relayShow = operation({
+  name: 'relay.show',
+  summary: 'How a request stands, with its answer once there is one; with wait, when there is.',
+  scope: 'read',
+  route: 'GET /relay/requests/{requestId}',
+  input: z.object({ requestId, wait: z.boolean().optional() }),
+  output: json,
+  async run(workspace, { requestId, wait }, { signal }) {
+    const relay = await workspace.relay()
+    if (wait === true) await relay.wait(requestId, { signal })
+    return { ...(await relay.status(requestId)) }
+  },
+})
+
+export const relayStatus = operation({
+  name: 'relay.status',
+  summary: 'The relay as a whole: what waits, for whom, and how requests have ended so far.',
+  scope: 'read',
+  route: 'GET /relay',
+  input: z.object({}),
+  output: json,
+  async run(workspace) {
+    return { ...(await (await workspace.relay()).status()) }
+  },
+})
+
+export const relayInbox = operation({
+  name: 'relay.inbox',
+  summary: 'What waits for an agent, the most urgent first.',
+  scope: 'read',
+  route: 'GET /relay/inbox/{agent}',
+  input: z.object({ agent, limit: z.int().min(1).max(1000).default(100) }),
+  output: z.object({ items: z.array(json) }),
+  async run(workspace, { agent, limit }) {
+    const items = await (await workspace.relay()).inbox(agent, { limit })
+    return { items: items.map((item) => ({ ...item })) }
+  },
+})
+
+export const relayClaim = operation({
+  name: 'relay.claim',
+  summary: 'Take the next request of an inbox, or a certain one, for as long as a lease lasts.',
+  scope: 'write',
+  route: 'POST /relay/inbox/{agent}/claim',
+  input: z.object({
+    agent,
+    worker: z.string().min(1).max(200).optional().describe('Who works; the name of the token unless given.'),
+    requestId: requestId.optional(),
+    leaseMs: z
+      .int()
+      .min(1000)
+      .max(24 * 3_600_000)
+      .optional(),
+  }),
+  output: z.object({ claim: json.optional().describe('Missing if nothing waits.') }),
+  async run(workspace, { agent, worker, ...wanted }, { caller }) {
+    const claim = await (await workspace.relay()).claim(agent, { worker: worker ?? caller.name, ...wanted })
+    return { claim: claim && { ...claim } }
+  },
+})
+
+export const relayHeartbeat = operation({
+  name: 'relay.heartbeat',
+  summary: 'Keep a claimed request for longer.',
+  scope: 'write',
+  route: 'POST /relay/requests/{requestId}/heartbeat',
+  input: z.object({ requestId, token: claimToken }),
+  output: z.object({ held: z.boolean() }),
+  async run(workspace, claim) {
+    return { held: await (await workspace.relay()).heartbeat(claim) }
+  },
+})
+
+export const relayRelease = operation({
+  name: 'relay.release',
+  summary: 'Give a claimed request back to its inbox.',
+  scope: 'write',
+  route: 'POST /relay/requests/{requestId}/release',
+  input: z.object({ requestId, token: claimToken }),
+  output: z.object({ released: z.literal(true) }),
+  async run(workspace, { requestId, token }) {
+    await (await workspace.relay()).release(requestId, { claim: { token } })
+    return { released: true as const }
+  },
+})
+
+export const relayAnswer = operation({
+  name: 'relay.answer',
+  summary: 'Answer a request that you have claimed.',
+  scope: 'write',
+  route: 'POST /relay/requests/{requestId}/answer',
+  input: z.object({
+    requestId,
+    answer: z
+      .looseObject({ status: z.enum(['resolved', 'partial', 'failed']) })
+      .describe('See `baton relay schema answer`.'),
+    token: claimToken.optional(),
+    by: agent.optional(),
+  }),
+  output: z.looseObject({ status: z.enum(['accepted', 'duplicate']) }),
+  async run(workspace, { requestId, answer, token, by }, call) {
+    const relay = await workspace.relay()
+    const { request } = (await relay.status(requestId)).envelope
+    if (request.handoffTo === 'human' && request.reason === 'requires_human_decision') demandPerson(call)
+    const result = await relay.answer(requestId, answer, {
+      ...(token === undefined ? {} : { claim: { token } }),
+      ...(by === undefined ? {} : { by }),
+    })
+    if (result.status === 'late') {
+      throw new ConflictError(`The answer to ${requestId} came too late: it is kept, but changes nothing`, {
+        actual: 0,
+      })
+    }
+    return { ...result }
+  },
+})
+
+/** What only people decide: a terminal, a signed-in page or a token that was not made for an agent. */
+export function demandPerson({ caller }: Call): NonNullable<Call['caller']['person']> {
+  if (caller.person !== undefined) return caller.person
+  throw new BatonError('refused', 'Only a person can decide this', {
+    hint: 'Answer it on a terminal, in the dashboard, or with a token with operate that was not made for an agent.',
+  })
+}
+
+export const relayCancel = operation({
+  name: 'relay.cancel',
+  summary: 'Cancel a request; its worker is told.',
+  scope: 'write',
+  route: 'POST /relay/requests/{requestId}/cancel',
+  input: z.object({ requestId, reason: z.string().max(4000).optional(), by: agent.optional() }),
+  output: z.object({ cancelled: z.boolean().describe('False if it had ended before.') }),
+  async run(workspace, { requestId, reason, by }, { caller }) {
+    return { cancelled: await (await workspace.relay()).cancel(requestId, { by: by ?? caller.name, reason }) }
+  },
+})
+
+export const relayProgress = operation({
+  name: 'relay.progress',
+  summary: 'Tell whoever waits how far the work has come.',
+  scope: 'write',
+  route: 'POST /relay/requests/{requestId}/progress',
+  input: z.object({
+    requestId,
+    text: z.string().max(4000).optional(),
+    percent: z.number().min(0).max(100).optional(),
+    by: agent.optional(),
+  }),
+  output: z.object({ told: z.literal(true) }),
+  async run(workspace, { requestId, by, ...update }, { caller }) {
+    const relay = await workspace.relay()
+    await relay.status(requestId)
+    await relay.progress(requestId, { by: by ?? caller.name, ...update })
+    return { told: true as const }
+  },
+})
+
+export const relayReply = operation({
+  name: 'relay.reply',
+  summary: 'Answer what the worker of a request has asked back.',
+  scope: 'write',
+  route: 'POST /relay/requests/{requestId}/reply',
+  input: z.object({ requestId, answer: z.unknown(), by: agent.optional() }),
+  output: z.object({ told: z.literal(true) }),
+  async run(workspace, { requestId, answer, by }, { caller }) {
+    await (await workspace.relay()).reply(requestId, { by: by ?? caller.name, answer: (answer ?? null) as Json })
+    return { told: true as const }
+  },
+})
+
+export const relayHistory = operation({
+  name: 'relay.history',
+  summary: 'What happened on the relay, newest first; of one trace or of all.',
+  scope: 'read',
+  route: 'GET /relay/history',
+  input: z.object({
+    traceId: z.string().max(200).optional(),
+    since: z.string().max(40).optional(),
+    limit: z.int().min(1).max(1000).default(100),
+  }),
+  output: z.object({ events: z.array(json) }),
+  async run(workspace, query) {
+    const events = []
+    for await (const row of (await workspace.relay()).history(query)) events.push({ ...row })
+    return { events }
+  },
+})
+
+export const relayDead = operation({
+  name: 'relay.dead',
+  summary: 'Requests that killed the workers that took them.',
+  scope: 'read',
+  route: 'GET /relay/dead',
+  input: z.object({}),
+  output: z.object({ letters: z.array(json) }),
+  async run(workspace) {
+    const letters = await (await workspace.relay()).deadLetters.list()
+    return { letters: letters.map((letter) => ({ ...letter })) }
+  },
+})
+
+export const relayDeadRetry = operation({
+  name: 'relay.retry',
+  summary: 'Put a dead letter back into its inbox.',
+  scope: 'operate',
+  route: 'POST /relay/dead/{requestId}/retry',
+  input: z.object({ requestId }),
+  output: z.object({ retried: z.literal(true) }),
+  async run(workspace, { requestId }, { caller }) {
+    await (await workspace.relay()).deadLetters.retry(requestId, { by: caller.name })
+    return { retried: true as const }
+  },
+})
+
+export const relayAlerts = operation({
+  name: 'relay.alerts',
+  summary: 'What should worry somebody about the relay, with its figures.',
+  scope: 'read',
+  route: 'GET /relay/alerts',
+  input: z.object({}),
+  output: z.object({ alerts: z.array(json) }),
+  async run(workspace) {
+    const alerts = await openAlerts({ relay: await workspace.relay(), store: workspace.store }).evaluate()
+    return { alerts: alerts.map((alert) => ({ ...alert })) }
+  },
+})
+
+export const relayMetrics = operation({
+  name: 'relay.metrics',
+  summary: 'How requests have ended so far, in numbers.',
+  scope: 'read',
+  route: 'GET /relay/metrics',
+  input: z.object({}),
+  output: json,
+  async run(workspace) {
+    return { ...(await (await workspace.relay()).counters()) }
+  },
+})
+
+const escalationId = z.string().min(1).max(200)
+
+export const escalationList = operation({
+  name: 'escalation.list',
+  summary: 'What agents ask people, the most urgent first.',
+  scope: 'read',
+  route: 'GET /escalations',
+  input: z.object({ limit: z.int().min(1).max(1000).default(100) }),
+  output: z.object({ escalations: z.array(json) }),
+  async run(workspace, { limit }) {
+    const found = await (await workspace.relay()).escalations.list({ limit })
+    return { escalations: found.map((each) => ({ ...each })) }
+  },
+})
+
+export const escalationShow = operation({
+  name: 'escalation.show',
+  summary: 'One question to people, with the whole request and its answer if there is one.',
+  scope: 'read',
+  route: 'GET /escalations/{id}',
+  input: z.object({ id: escalationId }),
+  output: json,
+  async run(workspace, { id }) {
+    return { ...(await (await workspace.relay()).escalations.show(id)) }
+  },
+})
+
+export const escalationAnswer = operation({
+  name: 'escalation.answer',
+  summary: 'Answer what an agent asks people. A decision that only people make needs a person.',
+  scope: 'operate',
+  route: 'POST /escalations/{id}/answer',
+  input: z.object({
+    id: escalationId,
+    inputs: z.record(z.string(), z.unknown()).default({}),
+    status: z.enum(['resolved', 'partial', 'failed']).optional(),
+    reason: z.string().max(20_000).optional(),
+    by: z.string().min(1).max(200).optional(),
+  }),
+  output: z.looseObject({ status: z.enum(['accepted', 'duplicate']) }),
+  async run(workspace, { id, inputs, status, reason, by: named }, call) {
+    const relay = await workspace.relay()
+    const by = named ?? call.caller.name
+    const asked = await relay.escalations.show(id)
+    // Nobody but a person decides for people; an agent that answers its own question would pass every gate.
+    const person = asked.request.reason === 'requires_human_decision' ? demandPerson(call) : undefined
+    const subject = person === undefined ? undefined : taskOf(asked)
+    // The decision comes before the answer: if this process dies in between, the question can be answered again.
+    if (subject !== undefined && asked.answer === undefined && status !== 'failed') {
+      const tasks = await workspace.tasks()
+      await decideOnTask(tasks, subject, { approved: inputs.approved === true, by, note: reason, person })
+    }
+    const result = await relay.escalations.answer(id, inputs as Record<string, Json>, { by, status, reason })
+    if (result.status === 'late') throw new NotFoundError(`${id} was answered already`)
+    return { ...result }
+  },
+})
