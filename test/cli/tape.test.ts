@@ -275,7 +275,9 @@ test('bad input ends with its code, a sentence and what to do, and writes nothin
   for (const name of ['../evil', '..', '/etc/passwd', 'a/../../b', 'ü ö:x']) {
     expect((await baton(cwd, ['tape', 'append', name], line('x'))).code).toBe(0)
   }
-  expect(fs.readdirSync(cwd).sort()).toEqual(['.baton', 'file.txt', 'foreign'])
+  // The folder is the home too: `baton init` has noted there that it trusts the project.
+  expect(fs.readdirSync(cwd).sort()).toEqual(['.baton', '.local', 'file.txt', 'foreign'])
+  expect(fs.readdirSync(path.join(cwd, '.local/state/baton'))).toEqual(['trusted'])
   expect(records(await baton(cwd, ['tape', 'ls', '--json'])).map((info) => info.tape)).toEqual(
     expect.arrayContaining(['../evil', 'ü ö:x']),
   )

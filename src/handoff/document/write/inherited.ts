@@ -37,6 +37,14 @@ export function inheritedRequest(ledger: Ledger): string | undefined {
   return before === undefined ? undefined : requestsIn(before).at(-1)?.text
 }
 
+/** The failures of the document that opened the phase which nothing since has settled. */
+export function inheritedFailures(ledger: Ledger): Item[] {
+  const before = inheritedDocument(ledger)
+  if (before === undefined || ledger.deeds.some(({ kind }) => kind === 'outward')) return []
+  const passed = ledger.commands.filter(({ ok }) => ok === true).map(({ command }) => command)
+  return itemsOf(before, 'failures').filter((item) => !isSettled(item, passed))
+}
+
 /** What Claude Code and Codex say around a summary: it is addressed to their own next context. */
 const summaryFrame =
   /^This session is being continued from a previous conversation[^\n]*|^Another language model started to solve this problem[^\n]*|^If you need specific details from before compaction[\s\S]*$|^(?:Please )?[Cc]ontinue the conversation from where (?:it|we) left (?:it )?off without asking[\s\S]*$/gm
@@ -127,9 +135,6 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   const steps = of('next').filter(({ status }) => status === 'claimed')
   const open =
     ledger.todos.length > 0 || hasWorked(ledger) ? [] : [...of('doing'), ...of('pending'), ...steps].filter(isTask)
-  const passed = ledger.commands.filter(({ ok }) => ok === true).map(({ command }) => command)
-  const sent = ledger.deeds.some(({ kind }) => kind === 'outward')
-  const failed = sent ? [] : of('failures').filter((item) => !isSettled(item, passed))
   const files = of('files').filter((item) => !ledger.files.some((file) => file.path === item.text.replace(/\/$/, '')))
   const others = [...later, ...[...of('context'), ...of('notes')].filter(lasts)]
   const home = (key: SectionKey, ...elsewhere: SectionKey[]): SectionKey =>
@@ -150,7 +155,7 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   add(home('decisions', 'notes'), of('decisions'))
   // A question waits for the user, who has said nothing yet.
   if (ledger.instructions.length === 0) add('blockers', of('blockers'))
-  add('failures', failed)
+  add('failures', inheritedFailures(ledger))
   add('files', files)
   add('context', others)
   return result

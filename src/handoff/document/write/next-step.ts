@@ -8,7 +8,7 @@ import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
 import { isIdle, lastRequestOf } from './last-request.ts'
-import { inheritedRequest } from './inherited.ts'
+import { inheritedFailures, inheritedRequest } from './inherited.ts'
 
 export type Step = Pick<Item, 'text' | 'data' | 'short' | 'tag'> & {
   readonly ids: readonly number[]
@@ -88,7 +88,7 @@ function afterAnswer(ledger: Ledger): Step[] {
   const closing =
     lastWords === undefined ? '' : `. The assistant's last words: ${codeSpan(closingLine(lastWords.text))}`
   const text =
-    left === undefined && openFailures(ledger).length === 0
+    left === undefined && openFailures(ledger).length === 0 && inheritedFailures(ledger).length === 0
       ? 'Wait for the user: no request is waiting, and nothing else is known to be open'
       : 'No request is waiting'
   return [{ text: `${text}${closing}`, ids: lastWords === undefined ? [] : [lastWords.id], saysEnd: true, waits: true }]

@@ -87,3 +87,40 @@ test.each([
     expect(of('next')[0]).toBe('Run the migration on a copy.')
   },
 )
+
+test('while a failure of the last document stands, no step says that nothing is open [H13]', async () => {
+  const store = await temporaryStore()
+  const before = await openTape('before', { store })
+  const command = { id: 'c1', name: 'bash', arguments: { command: 'npm test' } }
+  await before.append([
+    ask('Build the importer.'),
+    { kind: 'tool_call', payload: { calls: [command] } },
+    {
+      kind: 'tool_result',
+      payload: {
+        results: [{ call_id: 'c1', name: 'bash', output: 'not ok 1 - commas\n\nExit code 1', is_error: true }],
+      },
+    },
+  ])
+  const { markdown } = await writeHandoff(before)
+  const after = await openTape('after', { store })
+  const said = (content: string) => ({ kind: 'message', payload: { role: 'assistant', content } })
+  await after.append([
+    { kind: 'message', payload: { role: 'user', content: markdown, customType: 'handoff' } },
+    ask('What does the importer read?'),
+    said('It reads CSV files.'),
+  ])
+  const open = await writeDocument(after)
+  const of = (document: typeof open.document, key: SectionKey) =>
+    sectionOf(document, key)!.items.map(({ text }) => text)
+  expect(of(open.document, 'failures').join()).toContain('npm test')
+  expect(of(open.document, 'next')[0]).toMatch(/^No request is waiting/)
+  await after.append([
+    { kind: 'tool_call', payload: { calls: [{ ...command, id: 'c2' }] } },
+    { kind: 'tool_result', payload: { results: [{ call_id: 'c2', name: 'bash', output: 'ok' }] } },
+    said('The tests pass.'),
+  ])
+  const settled = await writeDocument(after)
+  expect(of(settled.document, 'failures')).toEqual(['None'])
+  expect(of(settled.document, 'next')[0]).toMatch(/nothing else is known to be open/)
+})
