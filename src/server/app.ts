@@ -9,6 +9,7 @@ import { Audit } from './audit.ts'
 import { addBlobs } from './blobs.ts'
 import { Answers } from './idempotency.ts'
 import { Live } from './live.ts'
+import { Lives } from './lives.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { addPages } from './pages.ts'
@@ -17,7 +18,7 @@ import { readBytes } from './request.ts'
 import { addRoutes, endpoints, type Served, type Variables } from './routes.ts'
 import { SignIn } from './sign-in.ts'
 import { eventStream } from './stream.ts'
-import type { Token, Tokens } from './tokens.ts'
+import type { Tokens } from './tokens.ts'
 
 export interface AppOptions {
   readonly workspace: Workspace
@@ -39,7 +40,6 @@ export interface AppOptions {
 /** How many requests may be at work at once; more are asked to come back. Streams do not count. */
 const mostAtWork = 512
 const browserLifeMs = 30 * 24 * 60 * 60 * 1000
-const revocationLookMs = 1_000
 
 export interface App {
   readonly fetch: (request: Request, env?: object) => Response | Promise<Response>
@@ -56,11 +56,12 @@ export function createApp(options: AppOptions): App {
   const live = new Live(workspace.store, options.waiting, onProblem)
   const metrics = new Metrics()
   const audit = new Audit(workspace.store)
+  const lives = new Lives(tokens, closing)
   const served: Served = {
     workspace,
     answers: new Answers(workspace.store),
     audit,
-    lifeOf: (token, request) => lifeOf(token, request, tokens, closing),
+    lives,
     onWrite: () => live.nudge(),
     problem,
   }
@@ -126,13 +127,9 @@ export function createApp(options: AppOptions): App {
     return c.text(await metrics.text(workspace.store, live), 200, { 'content-type': 'text/plain; version=0.0.4' })
   })
   app.get('/v1/live', async (c) => {
-    const token = c.get('token')
-    const events = await live.events(
-      c.req.query(),
-      c.req.header('last-event-id'),
-      served.lifeOf(token, c.req.raw.signal),
-    )
-    return eventStream(events)
+    const life = lives.begin(c.get('token'), c.req.raw.signal)
+    const events = await live.events(c.req.query(), c.req.header('last-event-id'), life.signal)
+    return eventStream(events, life.end)
   })
   app.all('/mcp', async (c) => {
     const { name, scope } = c.get('token')
@@ -162,17 +159,4 @@ function noRoute(c: Context): HttpError {
     hint: 'See /docs.',
     headers: { allow },
   })
-}
-
-/** A signal that ends a stream: the caller is gone, its token was revoked, or the server closes. */
-function lifeOf(token: Token, request: AbortSignal, tokens: Tokens, closing: AbortSignal): AbortSignal {
-  const revoked = new AbortController()
-  const life = AbortSignal.any([request, closing, revoked.signal])
-  const look = setInterval(() => {
-    if (life.aborted) clearInterval(look)
-    else if (!tokens.isValid(token.id)) revoked.abort()
-  }, revocationLookMs)
-  look.unref()
-  life.addEventListener('abort', () => clearInterval(look), { once: true })
-  return life
 }

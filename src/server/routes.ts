@@ -13,6 +13,7 @@ import {
 import { callerOf } from './access.ts'
 import type { Audit } from './audit.ts'
 import { type Answers, demandSame, fingerprint } from './idempotency.ts'
+import type { Life, Lives } from './lives.ts'
 import { HttpError } from './problem.ts'
 import { type Endpoint, endpointOf, inputOf, takesBody } from './request.ts'
 import { eventStream, lines } from './stream.ts'
@@ -22,8 +23,7 @@ export interface Served {
   readonly workspace: Workspace
   readonly answers: Answers
   readonly audit: Audit
-  /** Ends when the token of the request is revoked or the server closes. */
-  readonly lifeOf: (token: Token, request: AbortSignal) => AbortSignal
+  readonly lives: Lives
   /** Told after every write, so that streams look at once. */
   readonly onWrite: () => void
   /** The problem document of a failure, for streams that have begun already. */
@@ -56,10 +56,20 @@ async function serve(c: Context<Variables>, endpoint: Endpoint, served: Served):
   }
   const given = await inputOf(c, endpoint)
   const input = endpoint.schema.parse(given)
-  const signal = served.lifeOf(token, c.req.raw.signal)
-  const call: Call = { signal, progress: () => {}, caller }
-  if (isLive(operation)) return stream(c, operation.run(served.workspace, input, call), served)
-  if (wantsEvents(c)) return progressing(operation, input, call, served)
+  if (isLive(operation) || wantsEvents(c)) {
+    const life = served.lives.begin(token, c.req.raw.signal)
+    const call: Call = { signal: life.signal, progress: () => {}, caller }
+    if (isLive(operation)) return stream(c, operation.run(served.workspace, input, call), served, life)
+    return progressing(operation, input, call, served, life)
+  }
+  const call: Call = {
+    // Made when an operation asks for it: most do not.
+    get signal() {
+      return c.req.raw.signal
+    },
+    progress: () => {},
+    caller,
+  }
   const key = takesBody(endpoint) || endpoint.method === 'DELETE' ? c.req.header('idempotency-key') : undefined
   if (key === undefined) return json(c, await run(operation, input, call, served))
   demandKey(key)
@@ -104,8 +114,8 @@ function wantsEvents(c: Context): boolean {
 }
 
 /** Records one after another: as events for a browser, as JSON lines for programs. */
-function stream(c: Context, records: ReturnType<LiveOperation['run']>, served: Served): Response {
-  return wantsEvents(c) ? eventStream(recordEvents(records, served)) : lines(records, served.problem)
+function stream(c: Context, records: ReturnType<LiveOperation['run']>, served: Served, { end }: Life): Response {
+  return wantsEvents(c) ? eventStream(recordEvents(records, served), end) : lines(records, served.problem, end)
 }
 
 async function* recordEvents(records: AsyncIterable<unknown>, served: Served): AsyncGenerator<string> {
@@ -117,7 +127,7 @@ async function* recordEvents(records: AsyncIterable<unknown>, served: Served): A
 }
 
 /** An operation with its progress, for whoever accepts events: `progress` as it goes, then `result` or `problem`. */
-function progressing(operation: Operation, input: object, call: Call, served: Served): Response {
+function progressing(operation: Operation, input: object, call: Call, served: Served, { end }: Life): Response {
   async function* events(): AsyncGenerator<string> {
     const texts: string[] = []
     let wake = () => {}
@@ -144,7 +154,7 @@ function progressing(operation: Operation, input: object, call: Call, served: Se
     if ('error' in answer) yield await problemEvent(answer.error, served)
     else yield `event: result\ndata: ${JSON.stringify(answer.value)}\n\n`
   }
-  return eventStream(events())
+  return eventStream(events(), end)
 }
 
 async function problemEvent(error: unknown, served: Served): Promise<string> {

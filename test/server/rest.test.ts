@@ -205,6 +205,14 @@ describe('tokens and sign-in [D8]', () => {
     expect((await served.ask('GET /v1/tapes', { token: value })).status).toBe(401)
   })
 
+  it('revoking a token ends the streams that it has open', async () => {
+    await append('streamed', 'one')
+    const value = await served.token('read')
+    const stream = (await served.ask('GET /v1/live?tapes=streamed%230', { token: value })).text()
+    await served.tokens.revoke(served.tokens.find(value)!.id)
+    expect(await stream).toContain('"content":"one"')
+  })
+
   it('what operates is on the audit tape, with who did it and how it ended', async () => {
     await append('audited', 'x')
     await served.ask('POST /v1/tapes/audited/reset', { body: {} })
