@@ -39,7 +39,6 @@ export const mcpTools: readonly McpTool[] = [
     'Context of a tape',
     'Use it to see what a model would be given; format text reads best.',
   ),
-  tool(operations.tapeAnchors, 'Anchors of a tape', 'Use it to see the phases of the work.'),
   tool(
     operations.tapeHandoff,
     'New phase',
@@ -47,6 +46,30 @@ export const mcpTools: readonly McpTool[] = [
   ),
   tool(operations.tapeAppend, 'Append to a tape', 'Use it to record something that must not be lost.'),
   tool(operations.tapeList, 'Tapes', 'Use it to find the tape of a session.'),
-  tool(operations.lineageShow, 'Lineage', 'Use it to see which session came from which.'),
-  tool(operations.workspaceInfo, 'Workspace', 'Use it to see where Baton keeps everything.'),
+  tool(operations.taskList, 'Tasks', 'Use it to find the task that you work on, and what others have.'),
+  tool(operations.taskShow, 'State of a task', 'Use it before you work on a task, and when its version has changed.'),
+  tool(
+    operations.taskReceive,
+    'Take over a task',
+    'Use it when a task was handed to you: it also names artifacts that changed since.',
+  ),
+  tool(
+    operations.taskHandoff,
+    'Hand on a task',
+    'Use it when your part of a task is done, with the artifacts and decisions that the next agent needs.',
+  ),
+  tool(
+    operations.relayAsk,
+    'Ask an agent or a person',
+    'Use it when you miss something that another agent or a person (to: human) knows or decides. People may take days: ask without wait, continue with other work, and fetch the answer later with relay_show.',
+  ),
+  tool(operations.relayShow, 'Answer to a request', 'Use it with the requestId of relay_ask to fetch the answer.'),
+  tool(operations.relayInbox, 'Inbox', 'Use it to see what other agents want from you.'),
+  tool(operations.relayClaim, 'Claim a request', 'Use it before you work on a request of the inbox.'),
+  tool(operations.relayAnswer, 'Answer a request', 'Use it with the token of relay_claim.'),
+  tool(
+    operations.waitingList,
+    'What waits for a person',
+    'Use it to tell the user what they have to decide. You cannot decide it for them.',
+  ),
 ]

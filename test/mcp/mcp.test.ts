@@ -63,6 +63,32 @@ describe('the MCP server', () => {
     expect((await call('tape_context', { tape: 'main', format: 'text' })).content[0]!.text).toContain('summary')
   })
 
+  it('asks a person, shows that it waits, answers nothing in their name, and fetches the answer later [D5, D10]', async () => {
+    const asked = await call('relay_ask', { from: 'generator', to: 'human', summary: 'Which logo?', missing: ['logo'] })
+    const { requestId } = JSON.parse(asked.content[0]!.text) as { requestId: string }
+    expect((await call('waiting_list', {})).content[0]!.text).toContain('Which logo?')
+    const posed = { requestId, answer: { status: 'resolved', providedInputs: { logo: 'mine' } }, by: 'human' }
+    const refused = await call('relay_answer', posed, 'admin')
+    expect(refused).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('Only a person') }] })
+    const relay = await opened.workspace.relay()
+    const [question] = await relay.escalations.list()
+    await relay.escalations.answer(question!.id, { logo: 'blue' }, { by: 'ana' })
+    const shown = await call('relay_show', { requestId, wait: true })
+    expect(shown.content[0]!.text).toContain('"logo":"blue"')
+    expect((await call('waiting_list', {})).content[0]!.text).toBe('{"items":[]}')
+  })
+
+  it('hands a task from one agent to the next [D5]', async () => {
+    const { workspace } = opened
+    await (await workspace.tasks()).create({ task_id: 'LOGIN', task_title: 'Log in' })
+    expect((await call('task_list', {})).content[0]!.text).toContain('LOGIN')
+    const handoff = { source_agent: 'planner', target_agent: 'coder', phase: 'planning', context_summary: 'Planned.' }
+    const handed = await call('task_handoff', { task: 'LOGIN', handoff })
+    expect(handed.content[0]!.text).toContain('coder')
+    expect((await call('task_receive', { task: 'LOGIN' })).isError).toBeUndefined()
+    expect((await call('task_show', { task: 'LOGIN' })).content[0]!.text).toContain('Planned.')
+  })
+
   it('keeps answers small, and says what to do about mistakes [D5]', async () => {
     const content = 'x'.repeat(30_000)
     await call('tape_append', { tape: 'long', entries: [{ kind: 'message', payload: { role: 'user', content } }] })

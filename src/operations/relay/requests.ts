@@ -201,7 +201,7 @@ export const relayAnswer = operation({
   async run(workspace, { requestId, answer, token, by }, call) {
     const relay = await workspace.relay()
     const { request } = (await relay.status(requestId)).envelope
-    if (request.handoffTo === 'human' && request.reason === 'requires_human_decision') demandPerson(call)
+    if (request.handoffTo === 'human') demandPerson(call)
     const result = await relay.answer(requestId, answer, {
       ...(token === undefined ? {} : { claim: { token } }),
       ...(by === undefined ? {} : { by }),
