@@ -28,6 +28,9 @@ interface Place {
   readonly env: NodeJS.ProcessEnv
 }
 
+/** A little less than a test may take, so that it is the missing event that fails it, with what came instead. */
+const patience = 200_000
+
 export class Door {
   readonly folder: string
   readonly project: string
@@ -73,15 +76,20 @@ export class Door {
       events.push(JSON.parse(line) as Event)
       wake()
     })
+    const seen = () => `${events.map((each) => JSON.stringify(each)).join('\n')}\n${err}`
     const event = (fits: (event: Event) => boolean) =>
       new Promise<Event>((resolve, reject) => {
+        const timer = setTimeout(() => {
+          waiting.delete(look)
+          reject(new Error(`baton ${args.join(' ')} did not come to that:\n${seen()}`))
+        }, patience)
         const look = () => {
           const found = events.find(fits)
           if (found === undefined && !over) return
+          clearTimeout(timer)
           waiting.delete(look)
           if (found !== undefined) return resolve(found)
-          const said = events.map((each) => JSON.stringify(each)).join('\n')
-          reject(new Error(`baton ${args.join(' ')} ended before that:\n${said}\n${err}`))
+          reject(new Error(`baton ${args.join(' ')} ended before that:\n${seen()}`))
         }
         waiting.add(look)
         look()

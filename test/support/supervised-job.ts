@@ -66,6 +66,12 @@ function nothingTwice(door: Door): boolean {
 }
 
 export async function finish(door: Door, run: Started, expected = 0): Promise<{ code: number | null; twice: boolean }> {
+  await run
+    .event(({ type }) => type === 'ended')
+    .catch((error: unknown) => {
+      // A command that ended without that event is judged by its code.
+      if (run.child.exitCode === null && run.child.signalCode === null) throw error
+    })
   const code = await run.ended
   if (code !== expected) throw new Error(`it ended with ${code}: ${run.err()}\n${JSON.stringify(run.events.slice(-5))}`)
   return { code, twice: !nothingTwice(door) }
