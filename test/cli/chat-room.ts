@@ -51,7 +51,7 @@ export function chatRooms(): (options?: RoomOptions) => Promise<Room> {
     fs.writeFileSync(path.join(folder, 'baton.config.json'), JSON.stringify(config))
     const server = await startModelServer({ script })
     servers.push(server)
-    const env = { HOME: folder, BATON_MODEL: 'test/scripted', BATON_BASE_URL: `${server.url}/v1` }
+    const env = { HOME: folder, BATON_TRUST: '1', BATON_MODEL: 'test/scripted', BATON_BASE_URL: `${server.url}/v1` }
     const run = (command: readonly string[], { env: more = {}, ...size }: PaneSettings = {}) =>
       tmux.open(command, { cwd: folder, env: { ...env, ...more }, ...size })
     return {
