@@ -153,6 +153,7 @@ describe('ten hops over three agents', () => {
         lines.push(
           ...s.user('Build the returns page of the shop. Never touch src/api.ts, partners import it.'),
           ...s.writes('src/returns.ts'),
+          ...s.runs('node scripts/reserve.mjs returns', 'returns desk 4417'),
           ...s.says('The page is there.'),
           ...s.user('All amounts stay in cents, whatever the carriers send.'),
           ...s.says(
@@ -202,6 +203,8 @@ describe('ten hops over three agents', () => {
       'labels.ts',
       'part-2.ts',
       'part-10.ts',
+      // A command printed it, once.
+      'returns desk 4417',
     ])
       expect.soft(markdown).toContain(words)
   })

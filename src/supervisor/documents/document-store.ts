@@ -6,6 +6,7 @@ import path from 'node:path'
 import {
   documentText,
   type HandoffDocument,
+  isPrinted,
   type Ledger,
   parseClaims,
   redactValue,
@@ -88,7 +89,7 @@ export async function warmUp(): Promise<void> {
   await Promise.all([tokenCounter(), redactValue({ text: 'warm' })])
 }
 
-/** The document before this one. Where the agent has described its state anew, what it said of it then is out of date. */
+/** The document before this one. Where the agent has described its state anew, what it said then is out of date. */
 async function previousDocument(
   store: Store,
   tape: string,
@@ -108,9 +109,17 @@ const stateSections: readonly SectionKey[] = ['doing', 'next', 'pending', 'block
 function withoutState(document: HandoffDocument): HandoffDocument {
   const sections = document.sections.map((section) =>
     stateSections.includes(section.key)
-      ? { ...section, items: section.items.filter(({ by }) => by === 'user') }
+      ? { ...section, items: section.items.filter((item) => item.by === 'user' || isPrinted(item)) }
       : section,
   )
+  return { ...document, sections }
+}
+
+function withoutPrinted(document: HandoffDocument): HandoffDocument {
+  const sections = document.sections.map((section) => ({
+    ...section,
+    items: section.items.filter((item) => !isPrinted(item)),
+  }))
   return { ...document, sections }
 }
 
@@ -118,10 +127,13 @@ function hasProgress({ counts, commands, todos }: Ledger): boolean {
   return counts.filesChanged > 0 || commands.length > 0 || todos.some(({ status }) => status === 'completed')
 }
 
-/** What an agent has taken the trouble to write, and what binds it, is not cut for want of room, within reason. */
+/**
+ * What an agent has taken the trouble to write, and what binds it, is not cut for want of room, within reason. What commands
+ * printed gets the room that is left, so that documents do not grow with every command.
+ */
 async function budgetFor(budget: number, said: readonly (HandoffDocument | undefined)[]): Promise<number> {
   const count = await tokenCounter()
-  const tokens = said.reduce((sum, document) => sum + (document === undefined ? 0 : count(renderMarkdown(document))), 0)
+  const tokens = said.reduce((sum, document) => sum + (document === undefined ? 0 : count(renderMarkdown(withoutPrinted(document)))), 0)
   return Math.max(budget, Math.min(16_000, tokens + 3_000))
 }
 

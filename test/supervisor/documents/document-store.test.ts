@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Draft } from '../../../src/store/index.ts'
 import { keepDocument } from '../../../src/supervisor/documents/document-store.ts'
 import { temporaryFolder, temporaryStore } from '../../support/workspace.ts'
@@ -105,4 +105,65 @@ test('a short output of a command is remembered, however many followed it [C15]'
     ...others,
   ])
   expect((await keep('one.md', undefined, 'claude:1')).kept).toContain('4417')
+})
+
+describe('what a command printed only once', () => {
+  const printed = ['4417', ...[9, 10, 11].map((n) => `\`stamp shelf${n}\` is \`${n * 7919}\``)]
+  const first = [
+    opened,
+    said('user', 'Stamp the shelves, and list the stamps in the end.'),
+    ...ran('0', 'safe code --show', printed[0]!),
+    ...[9, 10, 11].map((n, i) => ran(`${n}`, `node scripts/stamp.mjs shelf${n}`, printed[i + 1]!)).flat(),
+  ]
+  const work = (n: number): Draft[] => [
+    opened,
+    said('user', 'Read handoff from one.md and resume work'),
+    ...ran('1', `npm run paint -- --shelf ${n}`, `shelf ${n} is blue`),
+    ...ran('2', 'npm test', `${n} passed`),
+    said('assistant', `Shelf ${n} is painted, the next one follows.`),
+  ]
+  const missing = (kept: string) => printed.filter((value) => !kept.includes(value))
+
+  test.each([2, 3, 12])('is in the last of %i documents of the ledger in a row [C15]', async (documents) => {
+    const { keep, store } = await shop()
+    await store.append('claude:1', first)
+    expect(missing((await keep('1.md', undefined, 'claude:1')).kept)).toEqual([])
+    for (let n = 2; n <= documents; n++) {
+      await store.append(`claude:${n}`, work(n))
+      expect(missing((await keep(`${n}.md`, undefined, `claude:${n}`)).kept)).toEqual([])
+    }
+  })
+
+  test('outlives a context in which nothing happened, and one without a transcript [C15]', async () => {
+    const { keep, store } = await shop()
+    await store.append('claude:1', first)
+    await keep('1.md', undefined, 'claude:1')
+    await store.append('claude:2', [opened, said('user', 'Read handoff from one.md and resume work')])
+    await keep('2.md', undefined, 'claude:2')
+    expect(missing((await keep('3.md')).kept)).toEqual([])
+  })
+
+  test('outlives documents in which the agent does not mention it [C15]', async () => {
+    const { keep, store } = await shop()
+    await store.append('claude:1', first)
+    await keep('1.md', undefined, 'claude:1')
+    for (const n of [2, 3, 4]) {
+      await store.append(`claude:${n}`, work(n))
+      const text = n === 4 ? undefined : goodDocument.replace('{project}', 'shop')
+      expect(missing((await keep(`${n}.md`, text, `claude:${n}`)).kept)).toEqual([])
+    }
+  })
+
+  test('does not make documents grow beyond their budget [C9]', async () => {
+    const { keep, store } = await shop()
+    for (let n = 1; n <= 6; n++) {
+      const outputs = Array.from({ length: 40 }, (_, i) =>
+        ran(`${i}`, `weigh ${n} ${i}`, `${`${n}-${i} `.repeat(40)}kg`),
+      )
+      await store.append(`claude:${n}`, [opened, said('user', 'Weigh it all.'), ...outputs.flat()])
+      const { document, kept } = await keep(`${n}.md`, undefined, `claude:${n}`)
+      expect(document.tokens).toBeLessThanOrEqual(4_000)
+      expect(kept).toContain(`weigh ${n} 39`)
+    }
+  })
 })

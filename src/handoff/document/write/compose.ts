@@ -7,7 +7,7 @@ import { clip } from '../../ledger/tools/tool-calls.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../../ledger/facts.ts'
 import { isDenied } from '../check/claims.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from '../document.ts'
-import { inheritedRequest, inheritedText, withInherited } from './inherited.ts'
+import { inheritedRequest, inheritedText, whichPrinted, withInherited } from './inherited.ts'
 import { contains } from '../check/similarity.ts'
 import { mergeNarrative } from './merge.ts'
 import {
@@ -370,7 +370,9 @@ class Facts {
       ...worked.filter(({ printed }) => printed === undefined).sort((a, b) => b.times - a.times || b.lastId - a.lastId),
     ].map(({ command, times, lastId, printed }): Item => ({
       ...this.#item(
-        `Ran ${code(command)}${times > 1 ? ` ${times}×` : ''}${printed === undefined ? '' : ', which printed'}`,
+        printed === undefined
+          ? `Ran ${code(command)}${often(times)}`
+          : `Ran ${codeSpan(brief(command, printingLimit))}${often(times)}${whichPrinted}`,
         [lastId],
       ),
       ...(printed !== undefined && { data: printed }),
@@ -460,6 +462,13 @@ class Facts {
     }
   }
 }
+
+function often(times: number): string {
+  return times > 1 ? ` ${times}×` : ''
+}
+
+/** Characters of a command whose output is told: the brief form of an item has room for them. */
+const printingLimit = 120
 
 function isStanding({ standing, supersededBy }: Instruction): boolean {
   return standing.length > 0 && supersededBy === undefined

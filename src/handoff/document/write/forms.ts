@@ -43,6 +43,8 @@ const lengths = {
   /** The words that ended the work, or that lead to an open question: often they are all that a successor needs. */
   closing: [200, 700, 2_400],
   output: [0, 300, 1_200],
+  /** What a command printed that succeeded: a fact is a line. */
+  printed: [80, 300, 1_200],
   ruledOut: [0, 160, 800],
 } as const satisfies Record<string, Lengths>
 
@@ -100,6 +102,7 @@ function kindOf({ by, tag }: Item, key: SectionKey): keyof typeof lengths {
 }
 
 function dataKind({ tag }: Item, key: SectionKey): keyof typeof lengths {
+  if (tag === 'command') return 'printed'
   return tag === 'closing' || tag === 'words' || key === 'next' ? 'closing' : 'output'
 }
 

@@ -158,7 +158,24 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   add('failures', inheritedFailures(ledger))
   add('files', files)
   add('context', others)
+  addPrinted(result, home('notes', 'context'), [...of('context'), ...of('notes')].filter(isPrinted))
   return result
+}
+
+/** What commands printed is told apart by every letter: two of them often differ in a number alone. */
+function addPrinted(sections: Partial<Record<SectionKey, Item[]>>, key: SectionKey, items: readonly Item[]): void {
+  const own = sections[key] ?? []
+  const isTold = (item: Item) => own.some(({ text, data }) => text === item.text && data === item.data)
+  const fresh = items.filter((item) => !isTold(item)).map((item) => ({ ...item, tag: 'command' as const }))
+  if (fresh.length > 0) sections[key] = [...own, ...fresh]
+}
+
+/** How an item about a command ends whose output stands below it. */
+export const whichPrinted = ', which printed'
+
+/** What a command printed is a fact: a command may print it only once. */
+export function isPrinted({ text, data, status }: Item): boolean {
+  return status === 'verified' && data !== undefined && text.startsWith('Ran `') && text.endsWith(whichPrinted)
 }
 
 /** The user's requests; a document of a cycle has them under its current work. */
