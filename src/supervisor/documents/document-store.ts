@@ -133,7 +133,10 @@ function hasProgress({ counts, commands, todos }: Ledger): boolean {
  */
 async function budgetFor(budget: number, said: readonly (HandoffDocument | undefined)[]): Promise<number> {
   const count = await tokenCounter()
-  const tokens = said.reduce((sum, document) => sum + (document === undefined ? 0 : count(renderMarkdown(withoutPrinted(document)))), 0)
+  const tokens = said.reduce(
+    (sum, document) => sum + (document === undefined ? 0 : count(renderMarkdown(withoutPrinted(document)))),
+    0,
+  )
   return Math.max(budget, Math.min(16_000, tokens + 3_000))
 }
 

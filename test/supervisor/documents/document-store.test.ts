@@ -95,6 +95,17 @@ test('what an agent was doing at its last handoff is no step of the next one, on
   expect((await keep('two.md', undefined, 'claude:2')).kept).not.toContain('Painting the shelves blue')
 })
 
+test('what an agent says anew is not taken for what it said before, if a number in it is another [C15]', async () => {
+  const { keep } = await shop()
+  const text = (tables: number) =>
+    goodDocument
+      .replace('{project}', 'shop')
+      .replace('Added the refresh endpoint', `The importer of the shop moved table${tables} and wrote a test for it`)
+  for (const n of [1, 2, 3]) await keep(`${n}.md`, text(n))
+  const { kept } = await keep('4.md')
+  for (const n of [1, 2, 3]) expect.soft(kept).toContain(`moved table${n} and`)
+})
+
 test('a short output of a command is remembered, however many followed it [C15]', async () => {
   const { keep, store } = await shop()
   const others = Array.from({ length: 30 }, (_, i) => ran(`other-${i}`, `weigh ${i}`, `${i} kg`)).flat()

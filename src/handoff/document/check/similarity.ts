@@ -22,15 +22,21 @@ export function similarity(a: string, b: string): number {
   return shared / (left.size + right.size - shared)
 }
 
+/** Two texts that differ in a number say different things, however alike they are. */
 export function sameText(a: string, b: string): boolean {
-  return plain(a) === plain(b) || similarity(a, b) >= 0.8
+  return plain(a) === plain(b) || (similarity(a, b) >= 0.8 && hasNumbersOf(a, b) && hasNumbersOf(b, a))
 }
 
-/** The longer one says all that the shorter does. */
+function hasNumbersOf(long: string, short: string): boolean {
+  const all = wordsOf(long)
+  return [...wordsOf(short)].every((word) => !/\d/.test(word) || all.has(word))
+}
+
+/** The longer one says all that the shorter does, with its numbers. */
 export function contains(long: string, short: string): boolean {
   const [all, part] = [wordsOf(long), wordsOf(short)]
   if (part.size < 2) return plain(long) === plain(short)
   let shared = 0
   for (const word of part) if (all.has(word)) shared++
-  return shared / part.size >= 0.85
+  return shared / part.size >= 0.85 && hasNumbersOf(long, short)
 }
