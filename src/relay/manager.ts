@@ -29,7 +29,7 @@ import {
   tracestateSchema,
 } from './schema.ts'
 import type { TraceLog } from './request/trace-log.ts'
-import type { Waiters, WaitOptions } from './request/waiters.ts'
+import type { Hearing, Told, Waiters } from './request/waiters.ts'
 import type { HandoffHandler, Workers } from './work/worker.ts'
 
 export interface RequestOptions {
@@ -61,6 +61,7 @@ interface Routing extends RequestOptions {
   readonly onEscalated: (escalation: string) => void
   /** The agent that asks. */
   readonly by: string
+  readonly hearing: Hearing
 }
 
 export class Manager {
@@ -103,11 +104,11 @@ export class Manager {
     // 2. Emit the trace event
     const isNamed = options.requestId !== undefined
     const candidate = this.#trace(request, { requestId: options.requestId ?? newId, isNamed }, options)
-    return this.#finish(candidate.span, async () => {
+    return this.#finish(candidate, async (hearing) => {
       // 3. Check the limits, 4. check for circles, 5. check the route, and 6. track what was decided
       const [tracked] = await this.#track(candidate, options.signal)
       // 5. Route it to its target
-      return this.#route(tracked!, candidate, routing(candidate, options))
+      return this.#route(tracked!, candidate, routing(candidate, options, hearing))
     })
   }
 
@@ -142,8 +143,8 @@ export class Manager {
     const tracking = this.#admission.track(ranked)
     return Promise.all(
       candidates.map((candidate) =>
-        this.#finish(candidate.span, async () =>
-          this.#route(ofSameId(await tracking, candidate), candidate, routing(candidate, options)),
+        this.#finish(candidate, async (hearing) =>
+          this.#route(ofSameId(await tracking, candidate), candidate, routing(candidate, options, hearing)),
         ),
       ),
     )
@@ -188,9 +189,13 @@ export class Manager {
   }
 
   /** 7. Emit the trace of the response. */
-  async #finish(span: RequestSpan, work: () => Promise<RequestOutcome>): Promise<RequestOutcome> {
+  async #finish(
+    { span, requestId }: Candidate,
+    work: (hearing: Hearing) => Promise<RequestOutcome>,
+  ): Promise<RequestOutcome> {
+    const hearing = this.#waiting.hear(requestId)
     try {
-      const outcome = await work()
+      const outcome = await work(hearing)
       if (outcome.status === 'rejected') span.rejected(outcome.rejection, outcome.response)
       else if (outcome.status === 'escalated') span.escalated(outcome.escalation)
       else if (outcome.status === 'pending') span.left()
@@ -199,6 +204,8 @@ export class Manager {
     } catch (error) {
       span.failed(error)
       throw error
+    } finally {
+      hearing.stop()
     }
   }
 
@@ -212,9 +219,10 @@ export class Manager {
     if (request.handoffTo === human) return this.#ask(tracked, options)
     if (hold !== undefined) {
       const claim = claimOf(hold, request.handoffTo, 0, { envelope, entry: entry.id })
-      const work = this.#workLocally(claim, options)
-      if (options.wait !== false) return work
-      this.#context.inBackground(work)
+      if (options.wait !== false) return this.#workLocally(claim, options)
+      // The work goes on when the caller's own hearing has ended.
+      const hearing = this.#waiting.hear(requestId)
+      this.#context.inBackground(this.#workLocally(claim, { ...options, hearing }).finally(() => hearing.stop()))
       return { status: 'pending', requestId }
     }
     return options.wait === false ? { status: 'pending', requestId } : this.#wait(requestId, options)
@@ -230,10 +238,8 @@ export class Manager {
 
   async #workLocally(claim: Parameters<Workers['work']>[0], options: Routing): Promise<RequestOutcome> {
     const { requestId, agent } = claim
-    const stopListening = this.#waiting.listen(requestId, this.#told(options))
-    const result = await this.#workers
-      .work(claim, this.#handlers[agent]!, options.signal)
-      .finally(() => stopListening())
+    options.hearing.tell(this.#told(options))
+    const result = await this.#workers.work(claim, this.#handlers[agent]!, options.signal)
     const response = result?.response
     if (result === undefined && options.signal?.aborted === true) {
       const { sourceAgent } = claim.envelope.request
@@ -270,19 +276,19 @@ export class Manager {
   }
 
   /** How the caller is told of progress, and asked back. */
-  #told({ by, onProgress, onQuestion: handler }: Routing): Pick<WaitOptions, 'onProgress' | 'onQuestion'> {
+  #told({ by, onProgress, onQuestion: handler }: Routing): Told {
     const onQuestion = (question: HandoffQuestion) =>
       this.#context.inBackground(this.#questions.handle(question, by, handler))
     return { onProgress, onQuestion }
   }
 
   async #wait(requestId: string, options: Routing): Promise<RequestOutcome> {
-    const { wait, signal, onEscalated } = options
-    const told = { signal, ...this.#told(options) }
-    let settled = await this.#waiting.settled(requestId, { ...told, forPeople: false })
+    const { wait, signal, onEscalated, hearing } = options
+    hearing.tell(this.#told(options))
+    let settled = await this.#waiting.settled(requestId, { signal, forPeople: false })
     if (settled.type === 'escalated' && wait === true) {
       onEscalated(settled.escalation)
-      settled = await this.#waiting.settled(requestId, { ...told, forPeople: true })
+      settled = await this.#waiting.settled(requestId, { signal, forPeople: true })
     }
     if (settled.type === 'answered') {
       await this.#waiting.reportResumed(settled.answer)
@@ -313,8 +319,8 @@ export class Manager {
   }
 }
 
-function routing({ span, request }: Candidate, options: RequestOptions): Routing {
-  return { ...options, by: request.sourceAgent, onEscalated: (escalation) => span.escalated(escalation) }
+function routing({ span, request }: Candidate, options: RequestOptions, hearing: Hearing): Routing {
+  return { ...options, by: request.sourceAgent, hearing, onEscalated: (escalation) => span.escalated(escalation) }
 }
 
 /** Throws when the turn's id was used before for other requests. */

@@ -8,6 +8,7 @@ import {
   type Relay,
   relaySection,
 } from '../../src/relay/index.ts'
+import type { Store } from '../../src/store/index.ts'
 import { collect, temporaryStore } from '../support/workspace.ts'
 import { open, request, resolved } from './pipeline.ts'
 
@@ -166,6 +167,49 @@ test('a worker or a function asks back and goes on with the reply; an asker that
   await relay.reply('later', { by: 'Kim', answer: 1848 })
   expect(await relay.wait('later')).toMatchObject({ providedInputs: { year: 1848 } })
 })
+
+test('progress and a question that come before the request is acknowledged reach the asker [P9]', async () => {
+  const store = await temporaryStore()
+  const settings = relaySection.parse({})
+  const worker = await openRelay({ store, settings })
+  onTestFinished(() => worker.close())
+  void worker.serve('researcher', async (_, { progress, clarify }) => {
+    await progress({ percent: 10 })
+    return { status: 'resolved', providedInputs: { year: await clarify('Which year?') } }
+  })
+  // The worker reads the request while its asker still waits for the acknowledgement.
+  const isAsking = async () => expect.poll(async () => (await worker.status('r')).question?.text).toBe('Which year?')
+  const relay = await openRelay({ store: lateStore(store, isAsking), settings })
+  onTestFinished(() => relay.close())
+  const seen: (number | undefined)[] = []
+  const answer = await relay.ask('writer', 'researcher', {
+    summary: 'Look',
+    requestId: 'r',
+    onProgress: ({ percent }) => seen.push(percent),
+    onQuestion: () => 1291,
+  })
+  expect(answer).toMatchObject({ status: 'resolved', inputs: { year: 1291 } })
+  expect(seen).toEqual([10])
+})
+
+/** A store that acknowledges its first append only when that is over. */
+function lateStore(store: Store, over: () => Promise<unknown>): Store {
+  let isFirst = true
+  const append: Store['append'] = async (...given) => {
+    const entries = await store.append(...given)
+    if (isFirst) {
+      isFirst = false
+      await over()
+    }
+    return entries
+  }
+  return new Proxy(store, {
+    get: (_, name) => {
+      const value: unknown = name === 'append' ? append : Reflect.get(store, name)
+      return typeof value === 'function' ? (value.bind(store) as unknown) : value
+    },
+  })
+}
 
 test('a failure on the way is tried again on the same target, twice by default, and is no circle [P4, P10]', async () => {
   let left = 2

@@ -16,9 +16,43 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined
   /** Whether to keep waiting when a person is asked. */
   readonly forPeople: boolean
+}
+
+/** Whom to tell what a worker says about a request. */
+export interface Told {
   readonly onProgress?: ((progress: HandoffProgress) => void) | undefined
   /** Called with each question that the worker asks back. */
-  readonly onQuestion?: ((question: HandoffQuestion) => void) | undefined
+  readonly onQuestion: (question: HandoffQuestion) => void
+}
+
+/**
+ * Hears what workers say about a request. It begins before the request is handed over, because a worker may be faster than the
+ * acknowledgement, and keeps what it hears until there is somebody to tell: the id may turn out to be that of another request.
+ */
+export class Hearing {
+  #kept: Extract<RequestChange, { type: 'progress' | 'question' }>[] = []
+  #told: Told | undefined
+  readonly stop: () => void
+
+  constructor(listen: (listener: (change: RequestChange) => void) => () => void) {
+    this.stop = listen((change) => this.#hear(change))
+  }
+
+  tell(told: Told): void {
+    this.#told = told
+    for (const change of this.#kept.splice(0)) this.#hear(change)
+  }
+
+  #hear(change: RequestChange): void {
+    if (change.type === 'progress' || change.type === 'question') {
+      if (this.#told === undefined) this.#kept.push(change)
+      else if (change.type === 'progress') this.#told.onProgress?.(asProgress(change.progress))
+      else this.#told.onQuestion(change.question)
+    } else if (change.type === 'reply' || change.type === 'answered') {
+      // Nobody waits for a reply to the question any more.
+      this.#kept = this.#kept.filter(({ type }) => type === 'progress')
+    }
+  }
 }
 
 export class Waiters {
@@ -67,17 +101,17 @@ export class Waiters {
     }
   }
 
-  /** Calls back as a request makes progress and when its worker asks back, until the returned function is called. */
-  listen(requestId: string, { onProgress, onQuestion }: Pick<WaitOptions, 'onProgress' | 'onQuestion'>): () => void {
-    const listener = (change: RequestChange) => {
-      if (change.type === 'progress') onProgress?.(asProgress(change.progress))
-      else if (change.type === 'question') onQuestion?.(change.question)
-    }
+  /** Until it is stopped. */
+  hear(requestId: string): Hearing {
+    return new Hearing((listener) => this.#listen(requestId, listener))
+  }
+
+  #listen(requestId: string, listener: (change: RequestChange) => void): () => void {
     const waiters = this.#waiters.get(requestId) ?? new Set()
     this.#waiters.set(requestId, waiters.add(listener))
     return () => {
       waiters.delete(listener)
-      if (waiters.size === 0) this.#waiters.delete(requestId)
+      if (waiters.size === 0 && this.#waiters.get(requestId) === waiters) this.#waiters.delete(requestId)
     }
   }
 
@@ -90,20 +124,11 @@ export class Waiters {
 
   #wait(
     requestId: string,
-    {
-      signal,
-      forPeople,
-      onProgress,
-      onQuestion,
-      left,
-      broken,
-    }: WaitOptions & { left: number | undefined; broken: AbortSignal },
+    { signal, forPeople, left, broken }: WaitOptions & { left: number | undefined; broken: AbortSignal },
   ): Promise<Settled> {
     return new Promise((resolve, reject) => {
       const finish = (end: () => void) => {
-        waiters.delete(listener)
         for (const stop of stops) stop()
-        if (waiters.size === 0) this.#waiters.delete(requestId)
         end()
       }
       const listener = (change: RequestChange) => {
@@ -112,11 +137,9 @@ export class Waiters {
       }
       const cancel = () => finish(() => reject(noLonger(requestId)))
       const fail = () => finish(() => reject(broken.reason as Error))
-      const waiters = this.#waiters.get(requestId) ?? new Set()
-      this.#waiters.set(requestId, waiters.add(listener))
       // A wall clock that jumps must neither end the wait nor make it endless: this timer runs by another one.
       const timeOut = () => this.#answers.timeOut(requestId).catch((error: unknown) => finish(() => reject(error)))
-      const stops = [this.listen(requestId, { onProgress, onQuestion })]
+      const stops = [this.#listen(requestId, listener)]
       if (left !== undefined) stops.push(after(left, () => void timeOut()))
       stops.push(onAbort(signal, cancel), onAbort(broken, fail))
     })
