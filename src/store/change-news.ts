@@ -101,16 +101,24 @@ export class ChangeNews {
   }
 
   #listen(): void {
-    if (this.#isClosed) return
-    this.#connection ??= this.#channel
-      .listen(
-        (tape) => this.#wake(tape),
-        () => (this.#connection = undefined),
+    if (this.#isClosed || this.#connection !== undefined) return
+    const lost = () => {
+      if (this.#connection === connection) this.#connection = undefined
+    }
+    const connection = this.#channel
+      .listen((tape) => this.#wake(tape), lost)
+      .then(
+        (end) => {
+          // What was written since the first look, and before notifications were heard, was not told.
+          for (const tape of this.#listeners.keys()) this.#wake(tape)
+          return end
+        },
+        () => {
+          lost()
+          return undefined
+        },
       )
-      .catch(() => {
-        this.#connection = undefined
-        return undefined
-      })
+    this.#connection = connection
   }
 
   #wake(tape: string): void {

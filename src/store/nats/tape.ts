@@ -89,7 +89,9 @@ export class NatsTape {
   }
 
   async #sync(): Promise<TapeIndex> {
-    const index = (this.#index ??= (await this.#load()) ?? new TapeIndex(this.#name, this.#encoded))
+    const known = this.#index ?? (await this.#load()) ?? new TapeIndex(this.#name, this.#encoded)
+    // Whoever loaded it first keeps it: a writer that held another one would never see what others wrote.
+    const index = (this.#index ??= known)
     await this.#takeIn(index)
     return index
   }
