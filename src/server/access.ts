@@ -31,7 +31,7 @@ export class Addresses {
     const origin = headers.get('origin')
     if (origin === null || this.#origins.has(origin.toLowerCase())) return
     throw new HttpError('foreign_origin', 'The request comes from the page of another site', {
-      hint: 'Call from a program without an Origin header, or from the dashboard.',
+      hint: 'Call from a program without an Origin header, or from a page of this server.',
     })
   }
 }

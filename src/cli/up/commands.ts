@@ -6,7 +6,7 @@ import { lazily } from '../base/lazy.ts'
 
 export function addUp(program: Command): void {
   const server = lazily(program, () => import('./up.ts'))
-  server('up', 'the server of this workspace: dashboard, REST, live streams; prints an address that signs in', 'up')
+  server('up', 'the server of this workspace: REST, live streams and MCP; prints an address that signs in', 'up')
     .option('--port <number>', 'the port; 0 is any free one (4747, or the next that is free)', wholeNumber)
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--cert <file>', 'the certificate for TLS, which a --host beyond this machine needs')
@@ -14,7 +14,7 @@ export function addUp(program: Command): void {
     .option('--plain-http', 'beyond this machine without TLS: tokens travel readable')
     .option('--no-supervisor', 'leave sessions without a supervisor alone')
     .option('--demo', 'in a workspace of its own, with an agent that outgrows its context')
-    .option('--open', 'open the dashboard in the browser')
+    .option('--open', 'open its page in the browser')
   server('down', 'end the server of this workspace', 'down')
 
   const token = program.command('token').description('who may call the server, and what they may do')
