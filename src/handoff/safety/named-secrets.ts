@@ -110,8 +110,12 @@ function header(text: string, { start: from, end, text: name }: Name): { found: 
   const first = value.split(/[\s,"'`]/)[0]!
   const secret = scheme === '' ? first : value
   if (isPlaceholder(first) || isExpression(first) || isPlainWord(first)) return undefined
+  // `Hawk id="…", mac="…"`: parameters, of which one is long.
+  const hasParameters = /^\w+=$/.test(first) && /="[\w+/=.~%-]{16}/.test(value)
   if (
-    scheme === '' ? !isStrong(first, 8) && !isOpaque(first) : first.length < 6 || (isWordy(first) && !/\d/.test(first))
+    scheme === ''
+      ? !isStrong(first, 8) && !isOpaque(first)
+      : !hasParameters && (first.length < 6 || (isWordy(first) && !/\d/.test(first)))
   )
     return undefined
   const at = start + scheme.length
@@ -130,15 +134,17 @@ function cookies(line: string, start: number): Found[] {
   return found
 }
 
-const typed = String.raw`:\s{0,3}[A-Za-z][\w.<>[\]| ]{0,30}=(?!=)|\s(?:string|String|\[\]byte)\s{0,3}=(?!=)`
+const typed = String.raw`:\s{0,3}(?:&(?:'static\s)?)?[A-Za-z][\w.<>[\]| ]{0,30}=(?=[ \t]+[^\s=]|["'${'`'}])|\s(?:string|String|\[\]byte)\s{0,3}=(?!=)|\[\d{0,4}\]\s{0,3}=(?!=)`
 /** What a literal is wrapped in: a constructor, or a look-up that falls back to it. */
-const wrapper = String.raw`(?:(?:String::from|String|str|bytes|Buffer\.from|Some|SecretStr|Secret(?:String)?::new|new\s(?:SecureString|String))\(\s{0,2}|(?:env|getenv|os\.getenv|os\.environ\.get|ENV\.fetch|System\.getenv|config)\(\s{0,2}["'][^"'\n]{1,60}["']\s{0,2},\s{0,2})(?=["'])`
+const wrapper = String.raw`(?:(?:@|\$|[bBrRfFuUL]{1,2}|[[{]\s{0,2})(?=["'])|(?:\[\]byte|String::from|String|str|bytes|Buffer\.from|Some|SecretStr|Secret(?:String)?::new|new\s(?:SecureString|String))\(\s{0,2}|(?:env|getenv|os\.getenv|os\.environ\.get|ENV\.fetch|System\.getenv|config)\(\s{0,2}["'][^"'\n]{1,60}["']\s{0,2},\s{0,2})(?=["'])|ENV\.fetch\(\s{0,2}["'][^"'\n]{1,60}["']\s{0,2}\)\s{0,2}\{\s{0,2}(?=["'])|[A-Za-z_$][\w$.?![\]()"'-]{0,100}\s{1,2}(?:\|\||\?\?|\?:|or)\s{1,2}(?=["'])`
 const joints: readonly (readonly [
   joint: 'assigned' | 'called' | 'pair' | 'element' | 'listed' | 'cell' | 'said' | 'said of' | 'beside',
   pattern: RegExp,
 ])[] = [
   ['pair', /["'`]?(?:\s{0,3},)?\s{1,80}["']?(?:value|Value|VALUE)["']?\s{0,3}[:=]\s{0,3}/y],
   ['pair', /["'`],["'](?:value|Value|VALUE)["']\s{0,3}:\s{0,3}/y],
+  ['pair', /["']\s{0,3}\{[^{}]{0,200}?\bdefault\s{0,3}=\s{0,3}(?=["'])/y],
+  ['pair', /["'][^<>\n]{0,60}>\s{0,40}<value>/y],
   ['pair', /<\/key>\s{0,40}<string>/y],
   [
     'assigned',
@@ -178,6 +184,8 @@ function byName(text: string, name: Name): Found | undefined {
   if (/\bcase\s+["']$/.test(text.slice(Math.max(0, name.start - 8), name.start))) return undefined
   const secret = secretName(spaced(text, name, bare), inQuery)
   if (secret === undefined) return undefined
+  if (prefix === '{' && text[name.end] === ':' && /[-=?+]/.test(text[name.end + 1] ?? ''))
+    return fallback(text, name, secret)
   for (const [joint, pattern] of joints) {
     if (joint === 'element' && !isElement(text, name)) continue
     if (joint === 'listed' && !/["'`#.]/.test(prefix)) continue
@@ -189,7 +197,7 @@ function byName(text: string, name: Name): Found | undefined {
     if (secret.class === 'phrase') return phrase(text, at, secret.kind)
     // In a shell, backquotes run a command.
     if (joint === 'assigned' && text[at] === '`' && joined[0].endsWith('=')) return undefined
-    const value = readValue(text, at, joint === 'element' || joined[0].endsWith('<string>'))
+    const value = readValue(text, at, joint === 'element' || /<(?:string|value)>$/.test(joined[0]))
     if (value === undefined) continue
     if (
       joint === 'element' &&
@@ -197,6 +205,12 @@ function byName(text: string, name: Name): Found | undefined {
     )
       continue
     if (joint === 'pair' && !value.quoted && !/[\n>]/.test(joined[0])) continue
+    // `sk-abc...` was shortened by whoever wrote it.
+    if (
+      joint === 'assigned' &&
+      /^(?:\.{3}|…)/.test(text.slice(value.start + value.text.length, value.start + value.text.length + 3))
+    )
+      return undefined
     const place = placeOf(text, name, bare, joint, joined[0], value, isFlag, inQuery)
     if (!isSecret(value.text, secret, place)) {
       if (joint === 'assigned' || joint === 'pair') return undefined
@@ -207,14 +221,21 @@ function byName(text: string, name: Name): Found | undefined {
   return undefined
 }
 
+/** `${DB_PASSWORD:-…}`: what a shell takes where the variable is not set. With `?` and `+` it is no value of the variable. */
+function fallback(text: string, { end }: Name, secret: SecretName): Found | undefined {
+  const value = /^:[-=]([^\s{}$]{3,300})\}/.exec(text.slice(end, end + 310))?.[1]
+  if (value === undefined || !isSecret(value, secret, 'quoted')) return undefined
+  return { start: end + 2, end: end + 2 + value.length, kind: secret.kind }
+}
+
 /** `API key` and `seed phrase` are names too. */
 function spaced(text: string, name: Name, bare: string): string {
-  if (!/^(?:keys?|phrase|codes?|secret|token|pass)$/i.test(bare)) return bare
+  if (name.text.startsWith('-') || !/^(?:keys?|phrase|codes?|secret|token|pass)$/i.test(bare)) return bare
   const before = /([A-Za-z0-9]{2,20})[ ]$/.exec(text.slice(Math.max(0, name.start - 24), name.start))?.[1]
   if (before === undefined) return bare
   if (
     /^key$/i.test(bare) &&
-    !/^(?:api|access|secret|private|licen[sc]e|encryption|signing|service|account|admin|master|deploy|auth|product|activation|shared|subscription|unseal|app|application|client|server|webhook|hmac|aes)$/i.test(
+    !/^(?:api|access|secret|private|licen[sc]e|encryption|signing|service|account|admin|master|deploy|auth|product|activation|shared|subscription|unseal|app|application|client|server|webhook|hmac|aes|integration|ingest|ingestion|write|read|send|connection|device|bot|jwt|symmetric|recovery|wifi|security|developer|partner|merchant|sandbox|live|test|prod|production|stripe|openai|anthropic|datadog|sendgrid|mailgun|twilio|gemini|google|aws|azure|cloudflare|sentry|algolia|rapidapi|deepseek|mistral|groq)$/i.test(
       before,
     )
   )
@@ -240,16 +261,18 @@ const maxValue = 4_000
 /** Enough to judge what stands without quotes; the rest of a longer one belongs to it all the same. */
 const maxJudged = 300
 
+const closing: Readonly<Record<string, RegExp>> = { '“': /”/, '„': /[“”]/, '「': /」/, '『': /』/ }
+
 /** In quotes up to the same quote, else up to a blank, or to what separates it from the next pair. */
 function readValue(text: string, at: number, inTag: boolean): Value | undefined {
-  const open = /\\{0,3}["'`]/y
+  const open = /"""(?!")|'''(?!')|\\{0,3}["'`]|[“„「『]/y
   open.lastIndex = at
   const quote = open.exec(text)?.[0]
   let from = at
   if (quote !== undefined) {
     from = at + quote.length
     const near = text.slice(from, from + maxValue)
-    const found = near.indexOf(quote)
+    const found = quote in closing ? near.search(closing[quote]!) : near.indexOf(quote)
     const inside = near.slice(0, Math.max(0, found))
     const end = inside.includes('\n') ? -1 : found
     if (end > 0) return { start: from, text: inside, quoted: true }
@@ -264,7 +287,11 @@ function readValue(text: string, at: number, inTag: boolean): Value | undefined 
   if (run === undefined || run === '') return undefined
   const cut = /\)(?=[.?,;)\]])|\]\(|[,;&](?=[\w.$ -]{1,40}[=:]|["']|$)|[)}\],;.:!?*|]+$/.exec(run)
   // A tag ends its value itself, and passwords with digits like to end with `!`.
-  const isWhole = cut === null || cut.index === 0 || inTag || (/^!+$/.test(run.slice(cut.index)) && /\d/.test(run))
+  const isWhole =
+    cut === null ||
+    cut.index === 0 ||
+    inTag ||
+    (/^!+$/.test(run.slice(cut.index)) && (/\d/.test(run) || !isWordy(run.slice(0, cut.index))))
   const value = isWhole ? run : run.slice(0, cut.index)
   return { start: from, text: balanced(value.replace(/%26.*$/s, '')), quoted: false }
 }
@@ -291,24 +318,30 @@ function placeOf(
   isFlag: boolean,
   inQuery: boolean,
 ): Place {
-  if (joint === 'listed' || joint === 'cell') return 'loose'
+  if (joint === 'cell') return 'loose'
   if (isFlag) return 'sure'
   const near = text.slice(Math.max(0, name.start - 200), name.start)
   const before = near.slice(near.lastIndexOf('\n') + 1)
   const isUpper = bare === bare.toUpperCase() && /[A-Z]/.test(bare)
+  if (joint === 'listed')
+    return /(?:\bdefine|[sS]et_?[eE]nv|\bputenv|\bsetProperty)\(\s{0,3}["'`]$/.test(before) ? 'quoted' : 'loose'
   if (joint === 'beside') {
-    if (/^(?:requirepass|masterauth)$/.test(bare) || (/^\s*(?:ENV|ARG)\s+$/.test(before) && /^[A-Z]/.test(bare)))
+    if (
+      /^(?:requirepass|masterauth)$/.test(bare) ||
+      (/^\s*(?:ENV|ARG)\s+$/.test(before) && /^[A-Z]/.test(bare)) ||
+      /\b(?:config|configure)\s+(?:-\S+\s+)?set\s+(?:\S{0,80}:)?$/.test(before)
+    )
       return 'sure'
     if (value.quoted && (isUpper || /\d|[!@#$%^&*]/.test(value.text)) && !/\s/.test(value.text))
       return isUpper ? 'sure' : 'quoted'
     return /\b(?:with|using|and|mit|avec|con|und|et|y)\s+(?:the\s+|a\s+)?$/i.test(before.slice(-24)) ? 'code' : 'loose'
   }
   if (joint === 'called') return 'quoted'
-  if (joint === 'said of') return /\d/.test(value.text) ? 'quoted' : 'code'
-  if (joint === 'said') return /\b(?:is|was)\b/.test(joined) ? 'prose' : 'code'
+  if (joint === 'said of') return /\d/.test(value.text) && value.text.length > 4 ? 'quoted' : 'code'
+  if (joint === 'said') return /\b(?:is|was)\b/.test(joined) && bare !== 'wachtwoord' ? 'prose' : 'code'
   if (joint === 'element' || inQuery) return 'sure'
   if (isUpper && /^["'`]?\]?=["'`]?$/.test(joined)) return 'sure'
-  if (value.quoted) return 'quoted'
+  if (value.quoted) return /[[{]\s*$/.test(joined) ? 'code' : 'quoted'
   if (joint === 'pair') return 'line'
   const end = value.start + value.text.length
   const after = text.slice(end, end + 3)
@@ -348,7 +381,7 @@ function isSecret(value: string, { class: kind, kind: said }: SecretName, place:
       }
       return (
         (isStrong(value, place === 'sure' ? 4 : 5) && /\d|[!@#$%^&*]/.test(value)) ||
-        (place === 'quoted' && isOpaque(value))
+        ((place === 'quoted' || place === 'sure') && isOpaque(value))
       )
     case 'secret':
       if (isPlainForm(value) || namesSecret(value)) return false

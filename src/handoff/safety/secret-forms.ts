@@ -24,6 +24,11 @@ export const tokenForms: readonly TokenForm[] = [
   { kind: 'crates.io token', starts: 'cio', body: /[A-Za-z0-9]{32}(?!\w)/y },
   { kind: 'NuGet key', starts: 'oy2', body: /[a-z0-9]{43}(?!\w)/y },
   { kind: 'Docker token', starts: 'dckr_pat_ dckr_oat_', body: /[\w-]{20,100}/y },
+  {
+    kind: 'Docker login',
+    starts: 'eyJhdXRocyI6 ewogICJhdXRocyI6 ewoJImF1dGhzIjog ewogICAgImF1dGhzIjog',
+    body: /[A-Za-z0-9+/=]{20,20000}/y,
+  },
   { kind: 'JFrog key', starts: 'AKCp cmVmdGtu', body: /[A-Za-z0-9]{56,100}/y },
   { kind: 'AWS access key id', starts: 'AKIA ASIA ABIA ACCA', body: /[A-Z0-9]{16}(?![A-Za-z0-9])/y },
   { kind: 'AWS key', starts: 'ABSK bedrock-api-key-', body: /[A-Za-z0-9+/=]{60,4000}/y },
@@ -100,9 +105,15 @@ export const tokenForms: readonly TokenForm[] = [
   { kind: 'Anthropic API key', starts: 'sk-ant-', body: /[\w-]{20,300}/y },
   {
     kind: 'API key',
-    starts: 'sk- sk_ csk- fw_ pa- tvly- fc- jina_ pcsk_ pckey_ esecret_ rpa_',
+    starts: 'sk- sk_ csk- pa- tvly- fc- jina_ pcsk_ pckey_ esecret_ rpa_',
     body: /(?:[A-Za-z0-9]{1,12}[_-]){0,4}(?=[\w-]{0,60}\d)[A-Za-z0-9]{16}[\w-]{0,300}|(?:[a-z]{1,12}-){0,3}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y,
   },
+  {
+    kind: 'Fireworks API key',
+    starts: 'fw_',
+    body: /(?=[A-Za-z]{0,30}(?:\d|[A-Z]{2}))[A-Za-z0-9]{20,40}(?!\w)/y,
+  },
+  { kind: 'LaunchDarkly key', starts: 'api- sdk-', body: /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w-])/y },
   { kind: 'Hugging Face token', starts: 'hf_ api_org_', body: /[A-Za-z0-9]{30,100}/y },
   { kind: 'Groq API key', starts: 'gsk_', body: /[A-Za-z0-9]{20,100}/y },
   { kind: 'xAI API key', starts: 'xai-', body: /[A-Za-z0-9]{40,120}/y },

@@ -11,7 +11,7 @@ export interface SecretName {
 
 /** Where a name may be: cheap to look for, and looked at closely afterwards. */
 export const nameHint =
-  /pass|pwd|pswd|psk|psw|pw|secret|token|key|cred|auth|cookie|pat|pin|otp|sess|sid|sig|jwt|mnemonic|phrase|kennwort|parol|senha|contrase|clave|wachtwoord|heslo|seed|senord|adgangskode|salasana|jelsz|code/gi
+  /pass|pwd|pswd|psk|psw|pw|secret|token|key|cred|auth|cookie|pat|pin|otp|sess|sid|sig|jwt|mnemonic|phrase|kennwort|parol|senha|contrase|clave|wachtwoord|heslo|seed|salt|senord|adgangskode|salasana|jelsz|code/gi
 
 const passwordWords = new Set(
   'password passwd passwort passphrase passcode passwrd pass pwd pswd psw pw psk presharedkey kennwort contraseña contrasena clave senha wachtwoord hasło haslo heslo lösenord losenord adgangskode passord salasana şifre sifre parola parole jelszó requirepass masterauth masterpass storepass keypass'.split(
@@ -105,6 +105,8 @@ function judge(name: string, inQuery: boolean): SecretName | undefined {
     return { class: 'key', kind: 'code' }
   if ((last === 'cookie' && words.length > 1) || (last === 'verifier' && before === 'code'))
     return { class: 'key', kind: last }
+  if ((last === 'salt' && words.length > 1) || last === 'passwordsalt') return { class: 'key', kind: 'salt' }
+  if (last === 'session' && before === 'bw') return { class: 'key', kind: 'session' }
   if (last === 'seed') return { class: 'key', kind: 'seed' }
   if (keyEnd.test(last)) return { class: 'key', kind: keyKind(last.slice(0, -3)) }
   if (/^(?:credential|credentials|creds|auth|authorization)$/.test(last)) return { class: 'login', kind: 'credentials' }

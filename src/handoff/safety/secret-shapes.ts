@@ -28,6 +28,11 @@ export const shapeForms: readonly ShapeForm[] = [
     pattern: /:\/\/(?<=https?:\/\/)(?<secret>[^\s/:@"'`<>?#]{0,200}:[^\s/"'`<>?]{1,300})@(?=[\w[])/g,
   },
   { kind: 'login', pattern: /:\/\/(?<!https?:\/\/)(?<secret>[^\s/:@"'`<>?#]{0,200}:[^\s/"'`<>?]{1,300})@(?=[\w[])/g },
+  {
+    // With the address of a mailbox as the user.
+    kind: 'password',
+    pattern: /:\/\/[^\s/:@"'`<>?#]{1,100}@[\w.-]{1,100}:(?<secret>[^\s/"'`<>?@]{3,300})@(?=[\w[])/g,
+  },
   { kind: 'token', pattern: /:\/\/(?<secret>[^\s/:@"'`<>?#]{16,200}):?@(?=[\w[])/g, doubtful: true },
   {
     kind: 'Slack webhook',
@@ -115,12 +120,12 @@ export const shapeForms: readonly ShapeForm[] = [
       /^[ \t]{0,8}"?[\w.@\\-]{1,60}"?[ \t]{1,20}[\w*.-]{1,60}[ \t]{1,20}"(?<secret>[^"\n]{3,100})"[ \t]{1,20}\*/gm,
   },
   { kind: 'token', pattern: /\blogin\s{1,3}(?<secret>(?=\S{0,80}\d)\w{20,400})(?![\w.-])/g, doubtful: true },
-  { kind: 'Asana token', pattern: /(?<![\w/.])[012]\/(?:\d{10,20}(?:\/\d{10,20})?:)?(?<secret>[0-9a-f]{32})(?!\w)/g },
+  { kind: 'Asana token', pattern: /(?<![\w/.])[012]\/(?<secret>(?:\d{10,20}(?:\/\d{10,20})?:)?[0-9a-f]{32})(?!\w)/g },
   {
     // `tgp_v1_…`: a short lower-case name, and a long run in which no word could be.
     kind: 'token',
     pattern:
-      /(?<![\w-])[a-z][a-z0-9]{1,9}_(?:[a-z0-9]{1,6}_){0,2}(?=[A-Za-z0-9]{0,200}[A-Z])(?=[A-Za-z0-9]{0,200}[a-z])(?=[A-Za-z0-9]{0,200}\d)[A-Za-z0-9]{32,200}(?![\w-])/g,
+      /(?<![\w-])(?!pk_)[a-z][a-z0-9]{1,9}_(?:[a-z0-9]{1,6}_){0,2}(?=[A-Za-z0-9]{0,200}[A-Z])(?=[A-Za-z0-9]{0,200}[a-z])(?=[A-Za-z0-9]{0,200}\d)[A-Za-z0-9]{32,200}(?![\w-])/g,
     doubtful: true,
   },
   { kind: 'password', pattern: /\/user:\S{1,80}\s+(?<secret>[^\s/]{3,100})/gi, doubtful: true },
@@ -149,13 +154,76 @@ export const shapeForms: readonly ShapeForm[] = [
   {
     kind: 'password',
     pattern:
-      /(?:auth|credentials?|creds|login)["']?\s{0,2}[=:]\s{0,2}[([]\s{0,2}["'][^"'\n]{1,80}["']\s{0,2},\s{0,2}["'](?<secret>[^"'\n]{3,200})["']/g,
+      /(?:auth|auth\.basic|credentials?|creds|login)["']?\s{0,2}[=:]\s{0,2}[([]\s{0,2}["'][^"'\n]{1,80}["']\s{0,2},\s{0,2}["'](?<secret>[^"'\n]{3,200})["']/g,
   },
   {
     kind: 'password',
     pattern:
-      /(?:BasicAuth|HTTPDigestAuth|\bbasic_?auth|\blogin|\bauthenticate)\(\s{0,3}["'][^"'\n]{1,80}["']\s{0,2},\s{0,2}["'](?<secret>[^"'\n]{3,200})["']/g,
+      /(?:BasicAuth|HTTPDigestAuth|\bbasic_?auth|\.auth|\blogin|\bauthenticate)\(\s{0,3}["'][^"'\n]{1,80}["']\s{0,2},\s{0,2}(?:Some\()?["'](?<secret>[^"'\n]{3,200})["']/g,
   },
+  {
+    // The third argument: behind a host or an address, and a user.
+    kind: 'password',
+    pattern:
+      /(?:mysqli?_p?connect|\bmysqli|\bpg_p?connect|\bPDO|\bSequelize|\b[gG]etConnection|\bldap_bind|\bftp_login|\bimap_open|\bssh2_auth_password)\(\s{0,9}[^,()\n]{1,160},\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{3,200})["']/g,
+  },
+  {
+    // The second argument: behind a user, or the id of an account.
+    kind: 'password',
+    pattern:
+      /(?:Credentials?|PasswordAuthentication|PasswordAuthenticationToken|\b[tT]wilio|\bClient|\bConsumer)\(\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{5,200})["']/g,
+    doubtful: true,
+  },
+  {
+    // The only argument, or the first, of a client of a service.
+    kind: 'API key',
+    pattern:
+      /(?:Client|ClientV2|\bStripe|\bstripe|\bResend|\bOpenAI|\bAnthropic|\bGroq|\bMistral|\bCohere|\bTelegraf|\bTeleBot|\bBot|\bPinecone|\bSendGridAPIClient|\bPostHog|\bMixpanel|\bAirtable|\bOctokit|\bGithub|\bsetApiKey|\bset_api_key|\bWithAPIKey|\b[wW]ithToken|\bbearer_?auth|[bB]earerToken|\b[sS]et_?(?:[aA]uth_?)?[tT]oken|\binit)\(\s{0,9}["'](?<secret>[\w.-]{20,300})["']/g,
+    doubtful: true,
+  },
+  { kind: 'password', pattern: /["'\s=`][\w.-]{1,60}:(?<secret>[^\s"'@/:`]{2,100})@(?:tcp|unix)\(/g },
+  { kind: 'private key', pattern: /-key\s{1,3}<\(\s{0,2}(?:echo|printf)\s{1,3}["']?(?<secret>[A-Za-z0-9+/]{42,43}=)/g },
+  { kind: 'password', pattern: /\bConvertTo-SecureString\s+(?:-String\s+)?["'](?<secret>[^"'\n]{3,200})["']/gi },
+  { kind: 'password', pattern: /\bPRAGMA\s+(?:hex)?(?:re)?key\s{0,3}=\s{0,3}["'](?<secret>[^"'\n]{3,200})["']/gi },
+  {
+    kind: 'password',
+    pattern:
+      /^(?:[\w.:[\]-]{0,40}>)?\s{0,3}AUTH\s{1,3}(?:[\w-]{1,40}\s{1,3})?["']?(?<secret>[^\s"']{5,200})["']?[ \t]*$/gm,
+    doubtful: true,
+  },
+  { kind: 'password hash', pattern: /:[0-9a-f]{32}:(?<secret>[0-9a-f]{32}):::/gi },
+  {
+    kind: 'password',
+    pattern:
+      /\s--(?:user|proxy-user|auth|basic-auth|creds|credentials)[ =]["']?[\w.@-]{1,60}:(?<secret>[^\s"']{4,200})/g,
+    doubtful: true,
+  },
+  {
+    kind: 'password',
+    pattern: /\brabbitmqctl\s[^\n]{0,60}?(?:add_user|change_password)\s+\S{1,60}\s+["']?(?<secret>[^\s"']{3,200})/g,
+  },
+  {
+    // As commands of FTP.
+    kind: 'password',
+    pattern: /^[ \t]{0,8}user\s+[\w.@-]{1,60}\s+(?<secret>(?=\S{0,60}[A-Z!@#$%])(?=\S{0,60}\d)\S{5,100})[ \t]*$/gm,
+    doubtful: true,
+  },
+  { kind: 'token', pattern: /\bcodecov\b[^\n]{0,100}?\s-t[ =](?<secret>[\w-]{30,60})/g },
+  { kind: 'token', pattern: /\bx-honeycomb-team\b["']?\s{0,2}[:=,]\s{0,2}["']?(?<secret>\w{20,80})/gi },
+  { kind: 'API key', pattern: /[?&]app_?id=(?<secret>[0-9a-f]{32})(?!\w)/gi },
+  { kind: 'API key', pattern: /\/integration\/(?<secret>\w{32})\/enqueue/g },
+  {
+    kind: 'account key',
+    pattern:
+      /(?:primary|secondary)_?key["']?\s{0,3}[:=]\s{0,3}["']?(?<secret>[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==)(?![\w+/=])/gi,
+  },
+  { kind: 'token', pattern: /sonar\.login["']?\s{0,2}[=:]\s{0,2}["']?(?<secret>\w{20,80})/g },
+  {
+    kind: 'unseal key',
+    pattern: /\bunseal\s{1,3}["']?(?<secret>[A-Za-z0-9+/]{40,66}={0,2})(?![\w+/=])/g,
+    doubtful: true,
+  },
+  { kind: 'unseal key', pattern: /\b(?:Unseal|Recovery) Key \d{1,2}: {0,3}(?<secret>[A-Za-z0-9+/=]{20,100})/g },
   { kind: 'password', pattern: /\bnet\s+user\s+\S{1,60}\s+(?<secret>[^\s/]{3,100})/gi, doubtful: true },
   { kind: 'password', pattern: /\bhttp-basic\.\S{1,100}\s+\S{1,60}\s+(?<secret>[^\s"']{3,200})/g },
   { kind: 'password', pattern: /\bjdbc:oracle:\w{2,6}:\w{1,60}\/(?<secret>[^@\s"'/]{1,100})@/g },
@@ -186,7 +254,7 @@ export const shapeForms: readonly ShapeForm[] = [
   {
     kind: 'password',
     pattern:
-      /\b(?:[Ll]ogin|[Cc]redentials?|[Cc]reds|[Aa]ccount|Zugangsdaten|Anmeldedaten|[Ii]dentifiants|[Cc]redenciales|user\/pass(?:word)?|username\/password)(?:\s{0,3}[:=]\s{0,3}|\s+(?:(?:are|is|with|as)\s+)?)["'`]?[\w.@+-]{2,80}\s?[:/]\s?(?<secret>[^\s"'`,;<>]{4,100})/g,
+      /\b(?:[Ll]ogin|[Cc]redentials?|[Cc]reds|[Aa]ccount|Zugangsdaten|Anmeldedaten|[Ii]dentifiants|[Cc]redenciales|[Ll]og in with|[Ss]ign in with|[Ll]ogged in as|user\/pass(?:word)?|username\/password)(?:\s{0,3}[:=]\s{0,3}|\s+(?:(?:are|is|with|as)\s+)?)["'`]?[\w.@+-]{2,80}\s?[:/]\s?(?<secret>[^\s"'`,;<>]{4,100})/g,
     doubtful: true,
   },
 ]
@@ -200,7 +268,7 @@ function option(flag: string): RegExp {
 
 export const commandForms: readonly CommandForm[] = [
   {
-    programs: 'curl wget http https xh hurl',
+    programs: 'curl wget http https xh hurl etcdctl',
     option: /\s(?:-u|--user|-a|--auth|-U|--proxy-user)[ =]{0,2}["']?[^\s"':/]{0,100}:(?<secret>[^\s"']{1,300})/d,
   },
   {
@@ -225,7 +293,7 @@ export const commandForms: readonly CommandForm[] = [
   },
   {
     programs:
-      'mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh snowsql rabbitmqadmin rdesktop clickhouse-client',
+      'mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh snowsql rabbitmqadmin rdesktop clickhouse-client twine hydra evil-winrm crackmapexec netexec psexec arangosh couchdb snow',
     option: option(String.raw`-p\s{1,2}`),
   },
   {

@@ -14,7 +14,7 @@ const fillers =
 /** A blank to be filled in, a reference to where the value is, or a mask over it. */
 export function isPlaceholder(value: string): boolean {
   if (
-    /^(?:\[redacted|<[^>]*>?$|\$\{|\$\(|\{\{|%[A-Za-z_]\w*%$|\{[\w.-]+\}$|\[[^\]]*\]$|\$[A-Za-z_]\w*$|\$env:|\$__\w+\{|@[A-Za-z]+\.|#\{|!\w+|ENC\[|enc:|vault:|op:\/\/|arn:|secretsmanager:|file:|env:|ssm:|keychain:|secret:\/\/|projects\/)/i.test(
+    /^(?:\[redacted|<[^>]*>?$|\$\{|\$\(|\{\{|%[A-Za-z_]\w*%$|%env\(|[*&][A-Za-z_-]+$|\{[\w.-]+\}$|\[[^\]]*\]$|\$[A-Za-z_]\w*$|\$env:|\$__\w+\{|@[A-Za-z]+\.|#\{|!\w+|ENC\[|enc:|vault:|op:\/\/|arn:|secretsmanager:|file:|env:|ssm:|keychain:|secret:\/\/|projects\/)/i.test(
       value,
     )
   )
@@ -135,6 +135,8 @@ export function isStrong(value: string, least: number): boolean {
   if (/[!@#$%^&*~+=?|]/.test(value) && letters) return true
   if (letters && digits) return !isWordy(value) || /^[A-Za-z]{2,20}\d{1,4}$/.test(value)
   if (digits) return value.length >= 6 && !/[^\d]/.test(value)
+  if (value.length >= 10 && /[a-z].*[A-Z].*[a-z]/.test(value) && /^[A-Za-z]+$/.test(value))
+    return !isWordy(value) && entropy(value) >= 2.8
   return value.length >= 16 && !isWordy(value) && entropy(value) >= 3
 }
 
