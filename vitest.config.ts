@@ -31,9 +31,9 @@ const onEngines = process.env['BATON_TEST_FULL']
   ? [
       'test/tape/{fork,context,user-words}.test.ts',
       'test/task/{gates,graphs,questions,tasks}.test.ts',
-      'test/relay/{ask,manager,work/inbox,request/*,people/*}.test.ts',
+      'test/relay/{ask,manager,journal/overtaken,work/inbox,request/*,people/*}.test.ts',
     ]
-  : ['test/tape/fork.test.ts', 'test/task/gates.test.ts', 'test/relay/request/circles.test.ts']
+  : ['test/tape/fork.test.ts', 'test/task/gates.test.ts', 'test/relay/{journal/overtaken,request/circles}.test.ts']
 
 export default defineConfig({
   test: {

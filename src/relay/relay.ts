@@ -346,8 +346,8 @@ export class Relay {
 
   /**
    * Moves closed traces to an archive, so that they no longer cost anything; they can still be looked up, and an id that was used is
-   * still known. Open traces stay. Undefined when there is nothing to move. No worker of another process may serve meanwhile: one that has
-   * not yet read that a request was answered could claim it once more.
+   * still known. Open traces stay, and any number of processes may request, serve and answer meanwhile. Undefined when there is nothing
+   * to move.
    */
   async archive(options: ArchiveOptions = {}): Promise<ArchiveResult | undefined> {
     return this.#journal.archive(checked(archiveSchema, options, 'archive'))
@@ -355,9 +355,7 @@ export class Relay {
 
   /** Archives by the `retention` of the settings, once there is enough to make it worthwhile. */
   async archiveWhenDue(): Promise<ArchiveResult | undefined> {
-    const { retention } = this.settings
-    if (retention === undefined) return undefined
-    const { traces, days } = retention
+    const { traces, days } = this.settings.retention
     const olderThanMs = days * day
     const isDue = async () => this.#journal.isArchiveDue({ requests: traces + worthwhile(traces), ageMs: olderThanMs })
     if (this.#isArchiving || !(await isDue())) return undefined

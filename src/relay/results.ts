@@ -47,7 +47,7 @@ export interface Claim {
   readonly envelope: Envelope
   /** The entry of the request. */
   readonly entry: number
-  /** The newest entry under the request's key, which its answer expects; each heartbeat writes a newer one. */
+  /** What its answer expects: the newest entry under the request's key, minus that of the request while there is none. */
   head: number
 }
 

@@ -51,7 +51,7 @@ const limitsSchema = z.strictObject({
 })
 export type Limits = z.output<typeof limitsSchema>
 
-/** Closed traces beyond either bound are archived, some thousand at a time. Without it, only on demand: see `Relay.archive`. */
+/** Closed traces beyond either bound are archived, some thousand at a time; they can still be looked up. */
 const retentionSchema = z.strictObject({
   traces: z.int().min(0).default(1_000).describe('how many of the newest closed traces stay at hand'),
   days: z.number().min(0).default(30).describe('for how long a closed trace stays at hand'),
@@ -106,7 +106,7 @@ export const relaySection = z
       .describe('when all of these do not apply, a person is asked'),
     leaseMs: leaseSchema.default(10_000).describe('how long a claim lasts without a heartbeat'),
     patienceMs: z.int().min(1).default(60_000).describe('after which a request of low priority gets its turn, too'),
-    retention: retentionSchema.optional(),
+    retention: retentionSchema.default(retentionSchema.parse({})),
     alerts: alertsSchema.default(alertsSchema.parse({})),
     latencyBudgetMs: z.int().min(1).optional().describe('what one run of the pipeline may take'),
     waive: waiverSchema.default({}),

@@ -78,6 +78,37 @@ export class AppendQueue {
   }
 }
 
+/** What the expectations of an append are checked against. */
+interface Standing {
+  /** The first entry of the current segment, or of the one that will come. */
+  readonly firstId: number
+  readonly lastId: number
+  /** The last entry with a key; 0 without one. */
+  readonly newest: (key: string) => number
+}
+
+/** Why an expectation does not hold; undefined when it does. */
+export function findConflict(
+  tape: string,
+  expect: Expect | undefined,
+  { firstId, lastId, newest }: Standing,
+): ConflictError | undefined {
+  if (expect === undefined) return undefined
+  const isWhole = typeof expect === 'number'
+  if (!isWhole && isArchivedSince(expect, firstId)) return archivedSince(tape, expect.since!, firstId)
+  const actual = isWhole ? lastId : newest(expect.key)
+  return actual === (isWhole ? expect : expect.id) ? undefined : conflict(tape, expect, actual)
+}
+
+export function isArchivedSince(expect: Expect | undefined, firstId: number): boolean {
+  return typeof expect === 'object' && expect.since !== undefined && expect.since < firstId - 1
+}
+
+export function archivedSince(tape: string, since: number, firstId: number): ConflictError {
+  const message = `${tape} was archived up to entry ${firstId - 1}, which is behind ${since}`
+  return new ConflictError(message, { expected: since, actual: firstId - 1 })
+}
+
 export function conflict(tape: string, expect: Expect, actual: number): ConflictError {
   if (typeof expect === 'number') {
     return new ConflictError(`${tape} is at entry ${actual}, not ${expect}`, { expected: expect, actual })

@@ -4,8 +4,11 @@
 import type { Readable } from 'node:stream'
 import type { Draft, Entry } from './entry.ts'
 
-/** `n`: the last id the caller has seen (0: an empty tape). `{key, id}`: the last entry with that key (0: none yet). */
-export type Expect = number | { key: string; id: number }
+/**
+ * `n`: the last id the caller has seen (0: an empty tape). `{key, id}`: the last entry of the current segment with that key (0: none
+ * yet). With `since`, what came behind that entry must not be in an archive: then "none yet" also means none that was archived meanwhile.
+ */
+export type Expect = number | { key: string; id: number; since?: number }
 
 export interface AppendOptions {
   expect?: Expect

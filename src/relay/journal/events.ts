@@ -2,7 +2,7 @@
 // and so do the claims and the answer of a request. Everything else may happen at the same time.
 
 import { UnsupportedError } from '../../errors.ts'
-import type { BlobRef, Draft, Entry, Json } from '../../store/index.ts'
+import type { BlobRef, Draft, Entry, Expect, Json } from '../../store/index.ts'
 import type { Envelope, HandoffResponse, Priority, Rejection } from '../schema.ts'
 import type { TraceState } from '../request/trace-rules.ts'
 
@@ -217,6 +217,15 @@ export const requestKey = (requestId: string) => `request:${requestId}`
 export const resumptionKey = (requestId: string) => `resumed:${requestId}`
 export const questionKey = (requestId: string) => `question:${requestId}`
 export const traceKey = (traceId: string) => `trace:${traceId}`
+
+/**
+ * What the next entry under a key expects. `head` is the newest one that its writer knows of; while there is none since the last archive,
+ * it is the entry up to which the writer knows everything under that key, as a negative number. Then a later archive is a conflict: it may
+ * hold entries that the writer has not seen.
+ */
+export function expected(key: string, head: number): Expect {
+  return head > 0 ? { key, id: head } : { key, id: 0, since: -head }
+}
 
 export function draftOf(event: RelayEvent, date?: string): Draft {
   const { type, ...data } = event

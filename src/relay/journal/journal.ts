@@ -122,6 +122,8 @@ export class Journal {
   #following: Following | undefined
   /** When it was last looked whether the tape was archived. */
   #lookedAt = Number.NEGATIVE_INFINITY
+  /** The tape may begin with another entry than is known. */
+  #mustLook = true
   readonly #archive: Archive
 
   /** `onSnapshot` is called after each snapshot, for housekeeping that need not be done at once. */
@@ -155,9 +157,10 @@ export class Journal {
     return entries
   }
 
-  /** An entry that this process saw is gone: a repair has lost it, or an archive has taken it, so all is read again. */
+  /** When an entry that this process saw is gone, a repair has lost it, or an archive has taken it: all is read again. */
   #checkRepaired(error: unknown, expect: Expect | undefined): void {
     if (!BatonError.is(error) || error.code !== 'conflict' || typeof expect !== 'object') return
+    this.#mustLook = true
     if (!('actual' in error) || Number(error.actual) >= expect.id) return
     this.openRequests.clear()
     this.#loaded = undefined
@@ -254,11 +257,13 @@ export class Journal {
     about: string,
     requestId: string,
   ): Promise<{ event: RelayEvent; entry: Entry; head: number } | undefined> {
+    await this.segment()
+    const { archived } = this.openRequests
     const latest = await this.latest(`${about}:${requestId}`)
     const id = latest === undefined ? (await this.archivedRequest(requestId))?.newest.get(about) : undefined
     const entry = latest ?? (id === undefined ? undefined : await this.entry(id))
     const event = entry && eventIn(entry)
-    return event && { event, entry, head: latest?.id ?? 0 }
+    return event && { event, entry, head: latest?.id ?? -archived }
   }
 
   /** A trace that has entries in an archive, as it was when the archive was made. */
@@ -277,19 +282,43 @@ export class Journal {
 
   /** Where the tape begins after the last archive; undefined when there is none. */
   async segment(): Promise<SegmentStart | undefined> {
-    if (this.#following !== undefined && !this.#following.broken.aborted) return this.openRequests.segment
     const now = this.#monotonic()
-    if (now - this.#lookedAt < lookEveryMs) return this.openRequests.segment
-    const before = ((await this.store.info(tape))?.firstId ?? 1) - 1
+    if (!this.#mustLook) {
+      if (this.#following !== undefined && !this.#following.broken.aborted) return this.openRequests.segment
+      if (now - this.#lookedAt < lookEveryMs) return this.openRequests.segment
+    }
+    const archived = await this.#archivedTo()
     this.#lookedAt = now
-    if ((this.openRequests.segment?.through ?? 0) !== before) await this.current()
+    this.#mustLook = this.openRequests.archived < archived
+    if (this.#mustLook) await this.current()
     return this.openRequests.segment
+  }
+
+  /** The last entry of the newest archive; 0 without one. */
+  async #archivedTo(): Promise<number> {
+    const info = await this.store.info(tape)
+    return info === undefined ? ((await this.store.archives(tape)).at(-1)?.lastId ?? 0) : info.firstId - 1
   }
 
   /** The open requests with everything that is durable now. */
   async current(): Promise<OpenRequests> {
     await this.#load()
-    await this.#catchUp()
+    if (!this.#mustLook) {
+      await this.#catchUp()
+      return this.openRequests
+    }
+    this.#mustLook = false
+    try {
+      // An archive that was there before everything is read holds nothing that is not known then, even if its snapshot was lost.
+      const archived = await this.#archivedTo()
+      await this.#catchUp()
+      // Of a tape that was deleted, only archives are left.
+      if (this.openRequests.at < archived) await this.#catchUpArchived()
+      this.openRequests.archivedTo(archived)
+    } catch (error) {
+      this.#mustLook = true
+      throw error
+    }
     return this.openRequests
   }
 
@@ -320,15 +349,18 @@ export class Journal {
     for await (const entry of this.store.read(tape, { after: this.openRequests.at })) {
       // The entries between are in an archive that was made meanwhile.
       if (entry.id > this.openRequests.at + 1) {
-        for await (const earlier of this.store.read(tape, { after: this.openRequests.at, archived: true })) {
-          this.openRequests.apply(earlier)
-        }
+        await this.#catchUpArchived()
         // What is not in an archive either is lost: a repair cannot tell how many lines were cut from the start of a tape.
         this.openRequests.skipTo(entry.id)
       }
       this.openRequests.apply(entry)
     }
     this.#saveWhenDue()
+  }
+
+  async #catchUpArchived(): Promise<void> {
+    const range = { after: this.openRequests.at, archived: true }
+    for await (const entry of this.store.read(tape, range)) this.openRequests.apply(entry)
   }
 
   #saveWhenDue(): void {
@@ -360,7 +392,7 @@ export class Journal {
    * from there when it is needed.
    */
   async archive(options: ArchiveOptions = {}): Promise<ArchiveResult | undefined> {
-    const { segment, byId, deadLetters, counters } = await this.current()
+    const { segment, archived, byId, deadLetters, counters } = await this.current()
     const now = this.#now()
     const requests = counters.requests - byId.size
     const inUse = new Set([...byId.values(), ...deadLetters.values()].map(({ traceId }) => traceId))
@@ -373,7 +405,7 @@ export class Journal {
     const oldest = kept.reduce((least, { date }) => Math.min(least, Date.parse(date)), now)
     try {
       await this.store.archive(tape, ({ firstId, lastId }) => {
-        const expected = (segment?.through ?? 0) + 1
+        const expected = archived + 1
         if (firstId !== expected)
           throw new ConflictError('Another process has archived the tape', { expected, actual: firstId })
         const start = { through: lastId, accounted: through, requests, oldest }

@@ -50,7 +50,7 @@ export interface OpenRequest extends RequestFacts {
   readonly deadline: number | undefined
   /** When this process first saw it, by a clock that never goes back. */
   readonly seen: number
-  /** The newest entry under the request's key, which the next one expects; 0 while there is none. */
+  /** What the next entry under the request's key expects, see `expected`. */
   head: number
   hold: (Hold & { seen: number }) | undefined
   /** A hold whose lease has ended; it still counts for as long as nobody else takes the request. */
@@ -143,6 +143,8 @@ export class OpenRequests {
   readonly deadLetters = new Map<string, DeadLetter>()
   readonly activity = new Activity()
   segment: SegmentStart | undefined
+  /** The last entry of the newest archive whose entries are all folded in; 0 without one. */
+  archived = 0
   /** The last entry of an archive whose snapshot, which follows it, was damaged and lost; 0 when none was. */
   lostStart = 0
   readonly #inboxes = new Map<string, Inbox<OpenRequest>>()
@@ -190,10 +192,16 @@ export class OpenRequests {
     return carried === undefined ? start : { ...start, carried }
   }
 
-  /** Behind an archive, no key has an entry yet. */
   #begin(segment: SegmentStart): void {
     this.segment = segment
-    for (const request of this.byId.values()) request.head = 0
+    this.archivedTo(segment.through)
+  }
+
+  /** Everything up to that entry is in an archive and folded in: behind it, no key has an entry that is not known. */
+  archivedTo(id: number): void {
+    if (id > this.at) return
+    this.archived = Math.max(this.archived, id)
+    for (const request of this.byId.values()) if (Math.abs(request.head) <= id) request.head = -id
   }
 
   #fold(event: RelayEvent, entry: Entry): void {
@@ -264,7 +272,7 @@ export class OpenRequests {
     const request: OpenRequest = {
       ...about,
       seen: this.#monotonic(),
-      head: 0,
+      head: -about.entry,
       hold: undefined,
       lapsed: undefined,
       escalation: undefined,
@@ -416,6 +424,7 @@ export class OpenRequests {
   /** Forgets everything, to be loaded again. */
   clear(): void {
     this.at = 0
+    this.archived = 0
     this.segment = undefined
     this.byId.clear()
     this.deadLetters.clear()
@@ -433,11 +442,14 @@ export class OpenRequests {
     for (const letter of snapshot.dead ?? []) this.deadLetters.set(letter.requestId, letter)
     this.activity.load(snapshot.activity ?? {})
     this.segment = segment ?? snapshot.segment
+    this.archived = snapshot.segment?.through ?? 0
     for (const row of snapshot.open) {
       const [requestId, traceId, from, to, priority, entry, at, deadline, head, hold, escalation, lost = []] = row
       const about = { requestId, traceId, from, to, priority, entry, at, envelope: undefined }
       const request = this.#open({ ...about, deadline: deadline ?? undefined })
-      Object.assign(request, { head, lost, escalation: escalation ?? undefined })
+      Object.assign(request, { lost, escalation: escalation ?? undefined })
+      // Behind the archive before the snapshot.
+      request.head = head > 0 ? head : -Math.max(entry, snapshot.segment?.through ?? 0)
       if (escalation !== null) continue
       if (hold === null) this.inbox(to).add(request)
       else this.#hold(request, hold)

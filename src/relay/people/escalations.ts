@@ -99,7 +99,7 @@ export class Escalations {
         return { status: 'duplicate', response: settled.response }
       }
       if (open.escalation !== id)
-        throw new ConflictError(`${id} is not what ${requestId} waits for`, { actual: open.head })
+        throw new ConflictError(`${id} is not what ${requestId} waits for`, { actual: Math.max(open.head, 0) })
       const settling = { requestId, entry: requestEntry, head: open.head, envelope, escalation: id }
       const result = await this.#answers.settle(settling, response, { by })
       if (result !== undefined) return result

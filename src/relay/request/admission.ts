@@ -70,12 +70,13 @@ export class Admission {
   /** Decides on the requests of one trace, in this order; only the first that passes the checks is admitted. */
   async track(candidates: readonly Candidate[]): Promise<Tracked[]> {
     const attempt = `${this.#context.self}:${++this.#attempts}`
-    const archived = await this.#archived(candidates)
-    if (archived !== undefined) return archived
     const { traceId } = candidates[0]!.request
-    const entries = await this.#traces.update(traceId, async (head) =>
-      this.#decide(candidates, await this.#seen(head, candidates), attempt),
-    )
+    let archived: Tracked[] | undefined
+    const entries = await this.#traces.update(traceId, async (head) => {
+      archived = await this.#archived(candidates)
+      return archived === undefined ? this.#decide(candidates, await this.#seen(head, candidates), attempt) : []
+    })
+    if (archived !== undefined) return archived
     const events = entries.map((entry) => eventIn(entry)!)
     const tracked = events.flatMap((event, i): Tracked[] => {
       if (event.type !== 'requested') return []

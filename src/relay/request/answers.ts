@@ -2,11 +2,12 @@
 // other is kept as a late answer and changes nothing.
 
 import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
+import type { Expect } from '../../store/index.ts'
 import { escalationId, type OpenRequest, type OpenRequests } from '../journal/open-requests.ts'
 import { iso, leaseLeft, type RelayContext } from '../context.ts'
 import { escalationOf } from '../people/notices.ts'
 import type { AnswerResult, Claim } from '../results.ts'
-import { type Answered, eventIn, type Hold, type LostDelivery, requestKey, tape } from '../journal/events.ts'
+import { type Answered, eventIn, expected, type Hold, type LostDelivery, requestKey, tape } from '../journal/events.ts'
 import { digestOf, failedResponse, isSameAnswer, responseTo } from './response.ts'
 import { type Envelope, type HandoffResponse, human } from '../schema.ts'
 
@@ -72,7 +73,7 @@ export class Answers {
     const { journal, observer } = this.#context
     const { requestId, entry, head, envelope, escalation } = settling
     const { request, traceparent } = envelope
-    const expect = { key: requestKey(requestId), id: head }
+    const expect = expected(requestKey(requestId), head)
     try {
       if (response.status === 'escalated') return await this.#escalate(settling, response, expect)
       const durationMs = this.#age(envelope)
@@ -102,7 +103,7 @@ export class Answers {
   async #escalate(
     { requestId, entry, envelope }: AnswerTarget,
     response: HandoffResponse,
-    expect: { key: string; id: number },
+    expect: Expect,
   ): Promise<AnswerResult> {
     const { journal, observer } = this.#context
     const { request } = envelope
@@ -255,7 +256,7 @@ export async function unknownRequest({ journal }: RelayContext, requestId: strin
 
 function heldByAnother({ requestId, head }: OpenRequest, { worker, at, leaseMs }: Hold): ConflictError {
   return new ConflictError(`${requestId} is claimed by ${worker} until ${iso(at + leaseMs)}`, {
-    actual: head,
+    actual: Math.max(head, 0),
     hint: 'Answer with the token of the claim, or wait until its lease is over.',
   })
 }

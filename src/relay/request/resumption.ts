@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { BatonError, CancelledError, ConflictError } from '../../errors.ts'
 import type { RelayContext } from '../context.ts'
-import { type Hold, type Resumed, type Resuming, resumptionKey } from '../journal/events.ts'
+import { expected, type Hold, type Resumed, type Resuming, resumptionKey } from '../journal/events.ts'
 import { keepLease, pause } from '../timers.ts'
 
 interface Using {
@@ -15,6 +15,7 @@ interface Using {
 }
 
 interface Newest {
+  /** What the next entry expects, see `expected`. */
   readonly id: number
   readonly date: string
   readonly event: Resuming | Resumed | undefined
@@ -102,15 +103,18 @@ export class Resumptions {
   }
 
   async #newest(requestId: string): Promise<Newest> {
-    const newest = await this.#context.journal.newest('resumed', requestId)
-    if (newest === undefined) return { id: 0, date: '', event: undefined }
+    const { journal } = this.#context
+    await journal.segment()
+    const { archived } = journal.openRequests
+    const newest = await journal.newest('resumed', requestId)
+    if (newest === undefined) return { id: -archived, date: '', event: undefined }
     return { id: newest.head, date: newest.entry.date, event: newest.event as Resuming | Resumed }
   }
 
   /** Undefined if another process wrote first. */
   async #append(event: Resuming | Resumed, head: number): Promise<number | undefined> {
     try {
-      const [entry] = await this.#context.journal.append([event], { key: resumptionKey(event.requestId), id: head })
+      const [entry] = await this.#context.journal.append([event], expected(resumptionKey(event.requestId), head))
       return entry!.id
     } catch (error) {
       if (BatonError.is(error) && error.code === 'conflict') return undefined

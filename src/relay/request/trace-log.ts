@@ -11,11 +11,12 @@ import { newTrace, type TraceState } from './trace-rules.ts'
 const remembered = 1_000
 
 export interface TraceHead {
-  /** The entry that holds the state; 0 for a new trace. */
+  /** The entry that holds the state; 0 when there is none since the last archive. */
   readonly entry: number
   readonly state: TraceState
 }
 
+/** Makes the events that follow a state; none when there is nothing to write. */
 type Next = (head: TraceHead) => readonly RelayEvent[] | Promise<readonly RelayEvent[]>
 
 const nothing: TraceHead = { entry: 0, state: newTrace }
@@ -61,18 +62,22 @@ export class TraceLog {
 
   async #write(traceId: string, next: Next): Promise<Entry[]> {
     // A trace that is not in memory is most likely new. If it is not, the store reports a conflict, and the state is read.
-    for (let known = this.#heads.get(traceId) ?? (await this.#archived(traceId)); ;) {
-      const head = known
+    for (let known = this.#heads.get(traceId), isFirst = true; ; isFirst = false) {
+      // All that is decided on below takes the archives up to here into account; a later one is a conflict.
+      await this.#journal.segment()
+      const since = this.#journal.openRequests.archived
+      const head = known ?? (isFirst ? await this.#archived(traceId) : await this.head(traceId))
       const events = await next(head)
+      if (events.length === 0) return []
       try {
-        const entries = await this.#journal.append(events, { key: traceKey(traceId), id: head.entry })
+        const entries = await this.#journal.append(events, { key: traceKey(traceId), id: head.entry, since })
         const newest = entries.findLast((entry) => entry.meta.key === traceKey(traceId))
         if (newest !== undefined && newest.id > head.entry) this.#remember(traceId, headOf(newest))
         return entries
       } catch (error) {
         this.#heads.delete(traceId)
         if (!BatonError.is(error) || error.code !== 'conflict') throw error
-        known = await this.head(traceId)
+        known = undefined
       }
     }
   }

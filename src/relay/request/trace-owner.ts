@@ -3,6 +3,7 @@
 // longer make requests in it. A trace with no open request, whose control was never passed, belongs to the next agent that
 // makes one.
 
+import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, InvalidError, NotFoundError } from '../../errors.ts'
 import { checked } from '../../config/index.ts'
 import type { RelayContext } from '../context.ts'
@@ -79,7 +80,8 @@ export class TraceOwners {
       const frames = bounded(next(live))
       const owner = ownerOf(id, frames)
       const write = ({ entry, state }: TraceHead): RelayEvent[] => {
-        if (entry !== head.entry) throw moved
+        // Behind an archive only the state tells whether somebody was faster.
+        if (entry !== head.entry || !isDeepStrictEqual(state, head.state)) throw moved
         return [{ type: 'owner', traceId: id, owner: owner.agent, reason, trace: { ...state, frames }, prev: entry }]
       }
       try {

@@ -9,7 +9,7 @@ import type { Answers } from '../request/answers.ts'
 import type { OpenRequests, OpenRequest } from '../journal/open-requests.ts'
 import { leaseLeft, type RelayContext } from '../context.ts'
 import type { Claim, InboxItem } from '../results.ts'
-import { type Hold, requestKey } from '../journal/events.ts'
+import { expected, type Hold, requestKey } from '../journal/events.ts'
 import { checkAgent } from '../request/routes.ts'
 import { leaseSchema } from '../settings.ts'
 import { after, onAbort } from '../timers.ts'
@@ -154,7 +154,7 @@ export class Claims {
     event: Parameters<RelayContext['journal']['append']>[0][number],
   ): Promise<number | undefined> {
     try {
-      const [entry] = await this.#context.journal.append([event], { key: requestKey(requestId), id: head })
+      const [entry] = await this.#context.journal.append([event], expected(requestKey(requestId), head))
       return entry!.id
     } catch (error) {
       if (BatonError.is(error) && error.code === 'conflict') return undefined
@@ -193,7 +193,7 @@ export class Claims {
       }
       const hold = open.hold ?? open.lapsed
       if (claim !== undefined && hold?.token !== claim.token) {
-        throw new ConflictError(`${requestId} is no longer held by this claim`, { actual: open.head })
+        throw new ConflictError(`${requestId} is no longer held by this claim`, { actual: Math.max(open.head, 0) })
       }
       if (hold === undefined) return
       const id = await this.#append(open, { type: 'released', requestId, worker: hold.worker })

@@ -3,7 +3,7 @@
 
 import { BatonError, NotFoundError } from '../../errors.ts'
 import { iso, type RelayContext } from '../context.ts'
-import { requestKey } from '../journal/events.ts'
+import { expected, requestKey } from '../journal/events.ts'
 import type { DeadLetter } from '../journal/open-requests.ts'
 
 export class DeadLetters {
@@ -28,6 +28,8 @@ export class DeadLetters {
   async retry(requestId: string, { by }: { by: string }): Promise<void> {
     const { journal, settings, now } = this.#context
     for (;;) {
+      await journal.current()
+      const { archived } = journal.openRequests
       const { traceId, from, to, priority, entry } = await this.#find(requestId)
       const { request } = await journal.envelope(entry)
       const at = now()
@@ -35,10 +37,8 @@ export class DeadLetters {
       const newest = await journal.latest(requestKey(requestId))
       const about = { requestId, traceId, request: entry, from, to, priority }
       try {
-        await journal.append([{ type: 'retried', ...about, by, acceptedAt: iso(at), deadline }], {
-          key: requestKey(requestId),
-          id: newest?.id ?? 0,
-        })
+        const expect = expected(requestKey(requestId), newest?.id ?? -archived)
+        await journal.append([{ type: 'retried', ...about, by, acceptedAt: iso(at), deadline }], expect)
         return
       } catch (error) {
         if (!BatonError.is(error) || error.code !== 'conflict') throw error

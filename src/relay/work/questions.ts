@@ -7,7 +7,7 @@ import { checked } from '../../config/index.ts'
 import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
 import type { Json } from '../../store/index.ts'
 import type { RelayContext } from '../context.ts'
-import { questionKey, type Replied } from '../journal/events.ts'
+import { expected, questionKey, type Replied } from '../journal/events.ts'
 import type { HandoffQuestion } from '../journal/status.ts'
 import type { Claim } from '../results.ts'
 import { plainJson, progressSchema } from '../schema.ts'
@@ -75,19 +75,26 @@ export class Questions {
     { question, by, ...rest }: { question?: string; by: string } & ({ answer: Json } | { refused: string }),
   ): Promise<void> {
     const { journal } = this.#context
-    const newest = await journal.newest('question', requestId)
-    if (newest?.event.type !== 'question') {
-      throw new NotFoundError(`No question about ${requestId} is open`, { hint: 'See "baton relay status".' })
+    const said = 'answer' in rest ? { answer: checked(plainJson, rest.answer, 'answer') } : rest
+    for (;;) {
+      const newest = await journal.newest('question', requestId)
+      if (newest?.event.type !== 'question') {
+        throw new NotFoundError(`No question about ${requestId} is open`, { hint: 'See "baton relay status".' })
+      }
+      const { entry, head } = newest
+      if (question !== undefined && newest.event.question !== question) {
+        throw new ConflictError(`The worker asks something else about ${requestId} by now`, { actual: entry.id })
+      }
+      const reply = { type: 'reply', requestId, question: newest.event.question, by, ...said } as const
+      try {
+        await journal.append([reply], expected(questionKey(requestId), head))
+        return
+      } catch (error) {
+        // An archive that was made meanwhile changes nothing about the question.
+        const isSame = async () => (await journal.newest('question', requestId))?.entry.id === entry.id
+        if (!BatonError.is(error) || error.code !== 'conflict' || !(await isSame())) throw error
+      }
     }
-    const { entry, head } = newest
-    if (question !== undefined && newest.event.question !== question) {
-      throw new ConflictError(`The worker asks something else about ${requestId} by now`, { actual: entry.id })
-    }
-    const reply = 'answer' in rest ? { answer: checked(plainJson, rest.answer, 'answer') } : rest
-    await journal.append([{ type: 'reply', requestId, question: newest.event.question, by, ...reply }], {
-      key: questionKey(requestId),
-      id: head,
-    })
   }
 
   /** Answers a question with what the asker says, or refuses it. Another process that waits may have been faster. */

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { InvalidError, NotFoundError } from '../../errors.ts'
-import { AppendQueue, type Batch, conflict } from '../append-queue.ts'
+import { AppendQueue, type Batch, findConflict } from '../append-queue.ts'
 import { asEntry, type Prepared } from '../draft.ts'
 import type { Entry } from '../entry.ts'
 import { type ArchiveRef, limits } from '../store.ts'
@@ -181,7 +181,7 @@ export class NatsTape {
     for (let isFresh = false; ; isFresh = true) {
       const answers = this.#decide(index, batches)
       // Who writes finds out whether others have written; a refusal has to be looked at before it is told.
-      if (!isFresh && answers.some((answer) => 'actual' in answer)) {
+      if (!isFresh && answers.some((answer) => 'conflict' in answer)) {
         await this.current()
         continue
       }
@@ -198,7 +198,7 @@ export class NatsTape {
       return Promise.all(
         answers.map(async (answer, at) => {
           if ('place' in answer) return batches[at]!.prepared.map((one, each) => asEntry(answer.place + each, one))
-          if ('actual' in answer) return conflict(this.#name, batches[at]!.expect!, answer.actual)
+          if ('conflict' in answer) return answer.conflict
           return this.#repeated(answer.first, answer.size).catch((error: Error) => error)
         }),
       )
@@ -209,19 +209,18 @@ export class NatsTape {
   #decide(
     index: TapeIndex,
     batches: readonly Batch[],
-  ): ({ place: number } | { actual: number } | { first: number; size: number })[] {
+  ): ({ place: number } | { conflict: Error } | { first: number; size: number })[] {
+    const firstId = index.standing.segment
     let lastId = index.lastId
     const keys = new Map<string, number>()
     const jobs = new Map<string, { first: number; size: number }>()
+    const newest = (key: string) => keys.get(key) ?? index.keys.get(key)?.id ?? 0
     return batches.map(({ prepared, expect }) => {
       const job = prepared.find((one) => one.idempotency !== undefined)?.idempotency
       const before = job === undefined ? undefined : (jobs.get(job) ?? index.jobs.get(job))
       if (before !== undefined) return { first: before.first, size: before.size }
-      if (expect !== undefined) {
-        const isWhole = typeof expect === 'number'
-        const actual = isWhole ? lastId : (keys.get(expect.key) ?? index.keys.get(expect.key)?.id ?? 0)
-        if (actual !== (isWhole ? expect : expect.id)) return { actual }
-      }
+      const conflict = findConflict(this.#name, expect, { firstId, lastId, newest })
+      if (conflict !== undefined) return { conflict }
       const place = lastId + 1
       for (const one of prepared) {
         lastId++

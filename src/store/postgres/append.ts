@@ -2,7 +2,7 @@
 
 import { createHash, randomUUID } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { type Batch, conflict } from '../append-queue.ts'
+import { archivedSince, type Batch, conflict, isArchivedSince } from '../append-queue.ts'
 import { asEntry, type Prepared } from '../draft.ts'
 import type { Entry } from '../entry.ts'
 import type { Database, Parameter } from './database.ts'
@@ -26,13 +26,26 @@ export async function appendGroup(
       const first = Number(row['first_id'])
       if (row['outcome'] === 'placed') return prepared.map((one, index) => asEntry(first + index, one))
       if (row['outcome'] === 'repeated') return read(first, Number(row['size'])).catch((error: Error) => error)
+      const firstId = Number(row['segment'])
+      if (typeof expect === 'object' && isArchivedSince(expect, firstId)) {
+        return archivedSince(tape.name, expect.since!, firstId)
+      }
       return conflict(tape.name, expect!, Number(row['actual']))
     }),
   )
 }
 
-export const appendSql =
-  'select * from S.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) order by part'
+/** The tape is locked first: an expectation that an archive has overtaken becomes one that never holds. */
+export const appendSql = `
+select a.*, s.first_id as segment
+from (select set_config('lock_timeout', '30s', true) as patience) p
+left join lateral (select first_id from S.tapes where name = $1 and p.patience is not null for update) t on true
+cross join lateral (select coalesce(t.first_id, 1) as first_id) s
+cross join lateral S.append($1, $2, $3, $4, $5, (
+  select array_agg(case when e.since < s.first_id - 1 then -1 else e.id end order by e.i)
+  from unnest($6::bigint[], $17::bigint[]) with ordinality as e(id, since, i)
+), $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) a
+order by a.part`
 
 export function appendParameters(tape: string, write: string, again: boolean, batches: readonly Batch[]): Parameter[] {
   const columns = rowColumns(batches.flatMap(({ prepared }) => prepared))
@@ -55,6 +68,7 @@ export function appendParameters(tape: string, write: string, again: boolean, ba
     expects.map((expect) => (typeof expect === 'object' ? indexed(expect.key) : null)),
     batches.map(({ prepared }) => indexed(prepared.find((one) => one.idempotency !== undefined)?.idempotency)),
     ...columns,
+    expects.map((expect) => (typeof expect === 'object' ? (expect.since ?? null) : null)),
   ]
 }
 

@@ -56,6 +56,34 @@ export const archiving: readonly StorePromise[] = [
     },
   },
   {
+    title: 'an expectation with `since` does not hold when what came behind that entry was archived',
+    ids: ['T16', 'T26'],
+    async keep({ store, another }) {
+      const other = await another()
+      const since = (n: number) => ({ expect: { key: 'k', id: 0, since: n } })
+      await store.append('main', [message('1')], since(0))
+      await store.append('main', [message('2', { key: 'k' })], since(0))
+      await expect(other.append('main', [message('x')], since(2))).rejects.toMatchObject({ expected: 0, actual: 2 })
+      await store.archive('main', () => [message('3')])
+      for (const n of [0, 1]) {
+        const late = other.append('main', [message('x')], since(n))
+        await expect(late).rejects.toMatchObject({ code: 'conflict', expected: n, actual: 2 })
+      }
+      // One of a group is refused alone.
+      const group = await Promise.allSettled([0, 2, 3].map((n) => other.append('main', [message('y')], since(n))))
+      expect(group.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+      expect(await other.append('main', [message('6', { key: 'k' })], { expect: { key: 'k', id: 0 } })).toMatchObject([
+        { id: 6 },
+      ])
+      expect(await store.append('main', [message('7')], { expect: { key: 'k', id: 6, since: 2 } })).toMatchObject([
+        { id: 7 },
+      ])
+      await store.remove('main')
+      await expect(other.append('main', [message('x')], since(6))).rejects.toMatchObject({ expected: 6, actual: 7 })
+      expect(await other.append('main', [message('8')], since(7))).toMatchObject([{ id: 8 }])
+    },
+  },
+  {
     title: 'archives made in the same millisecond do not collide, and stay in order',
     ids: ['T16'],
     async keep({ store }) {

@@ -1,7 +1,8 @@
 // A group commit, thought through before anything is written: each append is checked in order, as if those before it
 // were already on the tape, and either gets its place, is answered by what was written earlier, or is refused alone.
 
-import { ConflictError } from '../../../errors.ts'
+import type { ConflictError } from '../../../errors.ts'
+import { findConflict } from '../../append-queue.ts'
 import { asEntry, type Prepared } from '../../draft.ts'
 import type { Entry } from '../../entry.ts'
 import type { Expect } from '../../store.ts'
@@ -54,6 +55,8 @@ export function placeGroup(
   const repeats = new Map<string, Entry[]>()
   let text = ''
   let at = start
+  const firstId = segment === undefined || segment.at.id === 0 ? start.id + 1 : segment.firstId
+  const newest = (key: string) => keys.get(key) ?? segment?.latestId(key) ?? 0
   for (const append of appends) {
     const { prepared, expect } = append
     const name = prepared.find((one) => one.idempotency !== undefined)?.idempotency
@@ -62,7 +65,7 @@ export function placeGroup(
       repeated.push({ append, entries: before })
       continue
     }
-    const conflict = expect === undefined ? undefined : findConflict(tape, expect, at.id, keys, segment)
+    const conflict = findConflict(tape, expect, { firstId, lastId: at.id, newest })
     if (conflict !== undefined) {
       refused.push({ append, conflict })
       continue
@@ -106,25 +109,6 @@ export function settle({ placed, repeated, refused }: Group, { kept, isSynced, f
     else append.reject(failure)
   }
   for (const { append, conflict } of refused) append.reject(conflict.actual >= firstLost ? failure : conflict)
-}
-
-function findConflict(
-  tape: string,
-  expect: Expect,
-  lastId: number,
-  keys: ReadonlyMap<string, number>,
-  segment: Segment | undefined,
-): ConflictError | undefined {
-  if (typeof expect === 'number') {
-    if (expect === lastId) return undefined
-    return new ConflictError(`${tape} is at entry ${lastId}, not ${expect}`, { expected: expect, actual: lastId })
-  }
-  const actual = keys.get(expect.key) ?? segment?.latestId(expect.key) ?? 0
-  if (expect.id === actual) return undefined
-  return new ConflictError(`The last "${expect.key}" of ${tape} is entry ${actual}, not ${expect.id}`, {
-    expected: expect.id,
-    actual,
-  })
 }
 
 /** What an earlier append with that idempotency value wrote. */
