@@ -106,6 +106,19 @@ test('what an agent says anew is not taken for what it said before, if a number 
   for (const n of [1, 2, 3]) expect.soft(kept).toContain(`moved table${n} and`)
 })
 
+test('a document that was written by a command is not quoted in halves [C15]', async () => {
+  const { keep, store } = await shop()
+  const facts = Array.from({ length: 60 }, (_, i) => `- \`shelf${i}\` is \`${i * 7919 + 100_000}\``).join('\n')
+  await store.append('codex:1', [
+    opened,
+    said('user', 'Fill the shelves.'),
+    ...ran('1', `mkdir -p notes && cat > notes/shelves.md <<'END'\n${facts}\nEND`, ''),
+  ])
+  const { kept } = await keep('one.md', undefined, 'codex:1')
+  expect(kept).toContain("cat > notes/shelves.md <<'END' […]")
+  expect(kept).not.toContain('`shelf0`')
+})
+
 test('a short output of a command is remembered, however many followed it [C15]', async () => {
   const { keep, store } = await shop()
   const others = Array.from({ length: 30 }, (_, i) => ran(`other-${i}`, `weigh ${i}`, `${i} kg`)).flat()

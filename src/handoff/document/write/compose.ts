@@ -371,8 +371,8 @@ class Facts {
     ].map(({ command, times, lastId, printed }): Item => ({
       ...this.#item(
         printed === undefined
-          ? `Ran ${code(command)}${often(times)}`
-          : `Ran ${codeSpan(brief(command, printingLimit))}${often(times)}${whichPrinted}`,
+          ? `Ran ${code(firstLine(command))}${often(times)}`
+          : `Ran ${codeSpan(brief(firstLine(command), printingLimit))}${often(times)}${whichPrinted}`,
         [lastId],
       ),
       ...(printed !== undefined && { data: printed }),
@@ -461,6 +461,12 @@ class Facts {
       refs: tape === undefined ? [] : ids.map((id) => `${tape}#${id}`),
     }
   }
+}
+
+/** What a command feeds to a program or a file is not told with it: cut in the middle, a value in it would be another. */
+function firstLine(command: string): string {
+  const [first = '', ...more] = command.trim().split('\n')
+  return more.length === 0 ? first : `${first} […]`
 }
 
 function often(times: number): string {
