@@ -168,6 +168,7 @@ const joints: readonly (readonly [
     'said of',
     /\s{1,3}(?:for|of|on|at|to|von|für|pour|de|del|para)\s{1,3}[^\n:=]{1,40}?(?::|\s(?:is|was|ist|est|es|lautet))\s{1,3}/y,
   ],
+  ['said of', /[ \t]\([^()\n]{1,30}\)\s{0,2}[:=][ \t]{1,3}/y],
   ['said of', /[ \t]{0,3}(?:→|->|–|—)[ \t]{0,3}|[ \t]-[ \t]{1,3}|[ \t]\p{L}{2,15}:[ \t]{1,3}/uy],
   ['beside', /["'`]?[ \t]{1,20}/y],
 ]
@@ -204,7 +205,7 @@ function byName(text: string, name: Name): Found | undefined {
       !/^(?:\]\]>|<\/)/.test(text.slice(value.start + value.text.length, value.start + value.text.length + 3))
     )
       continue
-    if (joint === 'pair' && !value.quoted && !/[\n>]/.test(joined[0])) continue
+    if (joint === 'pair' && !value.quoted && !/[\n>,]/.test(joined[0])) continue
     // `sk-abc...` was shortened by whoever wrote it.
     if (
       joint === 'assigned' &&
@@ -334,7 +335,9 @@ function placeOf(
       return 'sure'
     if (value.quoted && (isUpper || /\d|[!@#$%^&*]/.test(value.text)) && !/\s/.test(value.text))
       return isUpper ? 'sure' : 'quoted'
-    return /\b(?:with|using|and|mit|avec|con|und|et|y)\s+(?:the\s+|a\s+)?$/i.test(before.slice(-24)) ? 'code' : 'loose'
+    return /\((?:the\s+)?$|\b(?:with|using|and|mit|avec|con|und|et|y)\s+(?:the\s+|a\s+)?$/i.test(before.slice(-24))
+      ? 'code'
+      : 'loose'
   }
   if (joint === 'called') return 'quoted'
   if (joint === 'said of') return /\d/.test(value.text) && value.text.length > 4 ? 'quoted' : 'code'
@@ -381,7 +384,8 @@ function isSecret(value: string, { class: kind, kind: said }: SecretName, place:
       }
       return (
         (isStrong(value, place === 'sure' ? 4 : 5) && /\d|[!@#$%^&*]/.test(value)) ||
-        ((place === 'quoted' || place === 'sure') && isOpaque(value))
+        ((place === 'quoted' || place === 'sure') && isOpaque(value)) ||
+        (place === 'sure' && isStrong(value, 10))
       )
     case 'secret':
       if (isPlainForm(value) || namesSecret(value)) return false
@@ -451,7 +455,7 @@ function isWordOfItsOwn(value: string): boolean {
 }
 
 const common = new Set(
-  'about above after again against almost along already also always among another anything around because become before behind being below between both broken called cannot close could during early either empty enough equal every everything except exists false first found given gone great hard have having idea inside instead just known large later least less long lost made make many maybe might more most much must never none nothing often only open other outside over part plain possible present quite rather read ready really safe same secure sent several short should show shown similar simple since some something soon still stored strong such sure taken that their them then there these they thing this those though through today together too unique under unknown unless until used useful very weak well what when where whether which while whose wide will with within without wrong yours yes'.split(
+  'pflichtfeld erforderlich notwendig obligatoire requis obligatorio obligatoria requerido requerida verplicht about above after again against almost along already also always among another anything around because become before behind being below between both broken called cannot close could during early either empty enough equal every everything except exists false first found given gone great hard have having idea inside instead just known large later least less long lost made make many maybe might more most much must never none nothing often only open other outside over part plain possible present quite rather read ready really safe same secure sent several short should show shown similar simple since some something soon still stored strong such sure taken that their them then there these they thing this those though through today together too unique under unknown unless until used useful very weak well what when where whether which while whose wide will with within without wrong yours yes'.split(
     ' ',
   ),
 )

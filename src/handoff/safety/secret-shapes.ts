@@ -73,7 +73,7 @@ export const shapeForms: readonly ShapeForm[] = [
     pattern: /(?<![\w.-])(?:mfa\.[\w-]{80,90}|[MNO][\w-]{22,28}\.[\w-]{6,7}\.[\w-]{27,40})(?![\w.-])/g,
     doubtful: true,
   },
-  { kind: 'Terraform token', pattern: /\.atlasv1\.(?<secret>[\w-]{50,100})/g },
+  { kind: 'Terraform token', pattern: /(?:\b[A-Za-z0-9]{10,20})?\.atlasv1\.[\w-]{50,100}/g },
   { kind: 'Mailchimp key', pattern: /-us(?<=\b(?<secret>[0-9a-f]{32})-us)\d{1,2}\b/dg },
   { kind: 'Azure client secret', pattern: /(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~-])/g },
   { kind: 'Azure DevOps token', pattern: /AZDO(?<=\b(?<secret>[A-Za-z0-9]{76})AZDO)[A-Za-z0-9]{4}\b/dg },
@@ -110,7 +110,7 @@ export const shapeForms: readonly ShapeForm[] = [
   {
     kind: 'password',
     pattern:
-      /\b(?:echo|printf)\s+(?:-n\s+)?["']?(?<secret>[^"'\s|]{2,400})["']?\s*\|\s*(?:sudo\s+-\S*S|\S{1,40}\s+[^\n|]{0,100}--(?:password-stdin|with-token|stdin\b|passphrase-fd|token-stdin)|cryptsetup)/g,
+      /\b(?:echo|printf)\s+(?:-n\s+)?["']?(?<secret>[^"'\s|]{2,400})["']?\s*\|\s*(?:sudo\s+-\S*S|\S{1,40}\s+[^\n|]{0,100}--(?:password-stdin|with-token|stdin\b|passphrase-fd|token-stdin)|cryptsetup|(?:gcloud|docker|podman|gh|wrangler|npx\s+wrangler|fly|flyctl)\s+secrets?\s|vercel\s+env\s)/g,
   },
   { kind: 'password', pattern: /\bchpasswd\s{0,3}<<<\s{0,3}["']?[\w.-]{1,60}:(?<secret>[^"'\s]{2,200})/g },
   { kind: 'password', pattern: /\bsnmp-server\s+community\s+(?<secret>\S{3,100})/g },
@@ -165,13 +165,13 @@ export const shapeForms: readonly ShapeForm[] = [
     // The third argument: behind a host or an address, and a user.
     kind: 'password',
     pattern:
-      /(?:mysqli?_p?connect|\bmysqli|\bpg_p?connect|\bPDO|\bSequelize|\b[gG]etConnection|\bldap_bind|\bftp_login|\bimap_open|\bssh2_auth_password)\(\s{0,9}[^,()\n]{1,160},\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{3,200})["']/g,
+      /(?:mysqli?_p?connect|\bmysqli|\bpg_p?connect|\bPDO|\bSequelize|\b[gG]etConnection|\bldap_bind|\bftp_login|\bimap_open|\bssh2_auth_password|\bkeyring\.set_password)\(\s{0,9}[^,()\n]{1,160},\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{3,200})["']/g,
   },
   {
     // The second argument: behind a user, or the id of an account.
     kind: 'password',
     pattern:
-      /(?:Credentials?|PasswordAuthentication|PasswordAuthenticationToken|\b[tT]wilio|\bClient|\bConsumer)\(\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{5,200})["']/g,
+      /(?:Credentials?|PasswordAuthentication|PasswordAuthenticationToken|\bWiFi\.begin|\b[tT]wilio|\bClient|\bConsumer)\(\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{5,200})["']/g,
     doubtful: true,
   },
   {
@@ -224,6 +224,34 @@ export const shapeForms: readonly ShapeForm[] = [
     doubtful: true,
   },
   { kind: 'unseal key', pattern: /\b(?:Unseal|Recovery) Key \d{1,2}: {0,3}(?<secret>[A-Za-z0-9+/=]{20,100})/g },
+  {
+    kind: 'secret',
+    pattern: /\b[Ss]ecret ?ID\s{0,20}[:=]\s{0,3}(?<secret>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/g,
+  },
+  {
+    kind: 'password',
+    pattern: /\bpass(?:word)?["']?\s{0,3}[:=]\s{0,3}["'](?<secret>[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4})["']/gi,
+  },
+  {
+    kind: 'secret',
+    pattern:
+      /\bjwt(?::|__|["']\s{0,3}:\s{0,3}\{[^{}]{0,200}?["'])key["']?\]?\s{0,3}[:=]\s{0,3}["'](?<secret>[^"'\n]{16,300})["']/gi,
+    doubtful: true,
+  },
+  {
+    kind: 'encryption key',
+    pattern: /\bencryption["']?:\s{0,20}\{?\s{0,20}["']?key["']?:\s{0,3}["']?(?<secret>[A-Za-z0-9+/]{43}=)/g,
+  },
+  { kind: 'signature', pattern: /\bsig=(?<secret>[A-Za-z0-9%]{40,64}%3D)/gi },
+  { kind: 'webhook', pattern: /\bhc-ping\.com\/(?<secret>[0-9a-f-]{36})/g },
+  { kind: 'Lambda API key', pattern: /\bsecret_\w{10,40}_[0-9a-f]{32}\.[A-Za-z0-9]{20,64}/g },
+  { kind: 'API key', pattern: /"username":\s{0,3}"[^"\n]{1,80}",\s{0,9}"key":\s{0,3}"(?<secret>[0-9a-f]{32})"/g },
+  { kind: 'Salesforce session', pattern: /\b00D[A-Za-z0-9]{12,15}![\w.]{60,200}/g },
+  {
+    kind: 'password',
+    pattern:
+      /\b(?:echo\s+-n|printf)\s+["']?[\w.@-]{1,60}:(?<secret>[^"'\s|$]{3,200})["']?\s{0,3}\|\s{0,3}(?:openssl\s+)?base64/g,
+  },
   { kind: 'password', pattern: /\bnet\s+user\s+\S{1,60}\s+(?<secret>[^\s/]{3,100})/gi, doubtful: true },
   { kind: 'password', pattern: /\bhttp-basic\.\S{1,100}\s+\S{1,60}\s+(?<secret>[^\s"']{3,200})/g },
   { kind: 'password', pattern: /\bjdbc:oracle:\w{2,6}:\w{1,60}\/(?<secret>[^@\s"'/]{1,100})@/g },
@@ -236,7 +264,8 @@ export const shapeForms: readonly ShapeForm[] = [
   { kind: 'password', pattern: /\bbcrypt\w{0,10}\.\w{4,20}\(\s{0,3}b?["'](?<secret>[^"'\n]{4,200})["']/g },
   {
     kind: 'password',
-    pattern: /\.(?:auth|authenticate|login|set_?password)\(\s{0,3}["'](?<secret>[^"'\n]{5,200})["']\s{0,3}\)/gi,
+    pattern:
+      /\.(?:auth|authenticate|login|(?:set_?|with_?)?(?:password|passwd|secret|token|api_?key))\(\s{0,3}["'](?<secret>[^"'\s]{5,200})["']\s{0,3}\)/gi,
     doubtful: true,
   },
   { kind: 'password', pattern: /^PASS\s+(?<secret>\S{4,200})\s*$/gm, doubtful: true },
@@ -276,6 +305,25 @@ export const commandForms: readonly CommandForm[] = [
     option: option('-p'),
   },
   { programs: 'ssh-keygen', option: option(String.raw`-[NP]\s{1,2}`) },
+  {
+    programs: 'aws',
+    option: new RegExp(
+      String.raw`^[^\n]{0,60}?\sssm\s+put-parameter\s(?=[^\n]{0,300}SecureString)[^\n]{0,300}?--value[ =]${argument}`,
+      'd',
+    ),
+  },
+  {
+    programs: 'pulumi',
+    option: new RegExp(
+      String.raw`\sconfig\s+set\s(?=[^\n]{0,200}--secret)(?:\s{0,3}--\S{1,40}){0,4}\s{0,3}[A-Za-z][\w:.-]{1,80}\s{1,3}${argument}`,
+      'd',
+    ),
+  },
+  { programs: 'ansible-vault', option: option(String.raw`encrypt_string\s{1,2}(?!-)`) },
+  {
+    programs: 'security',
+    option: new RegExp(String.raw`\sadd-(?:generic|internet)-password\s[^\n]{0,200}?\s-w\s{1,2}${argument}`, 'd'),
+  },
   { programs: 'rclone', option: option(String.raw`obscure\s{1,2}`) },
   { programs: 'wpa_passphrase', option: option(String.raw`\S{1,40}\s{1,2}`) },
   { programs: 'kinit wrangler cryptsetup sudo su passwd gpg', option: option(String.raw`<<<\s{0,2}`) },

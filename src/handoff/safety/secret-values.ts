@@ -54,7 +54,7 @@ export function isPlainWord(value: string): boolean {
 /** An expression of a programming language: a call, a member, an index, an interpolation. */
 export function isExpression(value: string): boolean {
   if (
-    /^(?:process\.env|os\.environ|os\.getenv|import\.meta|env\.|ENV\[|secrets\.|config\.|settings\.|self\.|this\.|req\.|request\.|params\.|args\.|options\.|opts\.|await\b|new\b|!|&|[()[\]{}]|=|>|<|->|\|)/.test(
+    /^(?:process\.env|os\.environ|os\.getenv|import\.meta|env\.|ENV\[|secrets\.|config\.|settings\.|self\.|this\.|req\.|request\.|params\.|args\.|options\.|opts\.|await\b|new\b|!|&|[()[\]{}]|=|>|<|->|\||@\w+\(|\.[*+])/.test(
       value,
     )
   )
@@ -76,7 +76,7 @@ export function isPlainForm(value: string): boolean {
     /^v?\d{1,5}(?:[.:/-]\d{1,5})*$|^\d{1,9}(?:\.\d+)?(?:px|r?em|ms|[smhdkb%x]|[kmg]b|th|st|nd|rd|pt|v[hw]|fps|hz)$/i.test(
       value,
     ) ||
-    /^v?\d+\.\d+[\w.+-]*$/.test(value) ||
+    /^v?\d+\.\d+(?:[.+-][\w.+-]*|[\w.+-]{0,16})$/.test(value) ||
     /^\d{4}-\d\d-\d\d(?:[T ][\d:.Z+-]*)?$/.test(value) ||
     /^0x(?:[0-9a-fA-F]{1,16}|[0-9a-fA-F]{40})$/.test(value) ||
     /^(?:sha(?:1|224|256|384|512)|md5)[-:]/i.test(value) ||

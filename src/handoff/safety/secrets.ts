@@ -65,7 +65,9 @@ function shapes(text: string): Found[] {
 }
 
 const optionOf = new Map(
-  commandForms.flatMap(({ programs, option }) => programs.split(' ').map((program) => [program, option])),
+  commandForms.flatMap(({ programs, option }) =>
+    programs.split(' ').map((program) => [program, new RegExp(option, 'dg')]),
+  ),
 )
 const anyProgram = new RegExp(
   `(?<![\\w.-])(?:${[...optionOf.keys()].map((program) => program.replaceAll('.', String.raw`\.`)).join('|')})(?=\\s)`,
@@ -78,11 +80,12 @@ function options(text: string): Found[] {
   for (const match of text.matchAll(anyProgram)) {
     const from = match.index + match[0].length
     const command = /^(?:\\\n|[^\n|;])*/.exec(text.slice(from, from + 400))![0]
-    const range = optionOf.get(match[0])!.exec(command)?.indices?.groups?.secret
-    if (range === undefined) continue
-    const value = command.slice(...range)
-    if (isPlaceholder(value) || /^password$/i.test(value)) continue
-    found.push({ start: from + range[0], end: from + range[1], kind: 'password' })
+    for (const { indices } of command.matchAll(optionOf.get(match[0])!)) {
+      const [start, end] = indices!.groups!.secret!
+      const value = command.slice(start, end)
+      if (isPlaceholder(value) || /^(?:password|passwd|pass|pwd)$/i.test(value)) continue
+      found.push({ start: from + start, end: from + end, kind: 'password' })
+    }
   }
   return found
 }

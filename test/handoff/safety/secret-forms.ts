@@ -3,6 +3,41 @@
 
 /** Text with marked secrets, grouped by where such a text comes from. */
 export const secretForms: Readonly<Record<string, readonly string[]>> = {
+  'tokens without digits, and settings in blocks': [
+    '{"username":"bob","key":"«231b1041a7464f5f69bcb8ae1dba02e9»"}',
+    '«e2b_6fb8de23eaecdf6d04e5438887a7253fcf0c45e5»',
+    'LAMBDA: «secret_mMrvbs9brc8JWlUuQ7DL_2914a1bbdea72069e17164149f62d0e1.4BIylWi5gWzOrJak8Jhovfa6IqNIYjVS»',
+    '«tgp_v1_9XBkd7ZxRGuTjq338Tdjpn_eLBFFvfdQTkTLkczzomT»',
+    '«sb_secret_qDDfdfejXIM-cG3848wZiE_RkowIP-c»',
+    '«EAAAloCq1t8JJYjB4y8-we2NvVLcjj0A4H9sLJElXy9wWlgtin5U_TmtqV5e_ZIj»',
+    '«syt_ufuvhacr_oJuStzGkSrXXWyJvbjJh_xPR5iu»',
+    '«IGQVY1kIPEFJBAEFdkAYRs1TH0sZh3M0J9IIQTUgknVZ8QQ4RGJ6PYaBHUZnYSnjTstAlVddRLnSKAR16tkiETPo0OyQGTgo8dypZE86pF9ZcszZXHIrqzGpOMVFIHFyWMSEFu7ijjNyaWDT»',
+    '«00DCd3YmkhUDUjb!AQc0fmOkco8PxmXZzzR5TtQLu10wuy44sJENE1I5I4a8pUa9PHnJ0E7E74hTmvrOG4zaa4p93AcHI7Hfhbq3kH57FUVp»',
+    '«hcaik_01igkrzovgq7m77ywh0npp3a9ex99iw56vb75aezb2mkkxxzvq8kj03jmess»',
+    'GH_INSTALL_TOKEN=«v1.984bbdbf01d3ad2cfc1799ecad23e3dfc8e56277»',
+    'curl -H "Authorization: Basic $(echo -n joe:«Copper760!» | base64)"',
+    'aws ssm put-parameter --name /db/password --type SecureString --value «Cedar316!»',
+    'gcloud secrets: echo -n "«Sunset293!»" | gcloud secrets create x --data-file=-',
+    'pulumi config set --secret dbPassword «Tiger803!»',
+    "ansible-vault encrypt_string '«Maple711!»' --name 'db_password'",
+    'ssh-keygen -p -P «q2jeRV44mU» -N «l4QhiV2zcO»',
+    'security add-generic-password -a joe -s x -w «Tiger096!»',
+    'secret-tool; keyring.set_password("svc", "joe", "«Sunset890!»")',
+    'name: DB_PASSWORD, value: «Harbor290!»',
+    'nomad acl: Secret ID  = «85d533d4-ac15-4fd0-8146-43ece578d5bf»',
+    "nodemailer.createTransport({ auth: { user: 'a@x', pass: '«zgta zrnf ovmz myxc»' } })",
+    '.password("«Copper454!»")',
+    '.with_password("«Pepper364!»")',
+    'builder.Configuration["Jwt:Key"] = "«bhRcXvsrOORKC6rqTZpvhFFOBmUhPJzdcWjO6ysn»";',
+    '"Jwt": { "Key": "«24yD5kJxG6FA803lxNMmWRa5XT7c2bPxxMNqUX0v»" }',
+    'WiFi.begin("ssid", "«Silver861!»");',
+    'api:\n  encryption:\n    key: "«ItylGyb/CiuL8aT+TCrgB+KOWzSfSBgQFt9rDpPM1sA=»"',
+    'ssh joe@h (pw «Tiger313!»)',
+    'Token (prod): «swoz9SH03io4Q4VZ9y1cs3utmIFGCMDjvm9Y8dWs»',
+    'Password (root): «Orange834!»',
+    'sig=«pqqje5RfrSwbOipAoQAbDWpB3EkSnapFOhwsr06yuSk%3D»&se=2026',
+    'https://hc-ping.com/«20e82963-2121-4e28-a84d-15b87bd07db6»',
+  ],
   'calls, fallbacks, marked strings and programs': [
     'client = Client("AC26738f80f8a0ccceea0a7f892b284361", "«060a247d8f55846977149023950e01d2»")',
     'pagerduty integration key: «45234f817a84289e8a247710112c89f0»',
@@ -739,6 +774,17 @@ export const secretForms: Readonly<Record<string, readonly string[]>> = {
 
 /** Text that must come back as it was. */
 export const lookAlikes: Readonly<Record<string, readonly string[]>> = {
+  'near tokens without digits, and settings in blocks': [
+    'Sec-WebSocket-Key: q79udbJILcdb1xO63Y6H+A==',
+    'GPG_KEY=7F747938D400C48253B7A3F09839B1D7938DA808',
+    'Password (optional): leave it blank',
+    'Token (max): 4096',
+    '.password("Too short!")',
+    'secret Secret @relation(fields: [id])',
+    'curl -u user:pass x',
+    "sed -i 's/password=.*/password=/' x",
+    'Passwort: Pflichtfeld',
+  ],
   'near calls, fallbacks, marked strings and programs': [
     'new ObjectId("507f1f77bcf86cd799439011")',
     'new MongoClient("mongodb.default.svc:27017")',
