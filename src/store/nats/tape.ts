@@ -216,7 +216,8 @@ export class NatsTape {
     const jobs = new Map<string, { first: number; size: number }>()
     const newest = (key: string) => keys.get(key) ?? index.keys.get(key)?.id ?? 0
     return batches.map(({ prepared, expect }) => {
-      const job = prepared.find((one) => one.idempotency !== undefined)?.idempotency
+      // A tape that is being made has one writer, which repeats nothing.
+      const job = this.#isHidden ? undefined : prepared.find((one) => one.idempotency !== undefined)?.idempotency
       const before = job === undefined ? undefined : (jobs.get(job) ?? index.jobs.get(job))
       if (before !== undefined) return { first: before.first, size: before.size }
       const conflict = findConflict(this.#name, expect, { firstId, lastId, newest })

@@ -4,6 +4,15 @@ import { all, anchor, count, ids, message, type StorePromise } from './row.ts'
 
 export const creating: readonly StorePromise[] = [
   {
+    title: 'all batches of a new tape are written, also those with the same idempotency value',
+    ids: ['T26'],
+    async keep({ store }) {
+      const batch = [message('x', { key: 'k', idempotency: 'j' })]
+      expect(await store.create('main', [batch, batch])).toMatchObject({ entries: 2 })
+      expect(await store.latest('main', 'k')).toMatchObject({ id: 2 })
+    },
+  },
+  {
     title: 'a created tape arrives whole, with ids from 1, and is an ordinary tape from then on',
     ids: ['T12'],
     async keep({ store, another, restart }) {
