@@ -149,7 +149,7 @@ const joints: readonly (readonly [
   [
     'assigned',
     new RegExp(
-      String.raw`\\{0,3}["'${'`'}]?\]?\)?\*{0,2}\s{0,3}(?:${typed}|:=|=>|\?=|={1,3}|[:：]|%3[Dd])\*{0,2}[ \t]{0,20}(?:[|>][+-]?[ \t]{0,3}\n[ \t]{1,20})?(?:${wrapper})?`,
+      String.raw`\\{0,3}["'${'`'}]?\]?\)?\*{0,2}\s{0,3}(?:${typed}|:=|=>|\?=|={1,3}|[:：](?!:)|%3[Dd])\*{0,2}[ \t]{0,20}(?:[|>][+-]?[ \t]{0,3}\n[ \t]{1,20})?(?:${wrapper})?`,
       'y',
     ),
   ],
@@ -284,7 +284,7 @@ function readValue(text: string, at: number, inTag: boolean): Value | undefined 
   const run =
     inTag && quote === undefined
       ? /^(?:(?!\]\]>)[^<\n"'])+/.exec(rest)?.[0].trimEnd()
-      : /^(?:[^\s"'`<>\\]|\\(?![nrt"'\\]))+/.exec(rest)?.[0]
+      : /^(?:[^\s"'`<>\\“”„「」『』]|\\(?![nrt"'\\]))+/.exec(rest)?.[0]
   if (run === undefined || run === '') return undefined
   const cut = /\)(?=[.?,;)\]])|\]\(|[,;&](?=[\w.$ -]{1,40}[=:]|["']|$)|[)}\],;.:!?*|]+$/.exec(run)
   // A tag ends its value itself, and passwords with digits like to end with `!`.

@@ -165,13 +165,13 @@ export const shapeForms: readonly ShapeForm[] = [
     // The third argument: behind a host or an address, and a user.
     kind: 'password',
     pattern:
-      /(?:mysqli?_p?connect|\bmysqli|\bpg_p?connect|\bPDO|\bSequelize|\b[gG]etConnection|\bldap_bind|\bftp_login|\bimap_open|\bssh2_auth_password|\bkeyring\.set_password)\(\s{0,9}[^,()\n]{1,160},\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{3,200})["']/g,
+      /(?:mysqli?_p?connect|\bmysqli|\bpg_p?connect|\bPDO|\bSequelize|\b[gG]etConnection|\bldap_bind|\bftp_login|\bimap_open|\bssh2_auth_password|\bkeyring\.set_password|\bcreate_(?:super)?user)\(\s{0,9}[^,()\n]{1,160},\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{3,200})["']/g,
   },
   {
     // The second argument: behind a user, or the id of an account.
     kind: 'password',
     pattern:
-      /(?:Credentials?|PasswordAuthentication|PasswordAuthenticationToken|\bWiFi\.begin|\b[tT]wilio|\bClient|\bConsumer)\(\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{5,200})["']/g,
+      /(?:Credentials?|PasswordAuthentication|PasswordAuthenticationToken|OAuthHandler|\bWiFi\.begin|\b[tT]wilio|\bClient|\bConsumer)\(\s{0,9}["'][^"'\n]{1,80}["'],\s{0,9}["'](?<secret>[^"'\n]{5,200})["']/g,
     doubtful: true,
   },
   {
@@ -246,6 +246,9 @@ export const shapeForms: readonly ShapeForm[] = [
   { kind: 'webhook', pattern: /\bhc-ping\.com\/(?<secret>[0-9a-f-]{36})/g },
   { kind: 'Lambda API key', pattern: /\bsecret_\w{10,40}_[0-9a-f]{32}\.[A-Za-z0-9]{20,64}/g },
   { kind: 'API key', pattern: /"username":\s{0,3}"[^"\n]{1,80}",\s{0,9}"key":\s{0,3}"(?<secret>[0-9a-f]{32})"/g },
+  { kind: 'encryption key', pattern: /\b[Ff]ernet(?:\(b?["']| [Kk]ey:\s{0,3})(?<secret>[\w-]{43}=)/g },
+  { kind: 'token', pattern: /\bsnyk\s+auth\s+(?<secret>[0-9a-f-]{36})/g },
+  { kind: 'token', pattern: /\bcloudflared\s+service\s+install\s+(?<secret>[A-Za-z0-9+/=]{60,600})/g },
   { kind: 'Salesforce session', pattern: /\b00D[A-Za-z0-9]{12,15}![\w.]{60,200}/g },
   {
     kind: 'password',
@@ -333,7 +336,7 @@ export const commandForms: readonly CommandForm[] = [
     option: new RegExp(String.raw`^\s+secret\s+set\s[^\n]{0,200}?(?:--body|-b)[ =]{1,2}${argument}`, 'd'),
   },
   { programs: 'mc', option: option(String.raw`alias\s+set\s+\S+\s+\S+\s+\S+\s{1,2}`) },
-  { programs: 'snmpwalk snmpget snmpset snmpbulkwalk', option: option(String.raw`-c\s{1,2}`) },
+  { programs: 'snmpwalk snmpget snmpset snmpbulkwalk', option: option(String.raw`-[cAX]\s{1,2}`) },
   { programs: 'sshpass', option: option(String.raw`-p\s{0,2}`) },
   {
     programs: 'docker podman nerdctl skopeo oras crane buildah helm az oc cf ibmcloud argocd tsh',
@@ -341,7 +344,7 @@ export const commandForms: readonly CommandForm[] = [
   },
   {
     programs:
-      'mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh snowsql rabbitmqadmin rdesktop clickhouse-client twine hydra evil-winrm crackmapexec netexec psexec arangosh couchdb snow',
+      'mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh snowsql rabbitmqadmin rdesktop clickhouse-client twine eas airflow smbmap hydra evil-winrm crackmapexec netexec psexec arangosh couchdb snow',
     option: option(String.raw`-p\s{1,2}`),
   },
   {
@@ -354,7 +357,7 @@ export const commandForms: readonly CommandForm[] = [
   { programs: 'xfreerdp wfreerdp', option: option('/p:') },
   { programs: 'openssl', option: option(String.raw`(?:-pass(?:in|out|word)?\s+pass:|-k\s{1,2})`) },
   {
-    programs: 'smbclient rpcclient mount.cifs smbmap',
+    programs: 'smbclient rpcclient mount.cifs',
     option: /\s-U\s{0,2}["']?[^\s%"']{1,80}%(?<secret>[^\s"']{1,200})/d,
   },
   { programs: 'lftp', option: /\s-u\s{1,2}["']?[^\s,"']{1,80},(?<secret>[^\s"']{1,200})/d },

@@ -4,6 +4,10 @@
 /** Text with marked secrets, grouped by where such a text comes from. */
 export const secretForms: Readonly<Record<string, readonly string[]>> = {
   'tokens without digits, and settings in blocks': [
+    'Fernet key: «Ws7mNCLtcxhNg95RwBiKAHlVLDHBbSpEpVatEkg30ZY=»',
+    'smbmap -u bob -p «Falcon139!» -H h',
+    'snmpget -v3 -u bob -A «Maple816!» -X «Silver566!» h',
+    'snyk auth «3d4ac15f-d031-4464-8ece-578d5bfaf771»',
     '{"username":"bob","key":"«231b1041a7464f5f69bcb8ae1dba02e9»"}',
     '«e2b_6fb8de23eaecdf6d04e5438887a7253fcf0c45e5»',
     'LAMBDA: «secret_mMrvbs9brc8JWlUuQ7DL_2914a1bbdea72069e17164149f62d0e1.4BIylWi5gWzOrJak8Jhovfa6IqNIYjVS»',
@@ -775,6 +779,8 @@ export const secretForms: Readonly<Record<string, readonly string[]>> = {
 /** Text that must come back as it was. */
 export const lookAlikes: Readonly<Record<string, readonly string[]>> = {
   'near tokens without digits, and settings in blocks': [
+    "'password' => ['required', 'confirmed', Password::min(8)]",
+    '„Passwort vergessen?“',
     'Sec-WebSocket-Key: q79udbJILcdb1xO63Y6H+A==',
     'GPG_KEY=7F747938D400C48253B7A3F09839B1D7938DA808',
     'Password (optional): leave it blank',
