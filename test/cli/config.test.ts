@@ -9,7 +9,7 @@ const sections = ['agent', 'notify', 'relay', 'supervisor', 'task', 'telemetry',
 test('config schema tells editors what every section may say [C1]', async () => {
   const { out } = await baton(temporaryFolder(), ['config', 'schema'])
   const { properties } = JSON.parse(out) as { properties: Record<string, { type: string }> }
-  expect(Object.keys(properties)).toEqual(['$schema', ...sections])
+  expect(Object.keys(properties)).toEqual(['$schema', 'store', ...sections])
   for (const name of sections) expect(properties[name]).toMatchObject({ type: 'object' })
 })
 

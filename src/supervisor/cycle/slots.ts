@@ -12,6 +12,8 @@ export class Slots {
   readonly #store: Store
   /** Slots that sessions of this process hold: the leases distinguish processes, not the sessions within one. */
   readonly #taken = new Set<number>()
+  /** Slots that the tape may call this process's although no session of it holds them: writing failed. */
+  readonly #unsure = new Set<number>()
   #last = 0
 
   constructor(store: Store) {
@@ -27,26 +29,28 @@ export class Slots {
     for (let slot = 1; slot <= concurrency; slot++) {
       if (this.#taken.has(slot)) continue
       this.#taken.add(slot)
-      const lease = await this.#acquire(slot)
-      if (lease === undefined) {
+      try {
+        const isOwn = this.#unsure.has(slot)
+        const lease = await acquire(this.#store, slotsTape, `slot:${slot}`, `Slot ${slot} is held`, { isOwn })
+        this.#unsure.delete(slot)
+        return () => this.#release(slot, lease)
+      } catch (error) {
         this.#taken.delete(slot)
-        continue
-      }
-      return async () => {
-        await lease.release()
-        this.#taken.delete(slot)
+        if (BatonError.is(error) && error.code === 'conflict') continue
+        this.#unsure.add(slot)
+        this.#last = before
+        throw error
       }
     }
     this.#last = before
     return undefined
   }
 
-  async #acquire(slot: number): Promise<Lease | undefined> {
+  async #release(slot: number, lease: Lease): Promise<void> {
     try {
-      return await acquire(this.#store, slotsTape, `slot:${slot}`, `Slot ${slot} is held`)
-    } catch (error) {
-      if (BatonError.is(error) && error.code === 'conflict') return undefined
-      throw error
+      if (!(await lease.release())) this.#unsure.add(slot)
+    } finally {
+      this.#taken.delete(slot)
     }
   }
 }

@@ -1,6 +1,7 @@
 // A lease has one holder at a time: a keyed entry names the process and a time. A holder on this machine keeps it as long as
 // its process lives; a holder on another machine, until its time is up.
 
+import { isDeepStrictEqual } from 'node:util'
 import { BatonError, ConflictError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
 import * as z from 'zod'
@@ -33,13 +34,15 @@ export class Lease {
     this.#timer.unref()
   }
 
-  async release(): Promise<void> {
+  /** False if that could not be written: the lease then ends with this process, unless it is acquired as its own. */
+  async release(): Promise<boolean> {
     clearInterval(this.#timer)
     try {
       await this.#write(undefined)
+      return true
     } catch (error) {
-      // Lost already, or the disk is full: it ends with this process.
       if (!BatonError.is(error)) throw error
+      return false
     }
   }
 
@@ -48,13 +51,24 @@ export class Lease {
   }
 }
 
-/** Throws a `ConflictError` that names the holder, if there is one. */
-export async function acquire(store: Store, tape: string, key: string, what: string, now = Date.now()): Promise<Lease> {
+/**
+ * Throws a `ConflictError` that names the holder, if there is one. `isOwn`: the caller knows that no one in this process
+ * holds it, whatever stands on the tape: a write may have failed after it was acquired or before it was released.
+ */
+export async function acquire(
+  store: Store,
+  tape: string,
+  key: string,
+  what: string,
+  { isOwn = false } = {},
+): Promise<Lease> {
+  const now = Date.now()
   for (;;) {
     const entry = await store.latest(tape, key)
     const before = entry === undefined ? undefined : held.safeParse(entry.payload).data?.data
     const { holder, until = 0 } = before ?? {}
-    if (holder !== undefined && isHolding(holder, until, now)) throw taken(what, holder, entry?.id ?? 0)
+    const isMine = isOwn && isDeepStrictEqual(holder, thisProcess())
+    if (holder !== undefined && !isMine && isHolding(holder, until, now)) throw taken(what, holder, entry?.id ?? 0)
     try {
       return new Lease(store, tape, key, await append(store, tape, key, entry?.id ?? 0, thisProcess()))
     } catch (error) {
