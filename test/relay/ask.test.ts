@@ -178,7 +178,9 @@ test('progress and a question that come before the request is acknowledged reach
     return { status: 'resolved', providedInputs: { year: await clarify('Which year?') } }
   })
   // The worker reads the request while its asker still waits for the acknowledgement.
-  const isAsking = async () => expect.poll(async () => (await worker.status('r')).question?.text).toBe('Which year?')
+  const isAsking = async () => {
+    await expect.poll(async () => (await worker.status('r')).question?.text).toBe('Which year?')
+  }
   const relay = await openRelay({ store: lateStore(store, isAsking), settings })
   onTestFinished(() => relay.close())
   const seen: (number | undefined)[] = []

@@ -51,7 +51,8 @@ export function compose(ledger: Ledger, options: ComposeOptions = {}): HandoffDo
     sections: (Object.keys(sections) as SectionKey[]).map((key) => ({ key, items: sections[key]! })),
   }
   const merged = narrative === undefined ? document : mergeNarrative(document, narrative, ledger)
-  return withNone(normaliseDocument(withoutFillers(merged)))
+  // Blank items go first: a filler stands where nothing else is left.
+  return withNone(withoutFillers(normaliseDocument(merged)))
 }
 
 function withoutFillers(document: HandoffDocument): HandoffDocument {
