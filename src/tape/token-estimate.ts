@@ -67,7 +67,7 @@ class Pieces {
     else {
       // One mark in front of a word belongs to it, but few words are known with one.
       this.at += 1
-      this.tokens += kind === symbol ? 0.5 : 0.25
+      this.tokens += kind === symbol ? 0.5 : 0.4
       this.#word(this.#kindAt(this.at))
     }
   }

@@ -9,7 +9,10 @@ function word(length: number, alphabet = letters) {
   return fc
     .array(fc.constantFrom(...alphabet.split('')), { minLength: length, maxLength: length })
     .map((all) => all.join(''))
-    .filter((text) => new Set(text).size > Math.min(6, length / 2) && /\d/.test(text) && /[a-z]/i.test(text))
+    .filter(
+      (text) =>
+        new Set(text).size > Math.min(12, length / 2, alphabet.length / 2) && /\d/.test(text) && /[a-z]/i.test(text),
+    )
 }
 
 const hex = '0123456789abcdef'
