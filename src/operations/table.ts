@@ -1,5 +1,7 @@
 // Every operation there is. What is listed here appears at every door, with its documentation, its scope and its tests.
 
+import { sessionMeters, supervisedMeters } from './agents/meters.ts'
+import { supervisedScreen } from './agents/screen.ts'
 import { sessionList, sessionImport } from './agents/sessions.ts'
 import {
   supervisedList,
@@ -73,9 +75,12 @@ export const operations = {
   referenceShow,
   sessionList,
   sessionImport,
+  sessionMeters,
   supervisedList,
   supervisedShow,
   supervisedLogs,
+  supervisedMeters,
+  supervisedScreen,
   supervisedControl,
   supervisedRun,
   documentWrite,

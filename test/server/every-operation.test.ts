@@ -73,6 +73,8 @@ const refused: [string, Record<string, unknown>, string][] = [
   ['session.import', { session: 'abcd1234' }, 'not_found'],
   ['supervised.show', { name: 'nobody' }, 'not_found'],
   ['supervised.logs', { name: 'nobody' }, 'not_found'],
+  ['supervised.meters', { name: 'nobody' }, 'not_found'],
+  ['session.meters', { session: 'abcd1234' }, 'not_found'],
   ['supervised.control', { name: 'nobody', command: 'pause' }, 'not_found'],
   ['supervised.run', { name: 'x', agent: 'no-such-agent' }, 'refused'],
   ['relay.reply', { requestId: 'none', answer: 1 }, 'not_found'],

@@ -46,18 +46,20 @@ export const sessionList = operation({
   },
 })
 
+export const sessionId = z
+  .string()
+  .min(4)
+  .max(100)
+  .regex(/^[\w:.-]+$/)
+  .describe('The id of the session, or its beginning. A path is refused.')
+
 export const sessionImport = operation({
   name: 'session.import',
   summary: 'Bring the session of an agent onto its tape, or bring that tape up to date.',
   scope: 'operate',
   route: 'POST /sessions/{session}/import',
   input: z.object({
-    session: z
-      .string()
-      .min(4)
-      .max(100)
-      .regex(/^[\w:.-]+$/)
-      .describe('The id of the session, or its beginning. A path is refused.'),
+    session: sessionId,
     agent: z.enum(agentNames).optional(),
   }),
   output: z.object({ tape: z.string() }),

@@ -38,7 +38,7 @@ const row = z.looseObject({
   ended: z.string().optional(),
 })
 
-const sessionName = z.string().min(1).max(150).describe('The name of the supervised session.')
+export const sessionName = z.string().min(1).max(150).describe('The name of the supervised session.')
 
 export const supervisedList = operation({
   name: 'supervised.list',
@@ -59,7 +59,7 @@ async function rowsOf(store: Store): Promise<SessionRow[]> {
   return rows
 }
 
-async function rowOf(store: Store, name: string): Promise<SessionRow> {
+export async function rowOf(store: Store, name: string): Promise<SessionRow> {
   const rows = await rowsOf(store)
   const found = rows.find((each) => each.name === name)
   if (found !== undefined) return found

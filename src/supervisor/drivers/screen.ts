@@ -2,45 +2,22 @@
 
 import type { Screen } from '../../agents/index.ts'
 import { InvalidError } from '../../errors.ts'
-
-/** A command for the terminal: the only control characters in a picture begin or end one. */
-const escape = /\p{Cc}(?:\[([\d;:]*)([A-Za-z])|\][^\p{Cc}]*\p{Cc}\\?|[()][A-Z0-9]|.)/gu
+import { styledRows } from './picture.ts'
 
 export function screenOf(picture: string): Screen {
   const lines: string[] = []
   const solid: string[] = []
-  let faint = false
-  for (const row of picture.split('\n')) {
-    let all = ''
-    let strong = ''
-    let at = 0
-    const take = (until: number) => {
-      const text = row.slice(at, until)
-      all += text
-      strong += faint ? text.replaceAll(/\S/g, ' ') : text
-    }
-    for (const match of row.matchAll(escape)) {
-      take(match.index)
-      at = match.index + match[0].length
-      if (match[2] === 'm') faint = isFaint(match[1] ?? '', faint)
-    }
-    take(row.length)
-    lines.push(all.trimEnd())
-    solid.push(strong.trimEnd())
+  for (const row of styledRows(picture)) {
+    lines.push(
+      row
+        .map(({ text }) => text)
+        .join('')
+        .trimEnd(),
+    )
+    const strong = row.map(({ text, style }) => (style.faint === true ? text.replaceAll(/\S/g, ' ') : text))
+    solid.push(strong.join('').trimEnd())
   }
   return { lines, solid }
-}
-
-function isFaint(codes: string, before: boolean): boolean {
-  let faint = before
-  const list = codes.split(';')
-  for (let i = 0; i < list.length; i++) {
-    const code = list[i]!
-    if (code === '38' || code === '48') i += list[i + 1] === '5' ? 2 : 4
-    else if (code === '' || code === '0' || code === '22') faint = false
-    else if (code === '2') faint = true
-  }
-  return faint
 }
 
 /** What it says at its end. */

@@ -1,0 +1,131 @@
+// What is shown of supervised sessions: their screens and their meters.
+import { execFileSync } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { operations } from '../../src/operations/index.ts'
+import { callBy, temporaryWorkspace } from './workspace.ts'
+
+let opened: Awaited<ReturnType<typeof temporaryWorkspace>>
+beforeEach(async () => {
+  opened = await temporaryWorkspace()
+})
+afterEach(() => opened.close())
+
+/** A row as a supervisor writes it. */
+async function addRow(name: string, more: object): Promise<void> {
+  const now = new Date().toISOString()
+  const data = { name, agent: 'claude', project: '/p', state: 'working', last_check: now, started: now, ...more }
+  const draft = { kind: 'event', payload: { name: 'row', data }, meta: { key: 'row', context: false } }
+  await opened.workspace.store.append(`session/${name}`, [draft])
+}
+
+function tmuxIn(folder: string) {
+  const socket = path.join(folder, 's')
+  const tmux = (...args: string[]) =>
+    execFileSync('tmux', ['-S', socket, '-f', '/dev/null', ...args], { encoding: 'utf8' })
+  return { socket, tmux }
+}
+
+it('the screen of a supervised session is shown with its colours, and again whenever it changes [D2, D4]', async () => {
+  const { workspace, folder } = opened
+  const { socket, tmux } = tmuxIn(folder)
+  tmux('new-session', '-d', '-x', '40', '-y', '6', 'cat')
+  const pane = tmux('display-message', '-p', '#{pane_id}').trim()
+  // Marked as Baton's own: then tmux tells when something is drawn.
+  tmux('set-option', '-s', '@baton', '1')
+  try {
+    await addRow('seen', { cycles: 0, place: { driver: 'tmux', socket, pane, pid: process.pid } })
+    const stop = new AbortController()
+    const call = { ...callBy(), signal: stop.signal }
+    const shown: string[] = []
+    for await (const { columns, rows } of operations.supervisedScreen.run(workspace, { name: 'seen' }, call)) {
+      expect(columns).toBe(40)
+      const text = rows.map((row) => row.map((run) => run.text).join('')).join('\n')
+      shown.push(text.trim())
+      if (shown.length === 1) tmux('send-keys', '-t', pane, '-l', '\u001b[1;31mred\u001b[0m plain')
+      // What is typed is echoed with a caret first; `cat` prints it in colour behind Enter.
+      if (text.includes('plain') && !rows.flat().some(({ style }) => style.color === 1))
+        tmux('send-keys', '-t', pane, 'Enter')
+      const red = rows.flat().find(({ style }) => style.color === 1)
+      if (red === undefined) continue
+      expect(red).toEqual({ text: 'red', style: { color: 1, bold: true } })
+      break
+    }
+    stop.abort()
+    expect(shown[0]).toBe('')
+    expect(shown.at(-1)).toMatch(/^red plain$/m)
+    const once = []
+    for await (const each of operations.supervisedScreen.run(workspace, { name: 'seen', once: true }, callBy()))
+      once.push(each)
+    expect(once).toHaveLength(1)
+  } finally {
+    tmux('kill-server')
+  }
+})
+
+it('a session without a screen says so, and one that has ended', async () => {
+  const first = (name: string) =>
+    operations.supervisedScreen.run(opened.workspace, { name }, callBy())[Symbol.asyncIterator]().next()
+  await addRow('plain', { cycles: 0, place: { driver: 'headless', folder: '/f' } })
+  await expect(first('plain')).rejects.toThrow('plain has no screen')
+  await addRow('over', { cycles: 0, state: 'ended' })
+  await expect(first('over')).rejects.toThrow('over has ended')
+  await expect(first('nobody')).rejects.toMatchObject({ code: 'not_found' })
+})
+
+it('the meters of a supervised session are told over time, with its cycles; peaks survive thinning', async () => {
+  const usages = [10, 40, 80, 12, 12, 30]
+  for (const [i, tokens] of usages.entries())
+    await addRow('busy', { tokens, window: 100, usd: i < 4 ? i : 3, cycles: i < 3 ? 0 : 1 })
+  const { points, total } = await operations.supervisedMeters.run(
+    opened.workspace,
+    { name: 'busy', most: 500 },
+    callBy(),
+  )
+  expect(total).toBe(5)
+  expect(points.map(({ tokens, event }) => [tokens, event])).toEqual([
+    [10, undefined],
+    [40, undefined],
+    [80, undefined],
+    [12, 'cycle'],
+    [30, undefined],
+  ])
+  const thin = await operations.supervisedMeters.run(opened.workspace, { name: 'busy', most: 4 }, callBy())
+  expect(thin.points.map(({ tokens }) => tokens)).toEqual([10, 40, 12, 30])
+  expect(thin.total).toBe(5)
+})
+
+it("the meters of an agent's own session are read from its transcript", async () => {
+  const { folder, workspace } = opened
+  const projects = path.join(folder, '.claude', 'projects', '-p')
+  await mkdir(projects, { recursive: true })
+  const id = '11111111-2222-4333-8444-555555555555'
+  const reply = (n: number, input: number) => ({
+    type: 'assistant',
+    uuid: `u${n}`,
+    sessionId: id,
+    cwd: folder,
+    timestamp: `2026-01-01T00:0${n}:00.000Z`,
+    message: {
+      id: `m${n}`,
+      role: 'assistant',
+      model: 'claude-sonnet-4-5',
+      content: [{ type: 'text', text: 'done' }],
+      usage: { input_tokens: input, output_tokens: 5, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+    },
+  })
+  const asked = {
+    type: 'user',
+    uuid: 'u0',
+    sessionId: id,
+    cwd: folder,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    message: { role: 'user', content: 'go' },
+  }
+  const lines = [asked, reply(1, 1000), reply(2, 3000), reply(2, 3500)]
+  await writeFile(path.join(projects, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  const { points } = await operations.sessionMeters.run(workspace, { session: id, most: 500 }, callBy())
+  expect(points.map(({ tokens }) => tokens)).toEqual([1000, 3500])
+  expect(points[1]!.usd).toBeGreaterThan(points[0]!.usd!)
+})

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { styledRows } from '../../../src/supervisor/drivers/picture.ts'
+
+test.each([
+  ['plain', [{ text: 'plain', style: {} }]],
+  [
+    '\u001B[1;38;5;208mwarm\u001B[22;39m rest',
+    [
+      { text: 'warm', style: { bold: true, color: 208 } },
+      { text: ' rest', style: {} },
+    ],
+  ],
+  ['\u001B[48;2;1;2;255mblue', [{ text: 'blue', style: { background: '#0102ff' } }]],
+  ['\u001B[38:2::1:2:3;4:3mwaves', [{ text: 'waves', style: { color: '#010203', underline: true } }]],
+  ['\u001B[4m\u001B[4:0mnone', [{ text: 'none', style: {} }]],
+  ['\u001B[97;100mgrey', [{ text: 'grey', style: { color: 15, background: 8 } }]],
+  [
+    '\u000Elqk\u000F box',
+    [
+      { text: '┌─┐', style: {} },
+      { text: ' box', style: {} },
+    ],
+  ],
+  ['\u001B]8;;https://a.example\u001B\\link\u001B]8;;\u001B\\', [{ text: 'link', style: {} }]],
+])('a row of a picture is told with its style: %j', (row, runs) => {
+  expect(styledRows(row)).toEqual([runs])
+})
+
+test('a style lasts until it is changed, also over rows', () => {
+  expect(styledRows('\u001B[7mone\ntwo')[1]).toEqual([{ text: 'two', style: { inverse: true } }])
+})
