@@ -7,6 +7,7 @@ export { createAgent } from './create-agent.ts'
 export { imagePart, type Prompt, type PromptWithImages, withImages } from './images.ts'
 export type { AgentEvent, HandoffTrigger, Usage } from './event.ts'
 export { projectInstructions } from './instructions.ts'
+export { chatData, chatHolder, chatProcess, chatRegister } from './open-chats.ts'
 export {
   type PermissionSettings,
   permissionPolicy,

@@ -2,7 +2,7 @@
 // alone and needs nothing but fetch, so it runs in a browser as well.
 
 import type * as z from 'zod'
-import type { LiveOperation, Operations } from '../operations/index.ts'
+import type { Operations } from '../operations/index.ts'
 import { type LiveEvent, type LiveOptions, liveEvents } from './live.ts'
 import { routes } from './routes.ts'
 import { linesOf, pause, type Problem, ProblemError, problemOf } from './transport.ts'
@@ -13,7 +13,7 @@ type AnswerOf<N extends Name> = Operations[N] extends { output: infer O extends 
 type RecordOf<N extends Name> = Operations[N] extends { each: infer O extends z.ZodType } ? z.output<O> : never
 
 /** Operations that answer once. */
-type OnceName = { [N in Name]: Operations[N] extends LiveOperation<infer _I, infer _O> ? never : N }[Name]
+type OnceName = { [N in Name]: Operations[N] extends { each: z.ZodType } ? never : N }[Name]
 type LiveName = Exclude<Name, OnceName>
 
 export interface CallOptions {

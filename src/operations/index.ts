@@ -3,6 +3,7 @@
 
 export {
   allows,
+  type Answer,
   type AnyOperation,
   type Call,
   type Caller,
@@ -13,5 +14,22 @@ export {
   scopes,
 } from './operation.ts'
 export { operations, type Operations, table } from './table.ts'
+// One by one for the command line, which loads those that a command needs and no other.
+export { tapeAnchors, tapeContext, tapeHandoff } from './tape/contexts.ts'
+export { tapeDelete, tapePrune } from './tape/delete.ts'
+export { tapeAppend, tapeRead, tapeSearch, tapeWatch } from './tape/entries.ts'
+export { lineageShow, tapeFork, tapeMerge } from './tape/forks.ts'
+export { contextInbox, contextReceive, tapeGive } from './tape/give.ts'
+export { factKinds, referenceFacts, referenceSection, referenceShow } from './tape/references.ts'
+export {
+  importLines,
+  tapeExport,
+  tapeInfo,
+  tapeList,
+  tapePurge,
+  tapeRepair,
+  tapeReset,
+  tapeVerify,
+} from './tape/tapes.ts'
 export { demandTape, folderOf, openWorkspace, type Workspace } from './workspace.ts'
 export { type OpenedRelay, openWorkspaceRelay } from './relay/open.ts'

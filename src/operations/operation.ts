@@ -22,6 +22,8 @@ export interface Caller {
   readonly scope: Scope
   /** How the door knows that a person calls. Undefined for agents and programs: they approve nothing in a person's name. */
   readonly person?: Person
+  /** It works on this machine as the owner of the workspace does: files may be named to it, and by it. */
+  readonly local?: boolean
 }
 
 export interface Call {
@@ -48,41 +50,52 @@ interface Description<I extends Fields> {
 }
 
 /** Answers once. */
-export interface Operation<I extends Fields = Fields, O extends z.ZodType = z.ZodType> extends Description<I> {
+export interface Operation<
+  I extends Fields = Fields,
+  O extends z.ZodType = z.ZodType,
+  /** What it returns in code, which may be more exact than its schema. */
+  R extends Answer<z.output<O>> = Answer<z.output<O>>,
+> extends Description<I> {
   readonly output: O
-  run(workspace: Workspace, input: z.output<I>, call: Call): Promise<Answer<z.output<O>>>
+  run(workspace: Workspace, input: z.output<I>, call: Call): Promise<R>
   /** For what can be repeated safely by itself: the store knows the key, and answers as it did the first time. */
   readonly once?: {
     /** Puts the key into the input, and a fingerprint of the request beside it. */
     carry(input: z.output<I>, key: string, request: string): z.output<I>
     /** The fingerprint of the request that was answered. */
-    requestOf(answer: Answer<z.output<O>>): string | undefined
+    requestOf(answer: R): string | undefined
   }
 }
 
 /** Answers with records, one after another; some never end by themselves. */
-export interface LiveOperation<I extends Fields = Fields, O extends z.ZodType = z.ZodType> extends Description<I> {
+export interface LiveOperation<
+  I extends Fields = Fields,
+  O extends z.ZodType = z.ZodType,
+  R extends Answer<z.output<O>> = Answer<z.output<O>>,
+> extends Description<I> {
   /** The schema of one record. */
   readonly each: O
-  run(workspace: Workspace, input: z.output<I>, call: Call): AsyncIterable<Answer<z.output<O>>>
+  run(workspace: Workspace, input: z.output<I>, call: Call): AsyncIterable<R>
 }
 
 export type AnyOperation = Operation | LiveOperation
 
 /** What a schema describes, as code may return it: read-only is fine, and so is a field that is undefined instead of missing. */
-type Answer<T> = T extends readonly (infer Item)[]
+export type Answer<T> = T extends readonly (infer Item)[]
   ? readonly Answer<Item>[]
   : T extends object
     ? { readonly [Field in keyof T]: Answer<T[Field]> }
     : T
 
-export function operation<I extends Fields, O extends z.ZodType>(described: Operation<I, O>): Operation<I, O> {
+export function operation<I extends Fields, O extends z.ZodType, R extends Answer<z.output<O>>>(
+  described: Operation<I, O, R>,
+): Operation<I, O, R> {
   return described
 }
 
-export function liveOperation<I extends Fields, O extends z.ZodType>(
-  described: LiveOperation<I, O>,
-): LiveOperation<I, O> {
+export function liveOperation<I extends Fields, O extends z.ZodType, R extends Answer<z.output<O>>>(
+  described: LiveOperation<I, O, R>,
+): LiveOperation<I, O, R> {
   return described
 }
 

@@ -39,7 +39,10 @@ import { workspaceInfo } from './info.ts'
 import type { AnyOperation } from './operation.ts'
 import { tapeAnchors, tapeContext, tapeHandoff } from './tape/contexts.ts'
 import { tapeAppend, tapeRead, tapeSearch, tapeWatch } from './tape/entries.ts'
-import { lineageShow, referenceShow, tapeFork, tapeMerge } from './tape/forks.ts'
+import { tapeDelete, tapePrune } from './tape/delete.ts'
+import { lineageShow, tapeFork, tapeMerge } from './tape/forks.ts'
+import { contextInbox, contextReceive, tapeGive } from './tape/give.ts'
+import { referenceFacts, referenceSection, referenceShow } from './tape/references.ts'
 import {
   tapeExport,
   tapeImport,
@@ -67,12 +70,19 @@ export const operations = {
   tapeMerge,
   tapeReset,
   tapePurge,
+  tapeDelete,
+  tapePrune,
   tapeVerify,
   tapeRepair,
   tapeExport,
   tapeImport,
+  tapeGive,
+  contextInbox,
+  contextReceive,
   lineageShow,
   referenceShow,
+  referenceFacts,
+  referenceSection,
   sessionList,
   sessionImport,
   sessionMeters,

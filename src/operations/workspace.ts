@@ -1,14 +1,13 @@
 // What operations work on: an open store, the folder beside it, and the project whose configuration counts.
 
 import path from 'node:path'
-import { askThroughRelay } from '../approvals/index.ts'
 import { demandTrust, findProject, findWorkspace } from '../config/index.ts'
 import { NotFoundError } from '../errors.ts'
 import type { Relay } from '../relay/index.ts'
 import { openStore, type Store } from '../store/index.ts'
 import { isReserved, nearest } from '../tape/index.ts'
-import { openTasks, type Tasks } from '../task/index.ts'
-import { type OpenedRelay, openWorkspaceRelay } from './relay/open.ts'
+import type { Tasks } from '../task/index.ts'
+import type { OpenedRelay } from './relay/open.ts'
 
 export interface Workspace {
   readonly store: Store
@@ -16,13 +15,16 @@ export interface Workspace {
   readonly address: string
   /** For files beside the tapes: the workspace's own folder, or one of the user's where the store is no folder. */
   readonly folder: string
-  /** The folder whose baton.config.json counts. */
+  /** Where the caller is: the baton.config.json nearest upwards counts. */
+  readonly cwd: string
+  /** The top folder of the project. */
   readonly project: string
   readonly env: NodeJS.ProcessEnv
   /** The program and the arguments that start Baton again, for work in the background. */
   readonly self: readonly [string, string]
   /** Opened when it is first asked for, and then shared. */
   readonly relay: () => Promise<Relay>
+  readonly openedRelay: () => Promise<OpenedRelay>
   readonly tasks: () => Promise<Tasks>
   /** Throws unless the user trusts the project: needed by whatever starts a program. */
   readonly trusted: (what: string) => void
@@ -35,6 +37,8 @@ interface WorkspaceOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly self: readonly [string, string]
+  /** The person has named the workspace: only the configuration has to come from a project that the user trusts. */
+  readonly named?: boolean
   /** Told what went wrong beside the work, such as a notification that did not arrive. */
   readonly warn?: (text: string) => void
 }
@@ -44,37 +48,47 @@ export async function openWorkspace({
   cwd,
   env,
   self,
+  named = false,
   warn = () => {},
 }: WorkspaceOptions): Promise<Workspace> {
   const store = await openStore(address)
-  const project = findProject(cwd)
-  const folder = folderOf(address, cwd, env)
   let opened: Promise<OpenedRelay> | undefined
   let tasks: Promise<Tasks> | undefined
-  const relay = async () => {
-    demandTrust('The relay was not opened', project, env)
-    opened ??= openWorkspaceRelay({ store, cwd: project, env, warn })
-    return (await opened).relay
+  const trusted = (what: string) => demandTrust(what, cwd, env, { workspace: !named })
+  // Relay and tasks are loaded when they are asked for: most commands need neither.
+  const openedRelay = async () => {
+    trusted('The relay was not opened')
+    opened ??= import('./relay/open.ts').then(({ openWorkspaceRelay }) => openWorkspaceRelay({ store, cwd, env, warn }))
+    return opened
+  }
+  const relay = async () => (await openedRelay()).relay
+  const people = async () => (await import('../approvals/index.ts')).askThroughRelay(await relay())
+  const openedTasks = async () => {
+    tasks ??= import('../task/index.ts').then(({ openTasks }) =>
+      openTasks({
+        store,
+        address,
+        cwd,
+        people: {
+          ask: async (question) => (await people()).ask(question),
+          settle: async (question, decision) => (await people()).settle(question, decision),
+        },
+      }),
+    )
+    return tasks
   }
   return {
     store,
     address,
-    folder,
-    project,
+    folder: folderOf(address, cwd, env),
+    cwd,
+    project: findProject(cwd),
     env,
     self,
     relay,
-    tasks: () =>
-      (tasks ??= openTasks({
-        store,
-        address,
-        cwd: project,
-        people: {
-          ask: async (question) => askThroughRelay(await relay()).ask(question),
-          settle: async (question, decision) => askThroughRelay(await relay()).settle(question, decision),
-        },
-      })),
-    trusted: (what) => demandTrust(what, project, env),
+    openedRelay,
+    tasks: openedTasks,
+    trusted,
     close: async () => {
       await (await opened)?.close()
       await (await tasks)?.close()

@@ -34,6 +34,11 @@ const calls: [string, Call][] = [
   ['tape.import', { tape: 'brought', lines: [message('hello')] }],
   ['lineage.show', { tape: 'side' }],
   ['reference.show', { ref: 'main#1' }],
+  ['reference.facts', { ref: 'main#1..2', kind: 'instructions' }],
+  ['reference.section', { ref: 'main#1..2', title: 'Next Steps' }],
+  ['tape.give', { tape: 'brought', from: 'ada', to: 'bob', summary: 'look at it' }],
+  ['context.inbox', { agent: 'bob' }],
+  ['context.receive', { agent: 'bob' }],
   ['workspace.info', {}],
   ['document.write', { tape: 'main', goal: 'finish it', budget: 1000 }],
   ['document.list', { tape: 'main' }],
@@ -66,6 +71,8 @@ const calls: [string, Call][] = [
   ['task.receive', { task: 'PARSER' }],
   ['tape.reset', { tape: 'side' }],
   ['tape.purge', { tape: 'side' }],
+  ['tape.delete', { tape: 'brought', force: true }],
+  ['tape.prune', { days: 1, dryRun: true }],
 ]
 
 /** What needs something that is not there answers so: the operation, its input, the code of the problem. */

@@ -1,13 +1,80 @@
 // The workspace that a command works in.
 
 import path from 'node:path'
-import { folderOf } from '../../operations/index.ts'
+import type * as z from 'zod'
+import {
+  type Answer,
+  type Call,
+  folderOf,
+  type LiveOperation,
+  openWorkspace,
+  type Operation,
+  type Workspace,
+} from '../../operations/index.ts'
 import { trustProject } from '../../config/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
+import type { Person } from '../../system/index.ts'
 import { chosenWorkspace } from './chosen-workspace.ts'
 import { type Globals, Output } from './output.ts'
 
 export { demandTape as demand } from '../../operations/index.ts'
+
+interface CallOptions extends Partial<Pick<Call, 'signal' | 'progress'>> {
+  /** Who has typed the command, for what only people decide. */
+  readonly person?: Person
+}
+
+/** How a command calls operations: with what commander has parsed, in the name of whoever has typed it. */
+export interface Door {
+  readonly run: <I extends z.ZodObject, O extends z.ZodType, R extends Answer<z.output<O>>>(
+    operation: Operation<I, O, R>,
+    input: z.output<I>,
+    options?: CallOptions,
+  ) => Promise<R>
+  readonly follow: <I extends z.ZodObject, O extends z.ZodType, R extends Answer<z.output<O>>>(
+    operation: LiveOperation<I, O, R>,
+    input: z.output<I>,
+    signal?: AbortSignal,
+  ) => AsyncIterable<R>
+  /** For what an operation cannot carry, such as a stream of bytes. */
+  readonly workspace: Workspace
+}
+
+/** Opens the workspace, does the work with its operations, and closes it, whatever happens. */
+export async function withWorkspace<T>(globals: Globals, work: (door: Door, out: Output) => Promise<T>): Promise<T> {
+  const { io } = globals
+  const out = new Output(globals)
+  const { address, by } = chosenWorkspace(globals)
+  const workspace = await openWorkspace({
+    address,
+    cwd: io.cwd(),
+    env: io.env,
+    self: io.self,
+    named: by !== 'folder',
+    warn: (text) => out.warn(text),
+  })
+  try {
+    return await work(doorTo(workspace), out)
+  } finally {
+    await workspace.close()
+  }
+}
+
+function doorTo(workspace: Workspace): Door {
+  const callOf = ({ signal = never, progress = () => {}, person }: CallOptions = {}): Call => ({
+    signal,
+    progress,
+    caller: { name: 'the command line', scope: 'admin', local: true, ...(person === undefined ? {} : { person }) },
+  })
+  return {
+    workspace,
+    run: (operation, input, options) => operation.run(workspace, input, callOf(options)),
+    follow: (operation, input, signal = never) => operation.run(workspace, input, callOf({ signal })),
+  }
+}
+
+/** Of a command that ends by itself. */
+const never = new AbortController().signal
 
 /** Opens the store, does the work, and closes it, whatever happens. */
 export async function withStore<T>(globals: Globals, work: (store: Store, out: Output) => Promise<T>): Promise<T> {

@@ -2,22 +2,17 @@
 // another terminal has open. The last tape of each folder and the open ones are kept on a tape of Baton's own, under keys, so
 // that they are found without reading it.
 
-import { randomUUID } from 'node:crypto'
+import { chatData, chatHolder, chatProcess, chatRegister } from '../../agent/index.ts'
 import type { ModelChoice } from '../../config/index.ts'
 import { BatonError, ConflictError, InvalidError } from '../../errors.ts'
 import { resumeHandoff } from '../../handoff/index.ts'
-import type { Entry, Store } from '../../store/index.ts'
-import { type Holder, holderSchema, isHolding, silentMs, thisProcess } from '../../system/index.ts'
+import type { Store } from '../../store/index.ts'
 import { isReserved, sessionStart } from '../../tape/index.ts'
 import type { ChatOptions } from './create-agent.ts'
 
-const register = 'session/chat'
-
-const me = thisProcess(randomUUID())
-
 /** The tape that was used last from this folder. */
 export async function lastTape(store: Store, folder: string): Promise<string | undefined> {
-  const { tape } = dataOf(await store.latest(register, `folder:${folder}`))
+  const { tape } = chatData(await store.latest(chatRegister, `folder:${folder}`))
   return typeof tape === 'string' && (await store.info(tape)) !== undefined ? tape : undefined
 }
 
@@ -28,7 +23,7 @@ export async function rememberTape(store: Store, folder: string, tape: string): 
 
 /** The model that was chosen last in this folder. A BATON_MODEL that was changed since is the newer choice. */
 export async function lastModel(store: Store, folder: string, env: NodeJS.ProcessEnv): Promise<ModelChoice> {
-  const { model, baseUrl, instead } = dataOf(await store.latest(register, `model:${folder}`))
+  const { model, baseUrl, instead } = chatData(await store.latest(chatRegister, `model:${folder}`))
   if (typeof model !== 'string' || instead !== (env.BATON_MODEL ?? null)) return {}
   return { model, ...(typeof baseUrl === 'string' ? { baseUrl } : {}) }
 }
@@ -54,19 +49,10 @@ export async function newTape(store: Store, base: string): Promise<string> {
   }
 }
 
-/** The chat that has a tape open, if it is not this one. */
-export async function chatHolder(store: Store, tape: string): Promise<Holder | undefined> {
-  const entry = await store.latest(register, `open:${tape}`)
-  const holder = holderSchema.safeParse(dataOf(entry).holder).data
-  const moved = (await store.info(tape))?.date
-  const holds = holder !== undefined && isHolding(holder, Date.parse(moved ?? '') + silentMs, Date.now(), me)
-  return holds ? holder : undefined
-}
-
 /** Takes a tape for this process; fails with who has it. Not a lock: it keeps two people from talking across each other. */
 export async function takeTape(store: Store, tape: string): Promise<void> {
   const key = `open:${tape}`
-  const entry = await store.latest(register, key)
+  const entry = await store.latest(chatRegister, key)
   const holder = await chatHolder(store, tape)
   if (holder !== undefined) {
     throw new ConflictError(`${tape} is open in another chat (process ${holder.pid} on ${holder.host})`, {
@@ -74,7 +60,7 @@ export async function takeTape(store: Store, tape: string): Promise<void> {
       hint: 'Close that one, or start another session with --new.',
     })
   }
-  await note(store, 'opened', key, { tape, holder: me }, entry?.id ?? 0)
+  await note(store, 'opened', key, { tape, holder: chatProcess }, entry?.id ?? 0)
 }
 
 export async function leaveTape(store: Store, tape: string): Promise<void> {
@@ -83,11 +69,7 @@ export async function leaveTape(store: Store, tape: string): Promise<void> {
 
 async function note(store: Store, name: string, key: string, data: object, expected?: number): Promise<void> {
   const options = expected === undefined ? {} : { expect: { key, id: expected } }
-  await store.append(register, [{ kind: 'event', payload: { name, data }, meta: { key } }], options)
-}
-
-function dataOf(entry: Entry | undefined): Record<string, unknown> {
-  return ((entry?.payload as { data?: unknown } | undefined)?.data ?? {}) as Record<string, unknown>
+  await store.append(chatRegister, [{ kind: 'event', payload: { name, data }, meta: { key } }], options)
 }
 
 export interface Choice {

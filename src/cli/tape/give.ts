@@ -1,9 +1,8 @@
 // `baton tape give`, `inbox` and `owner`: a context passes from one agent to another, and a tape from one owner to the next.
 
-import { contextHandoffs, receiveContextHandoff, sendContextHandoff } from '../../relay/index.ts'
-import { Tape } from '../../tape/index.ts'
+import { contextInbox, contextReceive, tapeGive, tapeInfo } from '../../operations/index.ts'
 import { age, brief, type Globals } from '../base/output.ts'
-import { demand, withStore } from '../base/workspace.ts'
+import { withWorkspace } from '../base/workspace.ts'
 
 interface GiveOptions extends Globals {
   to: string
@@ -15,57 +14,41 @@ interface GiveOptions extends Globals {
   share?: boolean
 }
 
-export async function give(options: GiveOptions, name: string): Promise<void> {
-  const { to, as: from, reason = 'handed over', summary = '', nextSteps, share } = options
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    const tape = new Tape(store, name)
-    const [last] = options.anchor === undefined ? await tape.anchors({ limit: 1 }) : []
-    const anchor = options.anchor ?? last?.name
-    const { lastId } = await tape.info()
+export async function give(options: GiveOptions, tape: string): Promise<void> {
+  const { to, as: from, reason = 'handed over', summary = '', nextSteps, anchor, share } = options
+  await withWorkspace(options, async ({ run }, out) => {
     const ownership = share === true ? 'share' : 'transfer'
-    const tape_ref = tape.uri(anchor === undefined ? { entry: lastId } : { anchor })
-    const intention = nextSteps === undefined ? {} : { intention: { next_steps: nextSteps } }
-    const { id } = await sendContextHandoff(store, {
-      type: 'context_handoff',
-      from,
-      to,
-      timestamp: new Date().toISOString(),
-      content: { reason, summary, tape_ref, ...intention, ownership },
-    })
-    const what = share === true ? `${to} was told of ${name}` : `${name} is ${to}'s now`
-    out.record({ id, tape: name, from, to, ownership, tape_ref }, what)
+    const given = await run(tapeGive, { tape, from, to, reason, summary, nextSteps, anchor, ownership })
+    out.record(given, share === true ? `${to} was told of ${tape}` : `${tape} is ${to}'s now`)
   })
 }
 
 export async function inbox(options: Globals & { take?: boolean }, agent: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    const next = options.take === true ? await receiveContextHandoff(store, agent) : undefined
-    const waiting = options.take === true ? (next === undefined ? [] : [next]) : await contextHandoffs(store, agent)
-    out.list(
-      waiting.map(({ id, message }) => ({ id, ...message })),
-      {
-        none: `Nothing waits for ${agent}.`,
-        head: ['FROM', 'SENT', 'OWNERSHIP', 'CONTEXT', 'REASON'],
-        row: ({ from, timestamp, content }) => [
-          from,
-          age(timestamp),
-          content.ownership,
-          content.tape_ref,
-          brief([content.reason, content.summary].filter((text) => text !== '').join(': '), 80),
-        ],
-      },
-    )
+  await withWorkspace(options, async ({ run }, out) => {
+    const waiting =
+      options.take === true
+        ? [(await run(contextReceive, { agent })).context].filter((next) => next !== undefined)
+        : (await run(contextInbox, { agent })).contexts
+    out.list(waiting, {
+      none: `Nothing waits for ${agent}.`,
+      head: ['FROM', 'SENT', 'OWNERSHIP', 'CONTEXT', 'REASON'],
+      row: ({ from, timestamp, content }) => [
+        from,
+        age(timestamp),
+        content.ownership,
+        content.tape_ref,
+        brief([content.reason, content.summary].filter((text) => text !== '').join(': '), 80),
+      ],
+    })
   })
 }
 
-export async function owner(options: Globals, name: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    const found = await new Tape(store, name).owner()
+export async function owner(options: Globals, tape: string): Promise<void> {
+  await withWorkspace(options, async ({ run }, out) => {
+    const { owner } = await run(tapeInfo, { tape })
     out.record(
-      { tape: name, owner: found ?? null },
-      found === undefined ? `${name} has no owner: anyone may write on it` : `${name} is ${found}'s`,
+      { tape, owner: owner ?? null },
+      owner === undefined ? `${tape} has no owner: anyone may write on it` : `${tape} is ${owner}'s`,
     )
   })
 }

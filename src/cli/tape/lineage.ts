@@ -1,25 +1,22 @@
 // `baton lineage`: draws which tape came from which.
 
-import { type Edge, familyOf, readEdges } from '../../tape/index.ts'
+import { lineageShow } from '../../operations/index.ts'
+import type { Edge } from '../../tape/index.ts'
 import { age, count, type Globals } from '../base/output.ts'
-import { demand, withStore } from '../base/workspace.ts'
+import { withWorkspace } from '../base/workspace.ts'
 
 interface LineageOptions extends Globals {
   format: 'tree' | 'mermaid'
 }
 
 export async function lineage(options: LineageOptions, tape?: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    let lost = 0
-    const all = await readEdges(store, () => lost++)
+  await withWorkspace(options, async ({ run }, out) => {
+    const { edges, lost } = await run(lineageShow, { tape })
     if (lost > 0) {
       out.warn(
         `baton: ${count(lost)} ${lost === 1 ? 'entry' : 'entries'} of the lineage was lost to damage, so more tapes may be related`,
       )
     }
-    if (tape !== undefined && !all.some((edge) => edge.child === tape || edge.parent === tape))
-      await demand(store, tape)
-    const edges = tape === undefined ? all : familyOf(all, tape)
     if (out.json) for (const edge of edges) out.data(edge)
     else if (options.format === 'mermaid') out.line(mermaid(edges))
     else if (edges.length > 0) for (const line of tree(edges)) out.line(line)

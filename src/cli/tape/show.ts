@@ -1,13 +1,13 @@
 // `baton show`: what a reference points at. Secrets stay out, as in the documents that print these references.
 
 import { pipeline } from 'node:stream/promises'
-import { InvalidError } from '../../errors.ts'
-import { type Closed, ledger, type Ledger, type Profile, redactValue, sectionText } from '../../handoff/index.ts'
-import type { Entry } from '../../store/index.ts'
-import { entriesAt, resolve } from '../../tape/index.ts'
+import { type Closed, type Ledger, type Profile, redactValue } from '../../handoff/index.ts'
+import { factKinds, referenceFacts, referenceSection, referenceShow } from '../../operations/index.ts'
 import { entryLine } from './entry-line.ts'
 import type { Globals, Output } from '../base/output.ts'
-import { withStore } from '../base/workspace.ts'
+import { type Door, withWorkspace } from '../base/workspace.ts'
+
+type FactKind = (typeof factKinds)[number]
 
 interface ShowOptions extends Globals, Partial<Record<FactKind, boolean>> {
   offset?: number
@@ -17,61 +17,48 @@ interface ShowOptions extends Globals, Partial<Record<FactKind, boolean>> {
 }
 
 export async function show(options: ShowOptions, ref: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    if (ref.startsWith('blob:')) {
-      const start = options.offset ?? 0
-      const end = options.length === undefined ? {} : { end: start + options.length }
-      await pipeline(await store.getBlob(ref.slice('blob:'.length), { start, ...end }), options.io.stdout, {
-        end: false,
-      })
+  await withWorkspace(options, async (door, out) => {
+    if (ref.startsWith('blob:')) return showBlob(door, ref.slice('blob:'.length), options)
+    const { section: title, profile = 'session' } = options
+    if (title !== undefined) {
+      const { text } = await door.run(referenceSection, { ref, title, profile })
+      for (const line of text.split('\n')) out.line(line)
       return
     }
-    const resolved = await resolve(store, ref)
     const kind = factKinds.find((each) => options[each] === true)
-    if (options.section !== undefined)
-      return showSection(entriesAt(store, resolved), resolved.tape, options.section, options.profile, out)
-    if (kind !== undefined) return showFacts(entriesAt(store, resolved), kind, out)
-    for await (const found of entriesAt(store, resolved)) {
+    if (kind !== undefined) showFacts((await door.run(referenceFacts, { ref, kind })).facts, kind, out)
+    else await showEntries(door, ref, out)
+  })
+}
+
+async function showBlob({ workspace }: Door, sha256: string, { offset: start = 0, length, io }: ShowOptions) {
+  const range = length === undefined ? { start } : { start, end: start + length }
+  await pipeline(await workspace.store.getBlob(sha256, range), io.stdout, { end: false })
+}
+
+async function showEntries({ run }: Door, ref: string, out: Output): Promise<void> {
+  for (let next: string | undefined = ref; next !== undefined;) {
+    const page: Awaited<ReturnType<typeof referenceShow.run>> = await run(referenceShow, { ref: next, limit: 1000 })
+    for (const found of page.entries) {
       const { value: entry } = await redactValue(found)
       if (out.json) out.data(entry)
-      else if (resolved.place.type === 'range') out.line(entryLine(entry, out))
+      else if (page.uri === undefined) out.line(entryLine(entry, out))
       else {
-        out.line(out.style('bold', `${resolved.tape}#${entry.id}`) + out.style('dim', `  ${entry.kind}  ${entry.date}`))
+        out.line(out.style('bold', `${page.tape}#${entry.id}`) + out.style('dim', `  ${entry.kind}  ${entry.date}`))
         out.line(JSON.stringify(entry.payload, null, 2))
         if (Object.keys(entry.meta).length > 0) out.line(out.style('dim', `meta ${JSON.stringify(entry.meta)}`))
       }
     }
-  })
-}
-
-const factKinds = ['files', 'commands', 'failures', 'todos', 'instructions', 'decisions'] as const
-
-type FactKind = (typeof factKinds)[number]
-
-/** The facts of a stretch of tape, all of one kind: what a handoff document had no room for. Secrets stay out, as in the document. */
-async function showFacts(entries: AsyncIterable<Entry>, kind: FactKind, out: Output): Promise<void> {
-  const { value: found } = await redactValue(await ledger(entries))
-  if (out.json) for (const fact of found[kind]) out.data(fact)
-  else if (found[kind].length === 0) out.note(`No ${kind} here.`)
-  else for (const line of lines[kind](found)) out.line(line)
-}
-
-/** A section of the document that the range makes, with everything that the document had no room for. */
-async function showSection(
-  entries: AsyncIterable<Entry>,
-  tape: string,
-  title: string,
-  profile: Profile = 'session',
-  out: Output,
-): Promise<void> {
-  const { value } = await redactValue(await ledger(entries))
-  const text = sectionText(value, title, { profile, tape })
-  if (text === undefined) {
-    throw new InvalidError(`A ${profile} document has no section "${title}"`, {
-      hint: 'Name it as its heading does, for example "Key Decisions".',
-    })
+    next = page.next
   }
-  for (const line of text.split('\n')) out.line(line)
+}
+
+/** The facts of a stretch of tape, all of one kind: what a handoff document had no room for. */
+function showFacts(facts: Partial<Ledger>, kind: FactKind, out: Output): void {
+  const found = facts[kind] ?? []
+  if (out.json) for (const fact of found) out.data(fact)
+  else if (found.length === 0) out.note(`No ${kind} here.`)
+  else for (const line of lines[kind](facts as Ledger)) out.line(line)
 }
 
 const lines: Record<FactKind, (found: Ledger) => string[]> = {

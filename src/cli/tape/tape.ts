@@ -5,25 +5,41 @@ import path from 'node:path'
 import readline from 'node:readline'
 import { InvalidError, NotFoundError } from '../../errors.ts'
 import { shellWord } from '../../system/index.ts'
-import type { Damage, Draft, Entry, Expect, Store, TapeInfo } from '../../store/index.ts'
-import { isHeavy } from '../../tape/index.ts'
-import type { Format, Hit } from '../../tape/index.ts'
-import { forkOf } from '../../tape/index.ts'
-import { edgeTo } from '../../tape/index.ts'
-import { exportTape, importTape, parseExportLine } from '../../tape/index.ts'
-import { isReserved, Tape } from '../../tape/index.ts'
+import {
+  importLines,
+  tapeAnchors,
+  tapeAppend,
+  tapeContext,
+  tapeExport,
+  tapeFork,
+  tapeHandoff,
+  tapeInfo,
+  tapeList,
+  tapeMerge,
+  tapePurge,
+  tapeRead,
+  tapeRepair,
+  tapeReset,
+  tapeSearch,
+  tapeVerify,
+  tapeWatch,
+} from '../../operations/index.ts'
+import type { Damage, Draft, Entry, Expect } from '../../store/index.ts'
+import { type Format, type Hit, isHeavy, parseExportLine } from '../../tape/index.ts'
 import { entryRow, printEntry } from './entry-line.ts'
 import { type Io, untilStopped } from '../base/io.ts'
 import { age, brief, count, type Globals, type Output, size } from '../base/output.ts'
-import { demand, withStore } from '../base/workspace.ts'
+import { type Door, withWorkspace } from '../base/workspace.ts'
 
 /** How many appends may be under way: enough to share syncs, few enough to stop soon after a bad line. */
 const window = 64
 
+/** Where a list is printed whole. */
+const all = Number.MAX_SAFE_INTEGER
+
 export async function ls(globals: Globals): Promise<void> {
-  await withStore(globals, async (store, out) => {
-    const tapes: TapeInfo[] = []
-    for await (const info of store.list()) if (!isReserved(info.tape)) tapes.push(info)
+  await withWorkspace(globals, async ({ run }, out) => {
+    const { tapes } = await run(tapeList, { limit: all })
     out.list(tapes, {
       none: 'No tapes yet. Make one with "baton tape append main".',
       head: ['TAPE', 'ENTRIES', 'ANCHORS', 'LAST ANCHOR', 'SIZE', 'CHANGED'],
@@ -47,16 +63,16 @@ interface AppendOptions extends Globals {
   as?: string
 }
 
-export async function append(options: AppendOptions, name: string): Promise<void> {
+export async function append(options: AppendOptions, tape: string): Promise<void> {
   const expect = options.expect === undefined ? undefined : parseExpect(options.expect)
-  await withStore(options, async (store, out) => {
-    const tape = await tapeAs(store, name, options.as)
+  const { as } = options
+  await withWorkspace(options, async ({ run }, out) => {
     const print = (entry: Entry) => printEntry(entry, out)
     if (options.atomic === true || expect !== undefined) {
       const drafts: Draft[] = []
       for await (const { draft } of draftLines(options)) drafts.push(draft)
       if (drafts.length === 0) throw new InvalidError('There is nothing to append: no line came in')
-      const entries = await tape.append(drafts, expect === undefined ? {} : { expect })
+      const { entries } = await run(tapeAppend, { tape, entries: drafts, expect, as })
       entries.forEach(print)
       return
     }
@@ -68,7 +84,7 @@ export async function append(options: AppendOptions, name: string): Promise<void
       // A heavy entry is first written to a blob: later entries would be appended before it.
       if (heavy || pending.length >= window) await settle()
       if (failure !== undefined) break
-      const appended = tape.append([draft]).then((entries) => entries.forEach(print))
+      const appended = run(tapeAppend, { tape, entries: [draft], as }).then(({ entries }) => entries.forEach(print))
       pending.push(appended.catch((error: Error) => void (failure ??= atLine(error, number))))
       if (heavy) await settle()
     }
@@ -77,23 +93,27 @@ export async function append(options: AppendOptions, name: string): Promise<void
   })
 }
 
-/** On a tape that belongs to an agent, only that one writes; whoever says nothing is not it. */
-async function tapeAs(store: Store, name: string, as: string | undefined): Promise<Tape> {
-  const owner = await new Tape(store, name).owner()
-  return new Tape(store, name, undefined, as ?? (owner === undefined ? undefined : 'the command line'))
+interface ReadOptions extends Globals {
+  after?: number
+  before?: number
+  kinds?: string[]
+  limit?: number
+  reverse?: boolean
 }
 
-export async function read(
-  options: Globals & { after?: number; before?: number; kinds?: string[]; limit?: number; reverse?: boolean },
-  name: string,
-): Promise<void> {
-  const { after, before, kinds, limit, reverse } = options
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    const range = defined({ after, before, kinds, limit, reverse })
-    await warned(out, async (onDamage) => {
-      for await (const entry of store.read(name, { ...range, onDamage })) printEntry(entry, out)
-    })
+export async function read(options: ReadOptions, tape: string): Promise<void> {
+  const { kinds, reverse } = options
+  let { after, before, limit: left = all } = options
+  await withWorkspace(options, async ({ run }, out) => {
+    while (left > 0) {
+      const page = await run(tapeRead, { tape, after, before, kinds, reverse, limit: Math.min(left, 1000) })
+      for (const entry of page.entries) printEntry(entry, out)
+      warnOf(out, page.damage)
+      if (page.next === undefined) return
+      left -= page.entries.length
+      if (reverse === true) before = page.next
+      else after = page.next
+    }
   })
 }
 
@@ -105,7 +125,7 @@ export async function handoff(
     keepFrom?: number
     as?: string
   },
-  name: string,
+  tape: string,
   anchor: string,
 ): Promise<void> {
   const words = defined({ summary: options.summary, next_steps: options.nextSteps })
@@ -115,20 +135,18 @@ export async function handoff(
     throw new InvalidError('--summary and --next-steps go into a state that is an object, and --state is not one')
   }
   const state = isObject ? { ...given, ...words } : given === undefined ? words : given
-  await withStore(options, async (store, out) => {
-    const from = options.keepFrom === undefined ? {} : { from: options.keepFrom }
-    const tape = await tapeAs(store, name, options.as)
-    const entries = await tape.handoff(anchor, { state, ...from })
-    for (const entry of entries) printEntry(entry, out)
+  await withWorkspace(options, async ({ run }, out) => {
+    const { keepFrom: from, as } = options
+    const made = await run(tapeHandoff, { tape, name: anchor, state, from, as })
+    for (const entry of [made.anchor, made.event]) printEntry(entry, out)
   })
 }
 
-export async function anchors(options: Globals & { limit?: number }, name: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    const found = await store.anchors(name, defined({ limit: options.limit }))
-    out.list(found, {
-      none: `${name} has no anchor yet.`,
+export async function anchors(options: Globals & { limit?: number }, tape: string): Promise<void> {
+  await withWorkspace(options, async ({ run }, out) => {
+    const { anchors } = await run(tapeAnchors, { tape, limit: options.limit ?? all })
+    out.list(anchors, {
+      none: `${tape} has no anchor yet.`,
       head: ['ANCHOR', 'ENTRY', 'MADE', 'STATE'],
       row: (each) => [each.name, `#${each.id}`, age(each.date), brief(JSON.stringify(each.state), 80)],
     })
@@ -142,14 +160,13 @@ interface ContextOptions extends Globals {
   format?: Format
 }
 
-export async function context(options: ContextOptions, name: string): Promise<void> {
+export async function context(options: ContextOptions, tape: string): Promise<void> {
   const { anchor, full, maxTokens } = options
   if (anchor !== undefined && full === true) throw new InvalidError('--anchor and --full exclude each other')
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
+  await withWorkspace(options, async ({ run }, out) => {
     const format = options.format ?? (out.json ? 'openai' : 'text')
-    const built = await new Tape(store, name).context({ ...defined({ anchor, full, maxTokens }), format })
-    for (const damage of built.damage) warnOf(out, damage)
+    const built = await run(tapeContext, { tape, anchor, full, maxTokens, format })
+    for (const damage of built.damage) out.warn(`baton: damaged: ${describe(damage)}`)
     const { system, messages, omitted } = built
     if (format !== 'text' || out.json) out.data({ system, messages, ...defined({ omitted }) })
     else {
@@ -159,25 +176,26 @@ export async function context(options: ContextOptions, name: string): Promise<vo
   })
 }
 
-export async function search(
-  options: Globals & { kinds?: string[]; from?: string; to?: string; limit?: number; archived?: boolean },
-  name: string,
-  text: string,
-): Promise<void> {
-  const { kinds, from, to, limit, archived } = options
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    await warned(out, async (onDamage) => {
-      const query = { ...defined({ kinds, from, to, limit, archived }), onDamage }
-      const found = await new Tape(store, name).find(text, query)
-      if (out.json) for (const { entry, blob } of found) out.data({ ...entry, ...defined({ found_in: blob }) })
-      else
-        out.list(found, {
-          none: `Nothing on ${name} holds "${text}".`,
-          head: ['ENTRY', 'KIND', 'MADE', 'TEXT'],
-          row: ({ entry, blob }) => hitRow(entry, blob),
-        })
-    })
+interface SearchOptions extends Globals {
+  kinds?: string[]
+  from?: string
+  to?: string
+  limit?: number
+  archived?: boolean
+}
+
+export async function search(options: SearchOptions, tape: string, text: string): Promise<void> {
+  const { kinds, from, to, limit = 20, archived } = options
+  await withWorkspace(options, async ({ run }, out) => {
+    const { hits, damage } = await run(tapeSearch, { tape, text, kinds, from, to, limit, archived })
+    warnOf(out, damage)
+    if (out.json) for (const { entry, blob } of hits) out.data({ ...entry, ...defined({ found_in: blob }) })
+    else
+      out.list(hits, {
+        none: `Nothing on ${tape} holds "${text}".`,
+        head: ['ENTRY', 'KIND', 'MADE', 'TEXT'],
+        row: ({ entry, blob }) => hitRow(entry, blob),
+      })
   })
 }
 
@@ -189,15 +207,14 @@ function hitRow(entry: Entry, blob: Hit['blob']): string[] {
   return [...row.slice(0, -1), `${brief(excerpt, 110)}  (baton show blob:${sha256} --offset ${offset})`]
 }
 
-export async function info(options: Globals, name: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    const found = await new Tape(store, name).info()
-    const archives = await store.archives(name)
-    if (out.json) return out.data({ ...found, archives })
+export async function info(options: Globals, tape: string): Promise<void> {
+  await withWorkspace(options, async ({ run }, out) => {
+    const found = await run(tapeInfo, { tape })
+    const { archives } = found
+    if (out.json) return out.data(found)
     const since = found.lastAnchor === undefined ? 'since the beginning' : `since ${found.lastAnchor}`
     const lines: [string, string][] = [
-      ['tape', found.tape],
+      ['tape', tape],
       ['entries', `${count(found.entries)}, the last is #${found.lastId}, ${age(found.date)}`],
       ['anchors', count(found.anchors)],
       ['context', `${count(found.entriesSinceAnchor)} entries ${since}, about ${count(found.contextTokens)} tokens`],
@@ -212,7 +229,7 @@ export async function info(options: Globals, name: string): Promise<void> {
 
 export async function fork(
   options: Globals & { from?: string; nextSteps?: string; contextSummary?: string; onComplete?: string },
-  name: string,
+  tape: string,
   child: string,
 ): Promise<void> {
   const intention = defined({
@@ -220,76 +237,58 @@ export async function fork(
     context_summary: options.contextSummary,
     trigger_on_complete: options.onComplete,
   })
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    const tape = await new Tape(store, name).fork(child, { ...defined({ from: options.from }), intention })
-    const made = await tape.info()
+  await withWorkspace(options, async ({ run }, out) => {
+    const made = await run(tapeFork, { tape, child, from: options.from, intention })
     const at = options.from === undefined ? '' : ` at ${options.from}`
-    out.record(
-      { parent: name, child, entries: made.entries, lastId: made.lastId },
-      `${child} goes on from ${name}${at} with ${count(made.entries)} entries`,
-    )
+    out.record(made, `${child} goes on from ${tape}${at} with ${count(made.entries)} entries`)
   })
 }
 
-export async function merge(options: Globals & { into?: string }, child: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    await demand(store, child)
-    const parent = options.into ?? (await parentOf(store, child))
-    const merged = await new Tape(store, parent).merge(child)
+export async function merge(options: Globals & { into?: string }, tape: string): Promise<void> {
+  await withWorkspace(options, async ({ run }, out) => {
+    const done = await run(tapeMerge, { tape, into: options.into })
+    const { parent, merged } = done
     out.record(
-      { child, parent, merged },
+      done,
       merged === 0
-        ? `${parent} has everything of ${child} already`
-        : `${count(merged)} entries of ${child} came to ${parent}`,
+        ? `${parent} has everything of ${tape} already`
+        : `${count(merged)} entries of ${tape} came to ${parent}`,
     )
   })
 }
 
-async function parentOf(store: Store, child: string): Promise<string> {
-  const parent = (await forkOf(store, child))?.origin.parent ?? (await edgeTo(store, child, 'fork'))?.parent
-  if (parent !== undefined) return parent
-  throw new NotFoundError(`${child} is not a fork of another tape`, { hint: 'Say where it should go with --into.' })
-}
-
-export async function reset(options: Globals, name: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    const archive = await new Tape(store, name).reset()
+export async function reset(options: Globals, tape: string): Promise<void> {
+  await withWorkspace(options, async ({ run }, out) => {
+    const archive = await run(tapeReset, { tape })
     const { firstId, lastId, ref } = archive
-    out.record(archive, `#${firstId} to #${lastId} of ${name} are in ${ref}; the tape starts afresh`)
+    out.record(archive, `#${firstId} to #${lastId} of ${tape} are in ${ref}; the tape starts afresh`)
   })
 }
 
-export async function purge(options: Globals, name: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    const gone = await new Tape(store, name).purge()
-    out.list(gone, { none: `${name} has no archives.`, line: ({ ref }) => `deleted ${ref}` })
+export async function purge(options: Globals, tape: string): Promise<void> {
+  await withWorkspace(options, async ({ run }, out) => {
+    const { purged } = await run(tapePurge, { tape })
+    out.list(purged, { none: `${tape} has no archives.`, line: ({ ref }) => `deleted ${ref}` })
   })
 }
 
-export async function tail(options: Globals & { after?: number }, name: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    const last = (await store.info(name))?.lastId ?? 0
+export async function tail(options: Globals & { after?: number }, tape: string): Promise<void> {
+  await withWorkspace(options, async ({ run, follow }, out) => {
+    const { lastId } = await run(tapeRead, { tape, limit: 1, reverse: true })
+    const after = options.after ?? Math.max(0, lastId - 10)
     await untilStopped(options.io, async (signal) => {
-      for await (const entry of store.watch(name, options.after ?? Math.max(0, last - 10), signal)) {
-        printEntry(entry, out)
-      }
+      for await (const entry of follow(tapeWatch, { tape, after }, signal)) printEntry(entry, out)
     })
   })
 }
 
 export async function verify(options: Globals, name: string | undefined): Promise<void> {
-  await withStore(options, async (store, out) => {
-    if (store.verify === undefined)
-      throw new InvalidError('This store checks itself; there is nothing to verify from outside')
-    const names = name === undefined ? await allTapes(store) : [name]
-    if (name !== undefined) await demand(store, name)
+  await withWorkspace(options, async (door, out) => {
+    const names = name === undefined ? await everyTape(door) : [name]
     const damaged = new Set<string>()
     for (const tape of names) {
-      for (const found of await store.verify(tape)) {
+      const { segments } = await door.run(tapeVerify, { tape })
+      for (const found of segments) {
         if (found.damage.length > 0) damaged.add(tape)
         if (out.json) {
           out.data(found)
@@ -307,38 +306,35 @@ export async function verify(options: Globals, name: string | undefined): Promis
   })
 }
 
-export async function repair(options: Globals, name: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    if (store.repair === undefined) throw new InvalidError('This store repairs itself')
-    const done = await store.repair(name)
+async function everyTape({ run }: Door): Promise<string[]> {
+  const { tapes } = await run(tapeList, { own: true, limit: all })
+  // The lineage follows from the others, so it comes last.
+  return tapes.map(({ tape }) => tape).sort((a, b) => Number(a === 'lineage') - Number(b === 'lineage'))
+}
+
+export async function repair(options: Globals, tape: string): Promise<void> {
+  await withWorkspace(options, async ({ run }, out) => {
+    const done = await run(tapeRepair, { tape })
     if (out.json) return out.data(done)
-    if (done.damage.length === 0) return out.line(`${name} is sound, nothing to do`)
+    if (done.damage.length === 0) return out.line(`${tape} is sound, nothing to do`)
     for (const damage of done.damage) out.line(describe(damage))
     for (const file of done.cut) out.line(`kept what was cut in ${file}`)
-    out.line(`${name} goes on with ${count(done.kept)} entries`)
+    out.line(`${tape} goes on with ${count(done.kept)} entries`)
   })
 }
 
-export async function exportOne(options: Globals, name: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    await demand(store, name)
-    for await (const line of exportTape(store, name)) out.line(line)
+export async function exportOne(options: Globals, tape: string): Promise<void> {
+  await withWorkspace(options, async ({ follow }, out) => {
+    for await (const record of follow(tapeExport, { tape })) out.data(record)
   })
 }
 
-export async function importOne(options: Globals & { file?: string }, name: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    if (isReserved(name)) throw new InvalidError(`${name} is one of Baton's own tapes`)
-    const source = options.file === undefined ? 'stdin' : path.resolve(options.io.cwd(), options.file)
-    const made = await importTape(store, name, lines(options), source)
-    out.record(made, `${name} holds ${count(made.entries)} entries`)
+export async function importOne(options: Globals & { file?: string }, tape: string): Promise<void> {
+  const source = options.file === undefined ? 'stdin' : path.resolve(options.io.cwd(), options.file)
+  await withWorkspace(options, async ({ workspace }, out) => {
+    const made = await importLines(workspace.store, tape, lines(options), source)
+    out.record(made, `${tape} holds ${count(made.entries)} entries`)
   })
-}
-
-async function allTapes(store: Store): Promise<string[]> {
-  const names: string[] = []
-  for await (const { tape } of store.list()) names.push(tape)
-  return (await store.info('lineage')) === undefined ? names : [...names, 'lineage']
 }
 
 interface LinesOptions {
@@ -385,18 +381,10 @@ function parseExpect(text: string): Expect {
   throw new InvalidError(`--expect takes N or KEY=N, not "${text}"`)
 }
 
-/** Reports damage when it is found, and lets the command fail at the end if there was any. */
-async function warned(out: Output, work: (onDamage: (damage: Damage) => void) => Promise<void>): Promise<void> {
-  let damaged = false
-  await work((damage) => {
-    damaged = true
-    warnOf(out, damage)
-  })
-  if (damaged) out.io.exit.code = 1
-}
-
-function warnOf(out: Output, damage: Damage): void {
-  out.warn(`baton: damaged: ${describe(damage)}`)
+/** Reports damage, and lets the command fail at the end. */
+function warnOf(out: Output, found: readonly Damage[]): void {
+  for (const damage of found) out.warn(`baton: damaged: ${describe(damage)}`)
+  if (found.length > 0) out.io.exit.code = 1
 }
 
 function describe(damage: Damage): string {

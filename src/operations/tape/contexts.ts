@@ -6,8 +6,7 @@ import { Tape } from '../../tape/index.ts'
 import { operation } from '../operation.ts'
 import { demandTape } from '../workspace.ts'
 import { tapeFor } from './entries.ts'
-import { anchor, asAgent, damage, entry, entryId, tapeName } from './shapes.ts'
-import { placeless } from './tapes.ts'
+import { anchor, asAgent, damage, entry, entryId, placedFor, tapeName } from './shapes.ts'
 
 export const tapeAnchors = operation({
   name: 'tape.anchors',
@@ -44,7 +43,7 @@ export const tapeHandoff = operation({
   output: z.object({ anchor: entry, event: entry }),
   async run({ store }, { tape, name, state, from, as }, { caller }) {
     const opened = await tapeFor(store, tape, as, caller.name)
-    const [made, event] = await opened.handoff(name, { state: state ?? {}, from })
+    const [made, event] = await opened.handoff(name, { state: state === undefined ? {} : state, from })
     return { anchor: made, event }
   },
 })
@@ -73,13 +72,13 @@ export const tapeContext = operation({
     omitted: z.looseObject({}).optional().describe('What was left out to fit.'),
     damage: z.array(damage),
   }),
-  async run({ store }, { tape, format, ...query }) {
+  async run({ store }, { tape, format, ...query }, { caller }) {
     if (query.anchor !== undefined && query.full === true)
       throw new InvalidError('anchor and full exclude each other', { path: 'full', hint: 'Leave one of them out.' })
     await demandTape(store, tape)
     const { system, messages, anchor, omitted, damage } = await new Tape(store, tape).context({ ...query, format })
     // The messages of the formats are typed by their providers; here they are JSON.
     const plain = messages as string | Record<string, unknown>[]
-    return { system, messages: plain, anchor, omitted: omitted && { ...omitted }, damage: damage.map(placeless) }
+    return { system, messages: plain, anchor, omitted: omitted && { ...omitted }, damage: placedFor(caller, damage) }
   },
 })

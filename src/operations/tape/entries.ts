@@ -1,11 +1,11 @@
 // Entries: append them, read them, follow them, find them.
 
 import * as z from 'zod'
-import { limits, type Entry, type Store } from '../../store/index.ts'
+import { type Damage, limits, type Entry, type Store } from '../../store/index.ts'
 import { Tape } from '../../tape/index.ts'
 import { liveOperation, operation } from '../operation.ts'
 import { demandTape } from '../workspace.ts'
-import { asAgent, draft, entry, entryId, expectation, kinds, tapeName } from './shapes.ts'
+import { asAgent, damage, draft, entry, entryId, expectation, kinds, placedFor, tapeName } from './shapes.ts'
 
 /** A page ends behind the entry that fills it, so that an answer never holds a whole tape. */
 const pageBytes = 4 * 1024 * 1024
@@ -61,14 +61,16 @@ export const tapeRead = operation({
     entries: z.array(entry),
     next: z.int().optional().describe('Given if there is more behind this page.'),
     lastId: z.int().describe('The last id of the tape.'),
+    damage: z.array(damage).describe('What could not be read; the entries around it are there.'),
   }),
-  async run({ store }, { tape, limit, ...range }) {
+  async run({ store }, { tape, limit, ...range }, { caller }) {
     await demandTape(store, tape)
     const entries: Entry[] = []
     let bytes = 0
     let more = false
-    const damaged = { onDamage: () => {} }
-    for await (const each of store.read(tape, { ...range, limit: limit + 1, ...damaged })) {
+    const found: Damage[] = []
+    const onDamage = (each: Damage) => void found.push(each)
+    for await (const each of store.read(tape, { ...range, limit: limit + 1, onDamage })) {
       if (entries.length >= limit || bytes > pageBytes) {
         more = true
         break
@@ -77,7 +79,7 @@ export const tapeRead = operation({
       bytes += JSON.stringify(each).length
     }
     const lastId = (await store.info(tape))?.lastId ?? 0
-    return { entries, next: more ? entries.at(-1)!.id : undefined, lastId }
+    return { entries, next: more ? entries.at(-1)!.id : undefined, lastId, damage: placedFor(caller, found) }
   },
 })
 
@@ -115,9 +117,13 @@ export const tapeSearch = operation({
           .describe('Where the text stands in large content.'),
       }),
     ),
+    damage: z.array(damage),
   }),
-  async run({ store }, { tape, text, ...query }) {
+  async run({ store }, { tape, text, ...query }, { caller }) {
     await demandTape(store, tape)
-    return { hits: await new Tape(store, tape).find(text, { ...query, onDamage: () => {} }) }
+    const found: Damage[] = []
+    const onDamage = (each: Damage) => void found.push(each)
+    const hits = await new Tape(store, tape).find(text, { ...query, onDamage })
+    return { hits, damage: placedFor(caller, found) }
   },
 })

@@ -1,24 +1,11 @@
-// How tapes come from one another, and what references point at.
+// How tapes come from one another.
 
 import * as z from 'zod'
 import { NotFoundError } from '../../errors.ts'
-import { InvalidError } from '../../errors.ts'
-import type { Entry } from '../../store/index.ts'
-import {
-  ancestors,
-  descendants,
-  edgeTo,
-  entriesAt,
-  familyOf,
-  forkOf,
-  formatUri,
-  readEdges,
-  resolve,
-  Tape,
-} from '../../tape/index.ts'
+import { ancestors, descendants, type Edge, edgeTo, familyOf, forkOf, readEdges, Tape } from '../../tape/index.ts'
 import { operation } from '../operation.ts'
 import { demandTape } from '../workspace.ts'
-import { entry, tapeName } from './shapes.ts'
+import { tapeName } from './shapes.ts'
 
 export const tapeFork = operation({
   name: 'tape.fork',
@@ -86,43 +73,17 @@ export const lineageShow = operation({
     edges: z.array(edge),
     ancestors: z.array(z.string()).optional(),
     descendants: z.array(z.string()).optional(),
+    lost: z.int().describe('How many entries of the lineage were lost to damage: more tapes may be related.'),
   }),
-  async run({ store }, { tape }) {
+  async run({ store }, { tape }, { caller }) {
+    let lost = 0
+    const all: Edge[] = await readEdges(store, () => lost++)
+    if (tape !== undefined && !all.some(({ child, parent }) => child === tape || parent === tape))
+      await demandTape(store, tape)
     // Documents are files of this machine: who wants one asks for it by its name.
-    const edges = (await readEdges(store)).map(({ document: _document, ...each }) => each)
-    if (tape === undefined) return { edges }
-    return { edges: familyOf(edges, tape), ancestors: ancestors(edges, tape), descendants: descendants(edges, tape) }
-  },
-})
-
-export const referenceShow = operation({
-  name: 'reference.show',
-  summary: 'What a reference points at: main#12, main#12..40, main@anchor or tape://…',
-  scope: 'read',
-  route: 'GET /references',
-  input: z.object({
-    ref: z.string().min(1).max(2000),
-    limit: z.int().min(1).max(1000).default(100).describe('Of a range: at most so many entries.'),
-  }),
-  output: z.object({
-    tape: z.string(),
-    entries: z.array(entry),
-    uri: z.string().optional().describe('The tape:// form of a single entry.'),
-    more: z.boolean(),
-  }),
-  async run({ store }, { ref, limit }) {
-    if (ref.startsWith('blob:'))
-      throw new InvalidError('A blob is read by its own address', { path: 'ref', hint: 'GET /v1/blobs/SHA256.' })
-    const resolved = await resolve(store, ref)
-    const entries: Entry[] = []
-    let more = false
-    for await (const each of entriesAt(store, resolved)) {
-      more = entries.length >= limit
-      if (more) break
-      entries.push(each)
-    }
-    const { tape, place } = resolved
-    const uri = place.type === 'range' ? undefined : formatUri({ workspace: store.workspace, tape, place })
-    return { tape, entries, uri, more }
+    const edges = caller.local === true ? all : all.map(({ document: _document, ...each }) => each)
+    if (tape === undefined) return { edges, lost }
+    const family = familyOf(edges, tape)
+    return { edges: family, ancestors: ancestors(edges, tape), descendants: descendants(edges, tape), lost }
   },
 })

@@ -1,7 +1,9 @@
 // How tapes and entries look from outside.
 
+import path from 'node:path'
 import * as z from 'zod'
-import { limits } from '../../store/index.ts'
+import { type Damage, limits } from '../../store/index.ts'
+import type { Caller } from '../operation.ts'
 
 export const tapeName = z.string().min(1).max(limits.nameBytes).describe('The name of a tape, such as main.')
 
@@ -70,3 +72,8 @@ export const asAgent = z
   .min(1)
   .max(200)
   .describe('The agent that writes: needed on a tape that belongs to one.')
+
+/** Where the workspace lies on this machine is nobody's business outside it. */
+export function placedFor({ local }: Caller, found: readonly Damage[]): Damage[] {
+  return found.map((each) => (local === true ? each : { ...each, file: path.basename(each.file) }))
+}

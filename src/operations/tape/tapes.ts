@@ -3,11 +3,11 @@
 import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError, UnsupportedError } from '../../errors.ts'
-import type { Damage, TapeInfo } from '../../store/index.ts'
+import type { Store, TapeInfo } from '../../store/index.ts'
 import { exportTape, importTape, isReserved, Tape } from '../../tape/index.ts'
 import { liveOperation, operation } from '../operation.ts'
 import { demandTape } from '../workspace.ts'
-import { archive, damage, tapeName } from './shapes.ts'
+import { archive, damage, placedFor, tapeName } from './shapes.ts'
 
 export const tapeList = operation({
   name: 'tape.list',
@@ -40,6 +40,8 @@ export const tapeList = operation({
     for await (const info of store.list(prefix)) {
       if ((own === true || !isReserved(info.tape)) && (after === undefined || info.tape > after)) found.push(info)
     }
+    const lineage = own === true ? await store.info('lineage') : undefined
+    if (lineage !== undefined && 'lineage'.startsWith(prefix ?? '') && 'lineage' > (after ?? '')) found.push(lineage)
     found.sort((a, b) => (a.tape < b.tape ? -1 : 1))
     const page = found.slice(0, limit)
     const tapes = page.map(({ phase: _phase, ...info }) => info)
@@ -110,6 +112,7 @@ export const tapeVerify = operation({
   output: z.object({
     segments: z.array(
       z.object({
+        tape: z.string(),
         file: z.string(),
         entries: z.int(),
         bytes: z.int(),
@@ -118,16 +121,14 @@ export const tapeVerify = operation({
       }),
     ),
   }),
-  async run({ store }, { tape }) {
+  async run({ store }, { tape }, { caller }) {
     await demandTape(store, tape)
     if (store.verify === undefined) throw new UnsupportedError('This store checks itself: there is nothing to verify')
     const reports = await store.verify(tape)
-    const segments = reports.map(({ file, entries, bytes, damage, index }) => ({
-      file: path.basename(file),
-      entries,
-      bytes,
-      damage: damage.map(placeless),
-      index,
+    const segments = reports.map(({ file, damage, ...report }) => ({
+      ...report,
+      file: caller.local === true ? file : path.basename(file),
+      damage: placedFor(caller, damage),
     }))
     return { segments }
   },
@@ -139,19 +140,15 @@ export const tapeRepair = operation({
   scope: 'admin',
   route: 'POST /tapes/{tape}/repair',
   input: z.object({ tape: tapeName }),
-  output: z.object({ damage: z.array(damage), cut: z.array(z.string()), kept: z.int() }),
-  async run({ store }, { tape }) {
+  output: z.object({ tape: z.string(), damage: z.array(damage), cut: z.array(z.string()), kept: z.int() }),
+  async run({ store }, { tape }, { caller }) {
     await demandTape(store, tape)
     if (store.repair === undefined) throw new UnsupportedError('This store repairs itself')
     const { damage, cut, kept } = await store.repair(tape)
-    return { damage: damage.map(placeless), cut: cut.map((file) => path.basename(file)), kept }
+    const files = caller.local === true ? cut : cut.map((file) => path.basename(file))
+    return { tape, damage: placedFor(caller, damage), cut: files, kept }
   },
 })
-
-/** Where the workspace lies on this machine is nobody's business outside. */
-export function placeless(found: Damage): Damage {
-  return { ...found, file: path.basename(found.file) }
-}
 
 export const tapeExport = liveOperation({
   name: 'tape.export',
@@ -178,11 +175,22 @@ export const tapeImport = operation({
   }),
   output: z.object({ tape: z.string(), entries: z.int(), lastId: z.int() }),
   async run({ store }, { tape, lines, source }) {
-    if (isReserved(tape)) throw new InvalidError(`${tape} is one of Baton's own tapes`, { path: 'tape' })
-    async function* texts() {
-      for (const line of lines) yield JSON.stringify(line)
-    }
-    const { entries, lastId } = await importTape(store, tape, texts(), source)
+    const { entries, lastId } = await importLines(store, tape, texts(lines), source)
     return { tape, entries, lastId }
   },
 })
+
+async function* texts(lines: readonly object[]): AsyncGenerator<string> {
+  for (const line of lines) yield JSON.stringify(line)
+}
+
+/** As `tape.import`, for as many lines as there are. */
+export async function importLines(
+  store: Store,
+  tape: string,
+  lines: AsyncIterable<string>,
+  source: string,
+): Promise<TapeInfo> {
+  if (isReserved(tape)) throw new InvalidError(`${tape} is one of Baton's own tapes`, { path: 'tape' })
+  return importTape(store, tape, lines, source)
+}
