@@ -1,31 +1,25 @@
 // A cluster of three NATS servers whose leader is killed under load: nothing acknowledged is lost, nothing is there twice.
 
 import { randomBytes } from 'node:crypto'
-import { jetstreamManager } from '@nats-io/jetstream'
-import { connect } from '@nats-io/transport-node'
-import { expect, test } from 'vitest'
+import { jetstream } from '@nats-io/jetstream'
+import { headers } from '@nats-io/transport-node'
+import { expect, test, vi } from 'vitest'
 import { openNatsStore } from '../../src/store/nats/engine.ts'
-import { openStore } from '../../src/store/index.ts'
+import { type Damage, openStore } from '../../src/store/index.ts'
 import { isFull } from '../support/full.ts'
 import { Load } from './support/load.ts'
-import { type NatsServers, startNats } from '../support/nats.ts'
+import { administer, type NatsServers, startNats } from '../support/nats.ts'
+import { collect } from '../support/workspace.ts'
 
 /** The server that leads the stream of a workspace. */
 async function leaderOf(servers: NatsServers, workspace: string): Promise<number> {
-  const hosts = /\/\/([^/]*)\//.exec(servers.address(workspace))![1]!.split(',')
-  const connection = await connect({ servers: hosts })
-  try {
-    const streams = (await jetstreamManager(connection, { checkAPI: false })).streams
-    let leader: string | undefined
-    await expect
-      .poll(async () => (leader = (await streams.info(`baton-${workspace}`).catch(() => undefined))?.cluster?.leader), {
-        timeout: 60_000,
-      })
-      .toMatch(/^n\d$/)
-    return Number(leader!.slice(1))
-  } finally {
-    await connection.close()
-  }
+  return administer(servers.address(workspace), async ({ streams, stream }) => {
+    const leader = await vi.waitUntil(
+      async () => (await streams.info(stream).catch(() => undefined))?.cluster?.leader?.match(/^n(\d)$/)?.[1],
+      { timeout: 60_000 },
+    )
+    return Number(leader)
+  })
 }
 
 test('the leader of a cluster is killed three times under load: nothing acknowledged is lost, nothing is there twice, ids have no gaps [E2]', async ({
@@ -56,44 +50,133 @@ test('the leader of a cluster is killed three times under load: nothing acknowle
   for (const store of stores) await store.close()
 })
 
-test('a wrong password, a server that is away and a deleted stream each say what to do, never a password [E2]', async ({
+const count = (n: number) => [{ kind: 'count', payload: n }]
+
+test('a stream that is deleted and made anew under a process that is at rest: its next call is refused, nothing is acknowledged that cannot be read [E2]', async ({
   onTestFinished,
 }) => {
-  const closed = await startNats({ args: ['--user', 'baton', '--pass', 'hush'] })
-  onTestFinished(() => closed.stop())
-  const right = closed.address('a').replace('nats://', 'nats://baton:hush@')
-  const failure = (address: string) =>
-    openStore(address).then(
-      () => expect.fail('opened'),
-      (error: Error) => error,
-    )
-  const wrong = await failure(right.replace('hush', 'whisper'))
-  expect(wrong).toMatchObject({ code: 'storage', hint: expect.stringMatching(/password.*NATS_PASSWORD/) })
-  expect(JSON.stringify([wrong.message, wrong, wrong.cause])).not.toContain('whisper')
-  expect(await failure('nats://127.0.0.1:1/a')).toMatchObject({ hint: expect.stringMatching(/server runs/) })
-  expect(await failure('nats://u:hush@')).toMatchObject({ code: 'invalid' })
+  const servers = await startNats()
+  onTestFinished(() => servers.stop())
+  const address = servers.address('a')
+  const store = await openStore(address)
+  onTestFinished(() => store.close())
+  for (let n = 1; n <= 300; n++) await store.append('main', count(n))
+  await administer(address, ({ streams, stream }) => streams.delete(stream))
+  // All while the process makes no call; as many entries as it knows, so that its next number looks free and right.
+  const anew = await openStore(address)
+  onTestFinished(() => anew.close())
+  for (let n = 1; n <= 300; n++) await anew.append('main', count(-n))
+  const calls = await Promise.allSettled([
+    store.append('main', count(301)),
+    store.append('other', count(1)),
+    store.latest('main', 'k'),
+    store.putBlob(Buffer.from('content')),
+    store.append('main', count(302)),
+  ])
+  expect(calls.map((call) => (call.status === 'rejected' ? String(call.reason) : call.value))).toEqual(
+    calls.map(() => expect.stringMatching(/deleted and made anew.*no longer in it/)),
+  )
+  // And the process continues with what is there now.
+  expect(await store.append('main', count(301))).toMatchObject([{ id: 301 }])
+  expect(await collect(anew.read('main', { after: 299 }))).toMatchObject([{ payload: -300 }, { payload: 301 }])
+  expect(store.workspace).toBe(anew.workspace)
+})
 
-  const store = await openNatsStore(right, { patience: 500 })
-  expect(store.guarantee).toMatch(/NATS \d.*acknowledges before it syncs its disk/)
-  expect(store.place).not.toContain('hush')
-  await store.append('main', [{ kind: 'count', payload: 1 }])
-  const admin = await connect({ servers: right.split('@')[1]!.split('/')[0]!, user: 'baton', pass: 'hush' })
-  const { streams } = await jetstreamManager(admin, { checkAPI: false })
-  await streams.delete('baton-a')
-  const refused = store.append('main', [{ kind: 'count', payload: 2 }])
-  await expect(refused).rejects.toMatchObject({
-    code: 'storage',
-    hint: expect.stringMatching(/stream baton-a is gone/),
+test('a stream that is put back to an earlier state is noticed by its next acknowledgement, and nothing stands behind a gap [E2]', async ({
+  onTestFinished,
+}) => {
+  const servers = await startNats()
+  onTestFinished(() => servers.stop())
+  const address = servers.address('a')
+  const store = await openStore(address)
+  onTestFinished(() => store.close())
+  for (let n = 1; n <= 300; n++) await store.append('main', count(n))
+  const restored = store.workspace
+  // The same name, the same workspace, the first ten entries only: an old backup.
+  await administer(address, async ({ connection, streams, stream }) => {
+    const { config } = await streams.info(stream)
+    const kept: [string, Uint8Array][] = []
+    for (const subject of ['workspace.id', ...Array.from({ length: 10 }, (_, at) => `t.main.${at + 1}`)]) {
+      const found = await streams.getMessage(stream, { last_by_subj: `baton.a.${subject}` })
+      kept.push([`baton.a.${subject}`, found!.data])
+    }
+    await streams.delete(stream)
+    await streams.add(config)
+    for (const [subject, data] of kept) await jetstream(connection).publish(subject, data)
   })
-  await admin.close()
+  await expect(store.append('main', count(301))).rejects.toThrow(/lost entries that it had acknowledged/)
+  expect(await store.append('main', count(11))).toMatchObject([{ id: 11 }])
+  expect(store.workspace).toBe(restored)
+  const fresh = await openStore(address)
+  onTestFinished(() => fresh.close())
+  expect((await collect(fresh.read('main'))).map(({ payload }) => payload)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+  expect(await fresh.info('main')).toMatchObject({ lastId: 11 })
+})
 
-  // Someone makes the workspace anew, and the process continues there.
-  const anew = await openNatsStore(right)
-  expect(await store.append('main', [{ kind: 'count', payload: 3 }])).toMatchObject([{ id: 1 }])
-  expect(await anew.latest('main', 'k')).toBeUndefined()
-  expect((await anew.info('main'))?.lastId).toBe(1)
-  await anew.close()
-  await store.close()
+test('a watch of a stream that is made anew ends with the reason [E2]', async ({ onTestFinished }) => {
+  const servers = await startNats()
+  onTestFinished(() => servers.stop())
+  const address = servers.address('a')
+  const store = await openStore(address)
+  onTestFinished(() => store.close())
+  await store.append('main', count(1))
+  const seen: number[] = []
+  const watching = (async () => {
+    for await (const { id } of store.watch('main', 0, new AbortController().signal)) seen.push(id)
+  })()
+  const ended = expect(watching).rejects.toThrow(/made anew|is gone/)
+  await expect.poll(() => seen).toEqual([1])
+  await administer(address, ({ streams, stream }) => streams.delete(stream))
+  await (await openStore(address)).close()
+  await ended
+})
+
+test('a damaged message is reported with the ids it held, and its neighbours are delivered; one at the end is not written behind [E2] [T4]', async ({
+  onTestFinished,
+}) => {
+  const servers = await startNats()
+  onTestFinished(() => servers.stop())
+  const address = servers.address('a')
+  const writer = await openStore(address)
+  for (const size of [1, 2, 3, 1, 1]) {
+    await writer.append(
+      'main',
+      Array.from({ length: size }, () => count(size)[0]!),
+    )
+  }
+  await writer.close()
+  const spoil = (subject: string) =>
+    administer(address, async ({ connection, streams, stream }) => {
+      const found = await streams.getMessage(stream, { last_by_subj: subject })
+      const data = Buffer.from(found!.data)
+      data[data.length - 3]! ^= 1
+      const rollup = headers()
+      rollup.set('Nats-Rollup', 'sub')
+      await jetstream(connection).publish(subject, data, { headers: rollup })
+    })
+  await spoil('baton.a.t.main.3')
+  for (const reverse of [false, true]) {
+    const store = await openStore(address)
+    onTestFinished(() => store.close())
+    const damage: Damage[] = []
+    const entries = await collect(store.read('main', { reverse, onDamage: (one) => damage.push(one) }))
+    expect(entries.map(({ id }) => id)).toEqual(reverse ? [8, 7, 3, 2, 1] : [1, 2, 3, 7, 8])
+    expect(damage).toMatchObject([{ file: 'baton.a.t.main.3', lost: { from: 4, to: 6 } }])
+    await expect(collect(store.read('main', { reverse }))).rejects.toMatchObject({ code: 'damaged' })
+    expect(await collect(store.read('main', { after: 6 }))).toMatchObject([{ id: 7 }, { id: 8 }])
+    expect(await store.verify!('main')).toMatchObject([{ entries: 5, damage: [{ lost: { from: 4, to: 6 } }] }])
+  }
+  const store = await openStore(address)
+  onTestFinished(() => store.close())
+  expect(await store.append('main', count(9), { expect: 8 })).toMatchObject([{ id: 9 }])
+  await spoil('baton.a.t.main.6')
+  const late = await openStore(address)
+  onTestFinished(() => late.close())
+  const damage: Damage[] = []
+  const entries = await collect(late.read('main', { after: 6, onDamage: (one) => damage.push(one) }))
+  expect(entries.map(({ id }) => id)).toEqual([7, 8])
+  expect(damage).toMatchObject([{ file: 'baton.a.t.main.6' }])
+  await expect(late.append('main', count(10))).rejects.toMatchObject({ code: 'damaged' })
 })
 
 test('the index of a workspace is made anew from its tapes [E2]', async ({ onTestFinished }) => {
@@ -105,9 +188,7 @@ test('the index of a workspace is made anew from its tapes [E2]', async ({ onTes
   for (let n = 1; n <= 300; n++)
     await before.append('main', [{ kind: 'count', payload: n, meta: { key: `k${n % 7}` } }])
   await before.close()
-  const admin = await connect({ servers: /\/\/([^/]*)\//.exec(servers.address(workspace))![1]! })
-  await (await jetstreamManager(admin, { checkAPI: false })).streams.delete(`baton-${workspace}-index`)
-  await admin.close()
+  await administer(servers.address(workspace), ({ streams }) => streams.delete(`baton-${workspace}-index`))
   const after = await openStore(servers.address(workspace))
   onTestFinished(() => after.close())
   const tapes: string[] = []

@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { saveDocument } from '../../src/handoff/saved.ts'
-import { openPostgresStore } from '../../src/store/postgres/engine.ts'
 import { openStore } from '../../src/store/index.ts'
 import { isFull } from '../support/full.ts'
 import { Load } from './support/load.ts'
@@ -84,52 +83,6 @@ async function psql(server: PostgresServer, ...statements: string[]): Promise<pg
     await admin.end()
   }
 }
-
-test('a wrong password, a read-only server, no connection left and a full disk say what to do; the process continues when that is over [E1]', async ({
-  onTestFinished,
-}) => {
-  const server = await startPostgres({ access: 'local all locked scram-sha-256' })
-  onTestFinished(() => server.stop())
-  await psql(
-    server,
-    "create role locked login password 'hush'",
-    'create role other login',
-    'grant all on database postgres to other',
-  )
-  const as = (user: string) => server.address('e').replace('baton@', `${user}@`)
-  const refusal = async (work: Promise<unknown>): Promise<Error & { hint?: string }> =>
-    work.then(
-      () => expect.fail('it worked'),
-      (error: Error) => error,
-    )
-
-  const wrong = await refusal(openPostgresStore(as('locked:whisper'), { patience: 300 }))
-  expect(wrong).toMatchObject({ code: 'storage', hint: expect.stringMatching(/password is wrong.*pgpass/) })
-  expect(JSON.stringify([wrong.message, wrong, String(wrong.cause)])).not.toContain('whisper')
-
-  const store = await openPostgresStore(as('other'), { patience: 300 })
-  onTestFinished(() => store.close())
-  const append = (n: number) => store.append('main', [{ kind: 'count', payload: n }])
-  await append(1)
-  const cut = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'other'"
-
-  await psql(server, 'alter role other set default_transaction_read_only = on', cut)
-  expect(await refusal(append(2))).toMatchObject({ hint: expect.stringMatching(/read-only.*primary/) })
-  await psql(server, 'alter role other reset default_transaction_read_only', cut)
-
-  await psql(server, 'alter role other connection limit 0', cut)
-  expect(await refusal(append(2))).toMatchObject({ hint: expect.stringMatching(/no connection left.*max_connections/) })
-  await psql(server, 'alter role other connection limit -1')
-
-  await psql(
-    server,
-    "create function disk_full() returns trigger language plpgsql as $$ begin raise 'could not extend file' using errcode = '53100'; end $$",
-    'create trigger disk_full before insert on e.entries execute function disk_full()',
-  )
-  expect(await refusal(append(2))).toMatchObject({ hint: expect.stringMatching(/disk is full/) })
-  await psql(server, 'drop trigger disk_full on e.entries')
-  expect(await append(2)).toMatchObject([{ id: 2 }])
-})
 
 test('people see sessions, health checks, handoffs and tasks with psql, also in a store of the first version [E1] [E6]', async ({
   onTestFinished,

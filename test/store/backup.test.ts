@@ -2,12 +2,10 @@
 
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
-import { jetstreamManager } from '@nats-io/jetstream'
-import { connect } from '@nats-io/transport-node'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { copyStore, differences, openStore, type Store } from '../../src/store/index.ts'
-import { startNats } from '../support/nats.ts'
+import { administer, startNats } from '../support/nats.ts'
 import { serverProgram, startPostgres } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { all, anchor, message } from './promises/row.ts'
@@ -55,10 +53,7 @@ test('a NATS store is backed up into a folder, deleted and restored, and nothing
   // The next backup brings what is new.
   expect(await copyStore(before, backup)).toMatchObject({ entries: 1 })
   await before.close()
-  const admin = await connect({ servers: /\/\/([^/]*)\//.exec(address)![1]! })
-  const { streams } = await jetstreamManager(admin, { checkAPI: false })
-  for (const name of ['baton-team_a', 'baton-team_a-index']) await streams.delete(name)
-  await admin.close()
+  await administer(address, ({ streams, stream }) => streams.delete(stream))
   const after = await openStore(address, { workspace: backup.workspace })
   await copyStore(backup, after)
   expect(await all(differences(backup, after))).toEqual([])

@@ -5,6 +5,9 @@ import fs from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { parseNatsAddress } from '../../src/store/nats/address.ts'
 
 export interface NatsServers {
   /** The address of a workspace, on all servers. */
@@ -77,5 +80,21 @@ async function reachable(port: number): Promise<void> {
     if (isUp) return
     if (Date.now() > end) throw new Error('The NATS server of the tests did not start')
     await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** What a person with the tools of NATS can do: the stream of a workspace, by its address. */
+export async function administer<T>(
+  address: string,
+  work: (at: { connection: NatsConnection; streams: JetStreamManager['streams']; stream: string }) => Promise<T>,
+): Promise<T> {
+  const { connection: options, workspace } = parseNatsAddress(address)
+  const connection = await connect(options)
+  try {
+    const { streams } = await jetstreamManager(connection, { checkAPI: false })
+    const [stream = ''] = await streams.names(`baton.${workspace}.workspace.id`).next()
+    return await work({ connection, streams, stream })
+  } finally {
+    await connection.close()
   }
 }

@@ -4,35 +4,35 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { DamagedError, InvalidError, NotFoundError } from '../../errors.ts'
 import type { BlobRef } from '../store.ts'
-import type { NatsStreams } from './connection.ts'
+import type { NatsStream } from './stream.ts'
 
 const partBytes = 700 * 1024
 
 export class NatsBlobs {
-  readonly #streams: NatsStreams
+  readonly #stream: NatsStream
 
-  constructor(streams: NatsStreams) {
-    this.#streams = streams
+  constructor(stream: NatsStream) {
+    this.#stream = stream
   }
 
   async put(bytes: Uint8Array): Promise<BlobRef> {
     const content = Buffer.from(bytes)
     const sha256 = createHash('sha256').update(content).digest('hex')
     const size = this.#subject(sha256, 'size')
-    if ((await this.#streams.get(size)) === undefined) {
+    if ((await this.#stream.get(size)) === undefined) {
       for (let part = 0; part * partBytes < content.length; part++) {
         const piece = content.subarray(part * partBytes, (part + 1) * partBytes)
         // One that is there is the same: its name is its content.
-        await this.#streams.create(this.#subject(sha256, part), piece)
+        await this.#stream.create(this.#subject(sha256, part), piece)
       }
-      await this.#streams.create(size, Buffer.from(String(content.length)))
+      await this.#stream.create(size, Buffer.from(String(content.length)))
     }
     return { sha256, bytes: content.length }
   }
 
   async get(sha256: string, range: { start?: number; end?: number }): Promise<Readable> {
     if (!/^[0-9a-f]{64}$/.test(sha256)) throw new InvalidError(`"${sha256}" is not the name of a blob`)
-    const known = await this.#streams.get(this.#subject(sha256, 'size'))
+    const known = await this.#stream.get(this.#subject(sha256, 'size'))
     if (known === undefined) throw new NotFoundError(`There is no blob ${sha256} in this workspace`)
     const size = Number(known.toString())
     const start = Math.min(Math.max(0, range.start ?? 0), size)
@@ -41,7 +41,7 @@ export class NatsBlobs {
   }
 
   async names(): Promise<string[]> {
-    const subjects = await this.#streams.subjects(this.#streams.stream, this.#subject('*', 'size'))
+    const subjects = await this.#stream.subjects(this.#subject('*', 'size'))
     return subjects.map((subject) => subject.split('.').at(-2)!)
   }
 
@@ -50,7 +50,7 @@ export class NatsBlobs {
     const hash = createHash('sha256')
     for (let at = start; at < end;) {
       const part = Math.floor(at / partBytes)
-      const content = await this.#streams.get(this.#subject(sha256, part))
+      const content = await this.#stream.get(this.#subject(sha256, part))
       if (content === undefined) break
       const piece = content.subarray(at - part * partBytes, end - part * partBytes)
       hash.update(piece)
@@ -58,13 +58,13 @@ export class NatsBlobs {
       at = (part + 1) * partBytes
     }
     if (!isWhole || hash.digest('hex') === sha256) return
-    throw new DamagedError(`The blob ${sha256} in ${this.#streams.place} is not what was stored`, {
-      file: this.#streams.place,
+    throw new DamagedError(`The blob ${sha256} in ${this.#stream.place} is not what was stored`, {
+      file: this.#stream.place,
       offset: 0,
     })
   }
 
   #subject(sha256: string, part: number | 'size'): string {
-    return `${this.#streams.prefix}.b.${sha256}.${part}`
+    return `${this.#stream.prefix}.b.${sha256}.${part}`
   }
 }

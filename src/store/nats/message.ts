@@ -35,6 +35,8 @@ export interface Message extends Head {
   readonly count: number
   /** The entries as text, without their ids. */
   readonly lines: readonly string[]
+  /** Why its content cannot be read; then nothing else here means anything. */
+  readonly damage?: DamagedError
 }
 
 export function encodeMessage(head: Head, lines: readonly string[]): Buffer {
@@ -49,18 +51,23 @@ export function decodeMessage(data: Buffer, where: string): Message {
   const end = text.indexOf('\n')
   const found = /^(.*),"crc":(\d+)\}$/s.exec(text.slice(0, end))
   const body = text.slice(end + 1)
-  if (end < 0 || found === null || crc32(body, crc32(found[1]!)) !== Number(found[2])) {
-    throw new DamagedError(`The message ${where} is not what was stored: its checksum differs`, {
-      file: where,
-      offset: 0,
-      hint: 'Restore the stream from a backup.',
-    })
-  }
+  if (end < 0 || found === null || crc32(body, crc32(found[1]!)) !== Number(found[2])) return damagedMessage(where)
   const head = JSON.parse(`${found[1]}}`) as Head
   const count = head.batches.reduce((sum, size) => sum + size, 0)
   return { ...head, count, lines: count === 0 ? [] : body.split('\n') }
 }
 
+function damagedMessage(where: string): Message {
+  const damage = new DamagedError(`The message ${where} is not what was stored: its checksum differs`, {
+    file: where,
+    offset: 0,
+    hint: 'Its neighbours can be read. Restore the workspace from a backup.',
+  })
+  const standing = { segment: 0, bytes: 0, anchors: 0, phase: { first: 0, bytes: 0 }, date: undefined }
+  return { write: '', first: 0, batches: [], standing, count: 0, lines: [], damage }
+}
+
 export function entryAt(message: Message, id: number): Entry {
+  if (message.damage !== undefined) throw message.damage
   return JSON.parse(`{"id":${id}${message.lines[id - message.first]}}`) as Entry
 }

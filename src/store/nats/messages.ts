@@ -2,8 +2,8 @@
 
 import { StorageError } from '../../errors.ts'
 import { pause } from '../../system/index.ts'
-import type { NatsStreams } from './connection.ts'
 import { decodeMessage, type Message } from './message.ts'
+import type { NatsStream } from './stream.ts'
 
 const cachedBytes = 8 * 1024 * 1024
 /** How many are asked for before the first has come. */
@@ -45,11 +45,11 @@ export class MessageCache {
 }
 
 export class Messages {
-  readonly #streams: NatsStreams
+  readonly #stream: NatsStream
   readonly #cache: MessageCache
 
-  constructor(streams: NatsStreams, cache: MessageCache) {
-    this.#streams = streams
+  constructor(stream: NatsStream, cache: MessageCache) {
+    this.#stream = stream
     this.#cache = cache
   }
 
@@ -57,7 +57,7 @@ export class Messages {
   async find(subject: string): Promise<Message | undefined> {
     const known = this.#cache.get(subject)
     if (known !== undefined) return known
-    const data = await this.#streams.get(subject)
+    const data = await this.#stream.get(subject)
     if (data === undefined) return undefined
     const message = decodeMessage(data, subject)
     this.#cache.set(subject, message, data.length)
@@ -72,7 +72,7 @@ export class Messages {
       if (tries === 10) break
       await pause(100)
     }
-    throw new StorageError(`The message ${subject} is gone from ${this.#streams.place}`, {
+    throw new StorageError(`The message ${subject} is gone from ${this.#stream.place}`, {
       hint: 'Someone deleted it, or the stream was replaced. Restore the stream from a backup.',
     })
   }

@@ -2,6 +2,7 @@
 // of the tape in order, and stored from time to time, so that the next process goes through the last of them only.
 
 import { gunzipSync, gzipSync } from 'node:zlib'
+import type { DamagedError } from '../../errors.ts'
 import type { Entry } from '../entry.ts'
 import type { ArchiveRef } from '../store.ts'
 import type { Message, Standing } from './message.ts'
@@ -27,6 +28,10 @@ export class TapeIndex {
   position = 0
   weight = 0
   lastId = 0
+  /** Of the last message, by which it is told from another in its place. */
+  lastWrite: string | undefined
+  /** The last message is damaged: nobody knows how many entries it has. */
+  tailDamage: DamagedError | undefined
   standing: Standing = { segment: 1, bytes: 0, anchors: 0, phase: { first: 1, bytes: 0 }, date: undefined }
   copied: { token: string; messages: number } | undefined
   archives: ArchiveRef[] = []
@@ -49,16 +54,35 @@ export class TapeIndex {
   /** Takes in the next message of the tape. */
   add(message: Message): void {
     const position = ++this.position
+    const first = message.damage === undefined ? message.first : this.lastId + 1
+    if ((position - 1) % stride === 0) this.#places.push({ id: first, position })
+    if (message.damage !== undefined) {
+      this.tailDamage = message.damage
+      return
+    }
     for (const line of message.lines) this.weight += line.length
-    if ((position - 1) % stride === 0) this.#places.push({ id: message.first, position })
+    if (this.tailDamage !== undefined) this.#passDamage(message)
     this.#endSegment(message)
     this.lastId = message.first + message.count - 1
+    this.lastWrite = message.write
     this.standing = message.standing
     let at = 0
     for (const size of message.batches) {
       const batch = { first: message.first + at, size }
       for (const line of message.lines.slice(at, at + size)) this.#addLine(line, message.first + at++, batch, position)
     }
+  }
+
+  /** What a damaged message did is seen from the one behind it. */
+  #passDamage({ first, mark, standing }: Message): void {
+    this.tailDamage = undefined
+    this.lastId = first - 1
+    const { segment, bytes } = this.standing
+    if (mark !== undefined || standing.segment === segment) return
+    this.archives.push(this.archiveRef(segment, standing.segment - 1, bytes))
+    this.segmentPosition = this.position
+    this.keys.clear()
+    this.jobs.clear()
   }
 
   #endSegment({ mark }: Message): void {
@@ -114,11 +138,12 @@ export class TapeIndex {
   }
 
   toBytes(): Buffer {
-    const { position, weight, lastId, standing, copied, archives, segmentPosition, kept, purged } = this
+    const { position, weight, lastId, lastWrite, standing, copied, archives, segmentPosition, kept, purged } = this
     const plain: Stored = {
       position,
       weight,
       lastId,
+      lastWrite,
       standing,
       copied,
       archives,
@@ -146,7 +171,16 @@ export class TapeIndex {
 
 type Stored = Pick<
   TapeIndex,
-  'position' | 'weight' | 'lastId' | 'standing' | 'copied' | 'archives' | 'segmentPosition' | 'kept' | 'purged'
+  | 'position'
+  | 'weight'
+  | 'lastId'
+  | 'lastWrite'
+  | 'standing'
+  | 'copied'
+  | 'archives'
+  | 'segmentPosition'
+  | 'kept'
+  | 'purged'
 > & {
   keys: [string, number, number][]
   jobs: [string, number, number][]

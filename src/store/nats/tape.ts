@@ -7,9 +7,9 @@ import { AppendQueue, type Batch, findConflict } from '../append-queue.ts'
 import { asEntry, type Prepared } from '../draft.ts'
 import type { Entry } from '../entry.ts'
 import { type ArchiveRef, limits } from '../store.ts'
-import type { NatsStreams } from './connection.ts'
 import { encodeMessage, entryAt, type Head, type Message, type Standing } from './message.ts'
 import type { Messages } from './messages.ts'
+import type { NatsStream } from './stream.ts'
 import { TapeIndex } from './tape-index.ts'
 
 /** A stored index is replaced when so much came after it, in messages or in bytes, or more if it is large itself. */
@@ -20,8 +20,8 @@ const snapshotPart = 700 * 1024
 type Plan = Pick<Head, 'mark' | 'batches' | 'copied'> & { segment: number; prepared: readonly Prepared[] }
 
 export class NatsTape {
-  readonly #streams: NatsStreams
-  readonly #messages: Messages
+  readonly stream: NatsStream
+  readonly messages: Messages
   readonly #name: string
   readonly #encoded: string
   readonly #token: string
@@ -38,13 +38,13 @@ export class NatsTape {
 
   /** `hidden` is the name under which a tape is made that nobody sees yet. */
   constructor(
-    streams: NatsStreams,
+    stream: NatsStream,
     messages: Messages,
     { name, encoded, hidden }: { name: string; encoded: string; hidden?: string },
     placed: () => void = () => {},
   ) {
-    this.#streams = streams
-    this.#messages = messages
+    this.stream = stream
+    this.messages = messages
     this.#name = name
     this.#encoded = encoded
     this.#isHidden = hidden !== undefined
@@ -98,19 +98,22 @@ export class NatsTape {
 
   async #load(): Promise<TapeIndex | undefined> {
     if (this.#isHidden) return undefined
-    const subject = `${this.#streams.indexPrefix}.x.${this.#token}`
-    const pointer = await this.#streams.get(subject)
+    const subject = `${this.stream.indexPrefix}.x.${this.#token}`
+    const pointer = await this.stream.get(subject)
     if (pointer === undefined) return undefined
     const { position, parts } = JSON.parse(pointer.toString()) as { position: number; parts: number }
     const pieces: Buffer[] = []
     for (let part = 0; part < parts; part++) {
-      const piece = await this.#streams.get(`${subject}.${position}.${part}`)
+      const piece = await this.stream.get(`${subject}.${position}.${part}`)
       // A newer one is taking its place: the messages themselves say it all.
       if (piece === undefined) return undefined
       pieces.push(piece)
     }
     const bytes = Buffer.concat(pieces)
     const index = TapeIndex.fromBytes(this.#name, this.#encoded, bytes)
+    // A stream that was restored to an earlier state has another message there, or none.
+    const last = await this.messages.find(this.subject(index, index.position))
+    if (last === undefined || (last.damage === undefined && last.write !== index.lastWrite)) return undefined
     this.#saved = { position, weight: index.weight, bytes: bytes.length }
     return index
   }
@@ -119,7 +122,7 @@ export class NatsTape {
   async #takeIn(index: TapeIndex): Promise<void> {
     for (let wide = 1; ; wide = Math.min(64, wide * 2)) {
       const positions = Array.from({ length: wide }, (_, at) => index.position + 1 + at)
-      const found = await Promise.all(positions.map((position) => this.#messages.find(this.subject(index, position))))
+      const found = await Promise.all(positions.map((position) => this.messages.find(this.subject(index, position))))
       for (const [at, message] of found.entries()) {
         if (message === undefined) {
           this.#save(index)
@@ -137,10 +140,10 @@ export class NatsTape {
 
   subject(index: TapeIndex, position: number): string {
     const { copied } = index
-    if (copied === undefined) return `${this.#streams.prefix}.${this.#isHidden ? 'c' : 't'}.${this.#token}.${position}`
+    if (copied === undefined) return `${this.stream.prefix}.${this.#isHidden ? 'c' : 't'}.${this.#token}.${position}`
     return position <= copied.messages
-      ? `${this.#streams.prefix}.c.${copied.token}.${position}`
-      : `${this.#streams.prefix}.t.${this.#token}.${position - copied.messages + 1}`
+      ? `${this.stream.prefix}.c.${copied.token}.${position}`
+      : `${this.stream.prefix}.t.${this.#token}.${position - copied.messages + 1}`
   }
 
   /** Stores the index in the background. It only saves time, so a failure is made up for by the next. */
@@ -149,23 +152,23 @@ export class NatsTape {
     const saved = this.#saved
     const isLong = position - saved.position >= Math.max(snapshotEvery, saved.bytes / 256)
     const isHeavy = weight - saved.weight >= Math.max(snapshotWeight, saved.bytes * 2)
-    if (this.#isHidden || !(isLong || isHeavy)) return
+    if (this.#isHidden || index.tailDamage !== undefined || !(isLong || isHeavy)) return
     const bytes = index.toBytes()
     this.#saved = { position, weight, bytes: bytes.length }
     this.#saving = this.#saving.then(() => this.#putSnapshot(position, bytes)).catch(() => {})
   }
 
   async #putSnapshot(position: number, bytes: Buffer): Promise<void> {
-    const subject = `${this.#streams.indexPrefix}.x.${this.#token}`
-    const before = await this.#streams.subjects(this.#streams.indexStream, `${subject}.>`)
+    const subject = `${this.stream.indexPrefix}.x.${this.#token}`
+    const before = await this.stream.subjects(`${subject}.>`)
     const parts = Math.ceil(bytes.length / snapshotPart)
     for (let part = 0; part < parts; part++) {
       const piece = bytes.subarray(part * snapshotPart, (part + 1) * snapshotPart)
-      await this.#streams.put(`${subject}.${position}.${part}`, piece)
+      await this.stream.put(`${subject}.${position}.${part}`, piece)
     }
-    await this.#streams.put(subject, Buffer.from(JSON.stringify({ position, parts })))
+    await this.stream.put(subject, Buffer.from(JSON.stringify({ position, parts })))
     for (const old of before) {
-      if (!old.startsWith(`${subject}.${position}.`)) await this.#streams.drop(this.#streams.indexStream, old)
+      if (!old.startsWith(`${subject}.${position}.`)) await this.stream.drop(old)
     }
   }
 
@@ -234,6 +237,8 @@ export class NatsTape {
 
   /** Stores the next message. `false`: another process was faster, and what it wrote has been taken in. */
   async #write(index: TapeIndex, plan: Plan): Promise<boolean> {
+    // Ids that the last message may hold must not be given again.
+    if (index.tailDamage !== undefined) throw index.tailDamage
     if (index.position === 0 && !this.#isHidden) await this.#register()
     const position = index.position + 1
     const { mark, batches, copied, prepared } = plan
@@ -248,16 +253,16 @@ export class NatsTape {
     const lines = prepared.map((one) => one.rest)
     const data = encodeMessage(head, lines)
     const subject = this.subject(index, position)
-    const isStored = await this.#streams.create(subject, data)
+    const isStored = await this.stream.create(subject, data)
     // Of several tries whose answers were lost, an earlier one may hold the place.
-    const isMine = isStored || (await this.#messages.at(subject)).write === head.write
+    const isMine = isStored || (await this.messages.at(subject)).write === head.write
     if (!isMine) {
       await this.current()
       return false
     }
     if (index.position === position - 1) {
       const message: Message = { ...head, count: lines.length, lines }
-      this.#messages.remember(subject, message, data.length)
+      this.messages.remember(subject, message, data.length)
       index.add(message)
     }
     this.#placed()
@@ -267,8 +272,8 @@ export class NatsTape {
 
   /** Makes the tape one that is listed. Before its first message, so that no process can die in between. */
   async #register(): Promise<void> {
-    const subject = hintSubject(this.#streams, this.#token)
-    if ((await this.#streams.get(subject)) === undefined) await this.#streams.put(subject, Buffer.from('0'))
+    const subject = hintSubject(this.stream, this.#token)
+    if ((await this.stream.get(subject)) === undefined) await this.stream.put(subject, Buffer.from('0'))
   }
 
   async #standing(index: TapeIndex, position: number, { mark, segment, prepared }: Plan): Promise<Standing> {
@@ -307,6 +312,7 @@ export class NatsTape {
   async #bytesFrom(index: TapeIndex, id: number): Promise<number> {
     let bytes = 0
     for await (const message of this.between(index, id, index.lastId)) {
+      // What a damaged one holds is not known.
       const skipped = Math.max(0, id - message.first)
       for (const line of message.lines.slice(skipped)) bytes += Buffer.byteLength(line)
     }
@@ -317,6 +323,7 @@ export class NatsTape {
     const index = await this.current()
     const entries: Entry[] = []
     for await (const message of this.between(index, first, first + size - 1)) {
+      if (message.damage !== undefined) throw message.damage
       for (let id = Math.max(first, message.first); id < Math.min(first + size, message.first + message.count); id++) {
         entries.push(entryAt(message, id))
       }
@@ -327,29 +334,30 @@ export class NatsTape {
   /** The messages that hold the ids from `first` to `last`. */
   async *between(index: TapeIndex, first: number, last: number, reverse = false): AsyncGenerator<Message> {
     if (first > last) return
-    const [from, to] = await Promise.all([this.#locate(index, first), this.#locate(index, last)])
+    const [{ from }, { to }] = await Promise.all([this.#locate(index, first), this.#locate(index, last)])
     const subjects = Array.from({ length: to - from + 1 }, (_, at) => this.subject(index, from + at))
-    yield* this.#messages.each(reverse ? subjects.reverse() : subjects)
+    yield* this.messages.each(reverse ? subjects.reverse() : subjects)
   }
 
-  /** The position of the message that holds an id. */
-  async #locate(index: TapeIndex, id: number): Promise<number> {
+  /** The position of the message that holds an id; several, of which it is one, where a damaged one hides which. */
+  async #locate(index: TapeIndex, id: number): Promise<{ from: number; to: number }> {
     const floor = index.floor(id)
     let [low, high] = [floor.position, index.ceiling(floor, id)]
     // Most messages hold one entry, so the first guess is mostly right.
     let guess = Math.min(high, low + id - floor.id)
     while (low < high) {
-      const message = await this.#messages.at(this.subject(index, guess))
+      const message = await this.messages.at(this.subject(index, guess))
+      if (message.damage !== undefined) return { from: low, to: high }
       if (id < message.first) high = guess - 1
       else if (id >= message.first + message.count) low = guess + 1
-      else return guess
+      else return { from: guess, to: guess }
       guess = (low + high) >> 1
     }
-    return low
+    return { from: low, to: high }
   }
 
   async message(index: TapeIndex, position: number): Promise<Message> {
-    return this.#messages.at(this.subject(index, position))
+    return this.messages.at(this.subject(index, position))
   }
 
   /** Ends the segment with a message, which `opening` gives the first entries of the next; without it, none is opened. */
@@ -398,11 +406,12 @@ export class NatsTape {
       const positions = Array.from({ length: Math.min(64, index.purged - at + 1) }, (_, each) => at + each)
       await Promise.all(
         positions.map(async (position) => {
-          const { count: _, lines: __, ...head } = await this.message(index, position)
+          const { count: _, lines: __, damage, ...head } = await this.message(index, position)
+          if (damage !== undefined) return
           const gone = { ...head, mark: 'gone' as const, batches: [] }
           const data = encodeMessage(gone, [])
-          await this.#streams.replace(this.subject(index, position), data)
-          this.#messages.remember(this.subject(index, position), { ...gone, count: 0, lines: [] }, data.length)
+          await this.stream.replace(this.subject(index, position), data)
+          this.messages.remember(this.subject(index, position), { ...gone, count: 0, lines: [] }, data.length)
         }),
       )
     }
@@ -417,9 +426,9 @@ export class NatsTape {
       const copied = { token: hidden.#token, messages: made.position }
       const write = randomUUID()
       const head: Head = { write, first: made.lastId + 1, batches: [], copied, standing: made.standing }
-      const subject = `${this.#streams.prefix}.t.${this.#token}.1`
-      const isStored = await this.#streams.create(subject, encodeMessage(head, []))
-      if (!isStored && (await this.#messages.at(subject)).write !== write) return false
+      const subject = `${this.stream.prefix}.t.${this.#token}.1`
+      const isStored = await this.stream.create(subject, encodeMessage(head, []))
+      if (!isStored && (await this.messages.at(subject)).write !== write) return false
       made.copied = copied
       this.#index = made
       this.#placed()
@@ -436,7 +445,7 @@ export class NatsTape {
     if (ordinal === this.#hinted.ordinal || now - this.#hinted.at < everyMs) return
     this.#hinted = { ordinal, at: now }
     // Without an acknowledgement: whoever uses it looks for later messages in any case.
-    this.#streams.connection.publish(hintSubject(this.#streams, this.#token), String(ordinal))
+    this.stream.servers.connection.publish(hintSubject(this.stream, this.#token), String(ordinal))
   }
 
   /** The last message, found without taking in the tape. */
@@ -445,15 +454,19 @@ export class NatsTape {
       const index = await this.current()
       return index.position === 0 ? undefined : this.message(index, index.position)
     }
-    const hint = await this.#streams.get(hintSubject(this.#streams, this.#token))
+    const hint = await this.stream.get(hintSubject(this.stream, this.#token))
     if (hint === undefined) return undefined
-    let ordinal = Math.max(1, Number(hint.toString()))
+    const hinted = Math.max(1, Number(hint.toString()))
     let head: Message | undefined
-    for (;;) {
-      const next = await this.#messages.find(`${this.#streams.prefix}.t.${this.#token}.${ordinal++}`)
+    for (let ordinal = hinted; ; ordinal++) {
+      const next = await this.messages.find(`${this.stream.prefix}.t.${this.#token}.${ordinal}`)
+      if (next === undefined && head === undefined && hinted > 1) break
       if (next === undefined) return head
       head = next
     }
+    // The hint is of a later state than the stream, which was restored.
+    const index = await this.current()
+    return index.position === 0 ? undefined : this.message(index, index.position)
   }
 }
 
@@ -462,6 +475,6 @@ export function tokenOf(encoded: string): string {
 }
 
 /** Under this subject stands how many messages a tape has, or had a moment ago. */
-export function hintSubject(streams: NatsStreams, token: string): string {
-  return `${streams.indexPrefix}.h.${token}`
+export function hintSubject(stream: NatsStream, token: string): string {
+  return `${stream.indexPrefix}.h.${token}`
 }

@@ -168,7 +168,7 @@ export class Database implements Statements {
           await db.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`baton ${this.schema}`])
         }
         if (!(await exists())) {
-          await db.query(`create schema if not exists ${this.schema}`)
+          await db.query(`create schema if not exists "${this.schema}"`)
           await db.query(migrations[0]!)
           await db.query('insert into S.workspace values ($1, 1)', [workspace()])
         }
@@ -242,7 +242,7 @@ export class Database implements Statements {
     const why = error instanceof Error ? error.message : String(error)
     if (isUnknown) {
       return new UnknownOutcomeError(`The connection to ${this.place} was lost while it wrote: ${why}`, {
-        hint: 'It may or may not have been stored. Retrying with the same meta.idempotency is safe.',
+        hint: 'It may or may not have been stored. Check that the server runs; retrying with the same meta.idempotency is safe.',
         cause: error,
       })
     }
@@ -255,6 +255,8 @@ export class Database implements Statements {
   }
 }
 
+const tablesGone = "Nothing was written. Baton's tables are gone from the server: restore them from a backup."
+
 const hints: Record<string, string> = {
   '28P01': 'The password is wrong. It may stand in the address, in PGPASSWORD or in ~/.pgpass.',
   '28000': 'The server does not let this user in; see its pg_hba.conf.',
@@ -263,8 +265,9 @@ const hints: Record<string, string> = {
   '25006': 'The server is a read-only replica. Name the primary server.',
   '53100': "The server's disk is full. Nothing of this was kept; free some space and try again.",
   '53300': 'The server has no connection left. Raise its max_connections, or put a pooler in front of it.',
-  '42P01': "Baton's tables are gone from the server.",
-  '3F000': "Baton's tables are gone from the server.",
+  '42P01': tablesGone,
+  '3F000': tablesGone,
+  '42883': tablesGone,
   ENOTFOUND: 'There is no such host.',
   SELF_SIGNED_CERT_IN_CHAIN: 'The certificate of the server is not trusted; see sslrootcert and sslmode.',
 }

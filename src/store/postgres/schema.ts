@@ -158,5 +158,6 @@ $append$;
 
 /** The statement for that schema, whose name is a plain word. */
 export function forSchema(sql: string, schema: string): string {
-  return sql.replaceAll(/\bS\./g, `${schema}.`)
+  // In a text it is only a name; elsewhere it may be a word that SQL has a use for.
+  return sql.replaceAll("'S.'", `'${schema}.'`).replaceAll(/\bS\./g, `"${schema}".`)
 }

@@ -1,0 +1,84 @@
+// A NATS server from the outside: connecting to it, whether it can hold a store, and what its errors mean.
+
+import { JetStreamApiError } from '@nats-io/jetstream'
+import { connect, errors, type NatsConnection } from '@nats-io/transport-node'
+import { StorageError, UnsupportedError } from '../../errors.ts'
+import { limits } from '../store.ts'
+import type { NatsAddress } from './address.ts'
+
+export const noMessage = 10037
+export const streamNotFound = 10059
+export const wrongStream = 10060
+export const wrongLastSequence = 10071
+export const tooFewServers = 10005
+export const fullCodes = new Set([10023, 10028, 10047, 10077])
+
+export function codeOf(error: unknown): number {
+  return error instanceof JetStreamApiError ? error.code : 0
+}
+
+export function isNoResponder(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error instanceof errors.NoRespondersError || error.name === 'JetStreamNotEnabled' || isNoResponder(error.cause)
+}
+
+export function isTimeout(error: unknown): boolean {
+  return error instanceof errors.TimeoutError || (error instanceof Error && isTimeout(error.cause))
+}
+
+/** A leader is being elected, the connection is being made again, or the disk may be freed: worth another try. */
+export function mayPass(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code === 10008 || code === tooFewServers || code === streamNotFound || (code === 0 && isNoResponder(error)))
+    return true
+  return (
+    isTimeout(error) ||
+    error instanceof errors.RequestError ||
+    error instanceof errors.ConnectionError ||
+    error instanceof errors.ClosedConnectionError
+  )
+}
+
+export async function connectTo(address: NatsAddress): Promise<NatsConnection> {
+  try {
+    return await connect({
+      ...address.connection,
+      name: 'baton',
+      timeout: 5_000,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 250,
+      pingInterval: 20_000,
+    })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    const isRefused =
+      error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError
+    throw new StorageError(`Cannot use ${address.place}: ${why}`, {
+      hint: isRefused
+        ? 'The user, the password or the token is wrong. They may stand in the address, in NATS_USER and NATS_PASSWORD, in NATS_TOKEN, or in the file that NATS_CREDS names.'
+        : 'Nothing was written. Check that the server runs and can be reached.',
+      cause: error,
+    })
+  }
+}
+
+export function checkServer({ info }: NatsConnection, place: string): void {
+  const [major = 0, minor = 0] = (info?.version ?? '').split('.').map(Number)
+  if (major < 2 || (major === 2 && minor < 9)) {
+    throw new UnsupportedError(`The server of ${place} is NATS ${info?.version}, older than 2.9`, {
+      hint: 'Upgrade the server.',
+    })
+  }
+  if (info?.jetstream !== true) {
+    throw new UnsupportedError(`The server of ${place} runs without JetStream`, {
+      hint: 'Start it with -js, or with a jetstream block in its configuration.',
+    })
+  }
+  // A message is a batch with a few bytes around it.
+  const needed = limits.batchBytes + 64 * 1024
+  if (info.max_payload < needed) {
+    throw new UnsupportedError(`The server of ${place} takes messages of ${info.max_payload} bytes at most`, {
+      hint: `Set max_payload to ${needed} or more in its configuration.`,
+    })
+  }
+}

@@ -1,0 +1,257 @@
+// What can be wrong with a server: each says what to do and shows no password, and the process continues when it is mended.
+
+import fs from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { jetstream } from '@nats-io/jetstream'
+import pg from 'pg'
+import { afterAll, expect, test } from 'vitest'
+import { openNatsStore } from '../../src/store/nats/engine.ts'
+import { openPostgresStore } from '../../src/store/postgres/engine.ts'
+import type { Store } from '../../src/store/index.ts'
+import { administer, startNats } from '../support/nats.ts'
+import { startPostgres } from '../support/postgres.ts'
+
+const folder = fs.mkdtempSync('/tmp/baton-errors-')
+const limits = path.join(folder, 'nats.conf')
+fs.writeFileSync(limits, 'jetstream { max_file_store: 20MB, max_memory_store: 1MB }\n')
+const postgres = await startPostgres({ access: 'local all locked scram-sha-256' })
+const nats = await startNats({ args: ['-c', limits, '--user', 'baton', '--pass', 'hush'] })
+afterAll(async () => {
+  await Promise.all([postgres.stop(), nats.stop()])
+  fs.rmSync(folder, { recursive: true, force: true })
+})
+
+/** What a person would do with psql. */
+async function psql(...statements: string[]): Promise<void> {
+  const admin = new pg.Client(postgres.address('x').replace(/&schema=.*/, ''))
+  await admin.connect()
+  try {
+    for (const statement of statements) await admin.query(statement)
+  } finally {
+    await admin.end()
+  }
+}
+await psql(
+  "create role locked login password 'right'",
+  'create role other login',
+  'grant all on database postgres to other',
+)
+
+const onPostgres = (schema: string) => postgres.address(schema).replace('baton@', 'other@')
+const onNats = (workspace: string) => nats.address(workspace).replace('nats://', 'nats://baton:hush@')
+const open = (address: string): Promise<Store> =>
+  address.startsWith('nats:')
+    ? openNatsStore(address, { patience: 1_000 })
+    : openPostgresStore(address, { patience: 300 })
+
+function shown(error: Error): string {
+  return [error.message, JSON.stringify(error), String(error.cause), (error as { hint?: string }).hint].join('\n')
+}
+
+async function refusal(work: Promise<unknown>): Promise<Error> {
+  return work.then(
+    () => expect.fail('it worked'),
+    (error: Error) => error,
+  )
+}
+
+/** A server that greets with the words of an old version. */
+async function oldServer(greet: (socket: net.Socket) => void): Promise<{ port: number; end: () => void }> {
+  const sockets = new Set<net.Socket>()
+  const server = net.createServer((socket) => {
+    sockets.add(socket.on('error', () => {}))
+    greet(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const end = () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return { port: (server.address() as net.AddressInfo).port, end }
+}
+
+/** As much of PostgreSQL's protocol as is needed to be asked for the version. */
+function greetAsPostgres12(socket: net.Socket): void {
+  const text = (type: string, body: Buffer) => {
+    const head = Buffer.alloc(5)
+    head.write(type)
+    head.writeInt32BE(body.length + 4, 1)
+    return Buffer.concat([head, body])
+  }
+  const words = (...each: (string | number[])[]) =>
+    Buffer.concat(each.map((one) => (typeof one === 'string' ? Buffer.from(`${one}\0`) : Buffer.from(one))))
+  const ready = text('Z', Buffer.from('I'))
+  const column = (name: string) => words(name, [0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0])
+  let isStarted = false
+  socket.on('data', (data) => {
+    if (!isStarted) {
+      isStarted = true
+      socket.write(Buffer.concat([text('R', Buffer.alloc(4)), ready]))
+    } else if (data.includes('server_version_num')) {
+      const fields = Buffer.concat([Buffer.from([0, 2]), column('version'), column('standby')])
+      const row = Buffer.concat([
+        Buffer.from([0, 2, 0, 0, 0, 6]),
+        Buffer.from('120022'),
+        Buffer.from([0, 0, 0, 1, 102]),
+      ])
+      socket.write(Buffer.concat([text('T', fields), text('D', row), text('C', words('SELECT 1')), ready]))
+    } else {
+      socket.write(Buffer.concat([text('C', words('BEGIN')), ready]))
+    }
+  })
+}
+
+const info = { server_id: 'x', version: '2.8.4', max_payload: 1_048_576, headers: true, jetstream: true, proto: 1 }
+function greetAsNats28(socket: net.Socket): void {
+  socket.write(`INFO ${JSON.stringify(info)}\r\n`)
+  socket.on('data', (data) => data.includes('PING') && socket.write('PONG\r\n'))
+}
+
+test.each<{ title: string; address: () => Promise<string>; says: RegExp; secret?: string }>([
+  {
+    title: 'PostgreSQL, a wrong password',
+    address: async () => postgres.address('e').replace('baton@', 'locked:whisper@'),
+    says: /password is wrong.*PGPASSWORD.*pgpass/,
+    secret: 'whisper',
+  },
+  {
+    title: 'PostgreSQL, a missing database',
+    address: async () => onPostgres('e').replace('/postgres?', '/nowhere?').replace('other@', 'other:whisper@'),
+    says: /no such database.*createdb/,
+    secret: 'whisper',
+  },
+  {
+    title: 'PostgreSQL, a server that is away',
+    address: async () => 'postgres://u:whisper@127.0.0.1:1/x',
+    says: /server runs and can be reached/,
+    secret: 'whisper',
+  },
+  {
+    title: 'NATS, a wrong password',
+    address: async () => onNats('e').replace('hush', 'whisper'),
+    says: /password.*wrong.*NATS_PASSWORD/,
+    secret: 'whisper',
+  },
+  {
+    title: 'NATS, a server that is away',
+    address: async () => 'nats://u:whisper@127.0.0.1:1/a',
+    says: /server runs and can be reached/,
+    secret: 'whisper',
+  },
+])('$title: opening it says what to do [E1] [E2]', async ({ address, says, secret }) => {
+  const error = await refusal(open(await address()))
+  expect(error).toMatchObject({ code: 'storage', hint: expect.stringMatching(says) })
+  expect(shown(error)).not.toContain(secret)
+})
+
+test.each<{ title: string; greet: (socket: net.Socket) => void; address: (port: number) => string; says: RegExp }>([
+  {
+    title: 'PostgreSQL 12',
+    greet: greetAsPostgres12,
+    address: (port) => `postgres://u:whisper@127.0.0.1:${port}/x`,
+    says: /older than PostgreSQL 13/,
+  },
+  {
+    title: 'NATS 2.8',
+    greet: greetAsNats28,
+    address: (port) => `nats://u:whisper@127.0.0.1:${port}/x`,
+    says: /NATS 2\.8\.4, older than 2\.9/,
+  },
+])('$title: an old server is refused with the reason [E1] [E2]', async ({ greet, address, says }) => {
+  const server = await oldServer(greet)
+  const error = await refusal(open(address(server.port)))
+  server.end()
+  expect(error).toMatchObject({ code: 'unsupported', hint: 'Upgrade the server.' })
+  expect(error.message).toMatch(says)
+  expect(shown(error)).not.toContain('whisper')
+})
+
+const cutAll = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'other'"
+
+test.each<{ title: string; address: string; spoil: () => Promise<void>; mend: () => Promise<void>; says: RegExp }>([
+  {
+    title: 'PostgreSQL, a read-only replica',
+    address: onPostgres('readonly'),
+    spoil: () => psql('alter role other set default_transaction_read_only = on', cutAll),
+    mend: () => psql('alter role other reset default_transaction_read_only', cutAll),
+    says: /read-only.*primary/,
+  },
+  {
+    title: 'PostgreSQL, no connection left',
+    address: onPostgres('crowded'),
+    spoil: () => psql('alter role other connection limit 0', cutAll),
+    mend: () => psql('alter role other connection limit -1'),
+    says: /no connection left.*max_connections/,
+  },
+  {
+    title: 'PostgreSQL, a full disk',
+    address: onPostgres('full'),
+    spoil: () =>
+      psql(
+        "create function disk_full() returns trigger language plpgsql as $$ begin raise 'could not extend file' using errcode = '53100'; end $$",
+        'create trigger disk_full before insert on "full".entries execute function disk_full()',
+      ),
+    mend: () => psql('drop trigger disk_full on "full".entries', 'drop function disk_full()'),
+    says: /disk is full/,
+  },
+  {
+    title: 'PostgreSQL, tables that are gone',
+    address: onPostgres('renamed'),
+    spoil: () => psql('alter schema renamed rename to away'),
+    mend: () => psql('alter schema away rename to renamed'),
+    says: /tables are gone.*backup/,
+  },
+  {
+    title: 'NATS, a full disk',
+    address: onNats('full'),
+    spoil: () =>
+      administer(onNats('full'), async ({ connection, streams }) => {
+        await streams.add({ name: 'filler', subjects: ['filler'] })
+        const piece = Buffer.alloc(500_000)
+        const fill = async () => {
+          for (;;) await jetstream(connection).publish('filler', piece)
+        }
+        await refusal(fill())
+        const crumb = Buffer.alloc(100)
+        const rest = async () => {
+          for (;;) await jetstream(connection).publish('filler', crumb)
+        }
+        await refusal(rest())
+      }),
+    mend: async () => {
+      await administer(onNats('full'), ({ streams }) => streams.delete('filler'))
+    },
+    says: /is full.*Free some space/,
+  },
+  {
+    title: 'NATS, a stream deleted',
+    address: onNats('gone'),
+    spoil: async () => {
+      await administer(onNats('gone'), ({ streams, stream }) => streams.delete(stream))
+    },
+    mend: async () => (await open(onNats('gone'))).close(),
+    says: /Restore it from a backup: baton store copy/,
+  },
+  {
+    title: 'NATS, a server that ends',
+    address: onNats('ended'),
+    spoil: () => nats.kill(0),
+    mend: () => nats.start(0),
+    says: /server.*(run|start)/,
+  },
+])(
+  '$title: an append says what to do, and works when that is over [E1] [E2]',
+  async ({ address, spoil, mend, says }) => {
+    const store = await open(address)
+    await store.append('main', [{ kind: 'count', payload: 1 }])
+    await spoil()
+    const error = await refusal(store.append('main', [{ kind: 'count', payload: 2 }]))
+    expect(error).toMatchObject({ code: expect.stringMatching(/storage|unknown_outcome/) })
+    expect(shown(error)).toMatch(says)
+    expect(shown(error)).not.toMatch(/hush|whisper/)
+    await mend()
+    await expect.poll(() => store.append('main', [{ kind: 'count', payload: 3 }]).catch(String)).toMatchObject([{}])
+    await store.close()
+  },
+)
