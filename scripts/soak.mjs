@@ -1,7 +1,10 @@
 // `npm run soak`: thirty cycles with things going wrong, in about a quarter of an hour. Writes docs/soak.md.
+// `npm run soak AGENT [FOLDER]`: a night of that real agent, with a workspace on a small disk of its own. Prints a report.
 import { join } from 'node:path'
 import { alone, runBundled } from './bundle.mjs'
 import { root } from './stamps.mjs'
 
-// Without a network, where the kernel allows that: the real agent among them is to reach the scripted model only.
-await runBundled(alone, join(root, 'test/soak/soak.ts'), process.argv.slice(2))
+const args = process.argv.slice(2)
+const entry = join(root, 'test/soak', args.length === 0 ? 'soak.ts' : 'night.ts')
+// Without a network, where the kernel allows that: real agents are to reach the scripted model only.
+await runBundled(args.length === 0 ? alone : alone.map((word) => (word === '-rn' ? '-rnm' : word)), entry, args)

@@ -160,7 +160,11 @@ function did(conversation: readonly Spoken[], words: string): boolean {
     .some(({ toolCalls }) => toolCalls.some((call) => JSON.stringify(call.arguments).includes(quoted)))
 }
 
-/** Without what the agent's program adds for the model's eyes. */
+/** Without what the agent's program adds for the model's eyes, unless it passes on what was typed while the agent worked. */
 function ownWords(text: string): string {
-  return text.replaceAll(/<(system-reminder|environment_context)>[\s\S]*?<\/\1>/g, '').trim()
+  return text
+    .replaceAll(/<(system-reminder|environment_context)>([\s\S]*?)<\/\1>/g, (_, _name, added: string) =>
+      /^\s*The user sent /.test(added) ? added : '',
+    )
+    .trim()
 }

@@ -17,10 +17,10 @@ interface Told {
 const seconds = 240
 
 describe.concurrent.each([
-  ['claude', 'tmux', 'invalid', 1, 'An error has cut off its turn: API Error: 400'],
-  ['claude', 'tmux', 'rate limit', 2, 'A limit is reached'],
-  ['pi', 'tmux', 'auth', 1, 'An error has cut off its turn: 401'],
-  ['codex', 'headless', 'network', 3, 'An error has cut off its turn: stream disconnected'],
+  ['claude', 'tmux', 'invalid', 1, 'An error cut its turn short: API Error: 400'],
+  ['claude', 'tmux', 'rate limit', 2, 'Usage limit reached'],
+  ['pi', 'tmux', 'auth', 1, 'An error cut its turn short: 401'],
+  ['codex', 'headless', 'network', 3, 'An error cut its turn short: stream disconnected'],
 ] as const)('%s, %s', (agent, driver, kind, count, words) => {
   test(
     `goes on by itself after ${kind}, ${count} times, and a person is told [C16, C17, C19]`,

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { makeSample } from '../../src/demo/setup.ts'
 import type { Timings } from '../../src/supervisor/index.ts'
 import { Door, hurried } from '../support/door.ts'
-import { type ModelServer, type Script, startModelServer } from '../support/model-server/index.ts'
+import { type ModelRequest, type ModelServer, type Reply, startModelServer } from '../support/model-server/index.ts'
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
 import { gemini } from './gemini.ts'
@@ -82,21 +82,21 @@ export interface RealDoorOptions {
   /** More sections of the configuration. */
   readonly sections?: Record<string, unknown>
   /** Stands before the script of the job and may answer instead of it. */
-  readonly before?: (
-    request: Parameters<Exclude<Script, readonly unknown[]>>[0],
-  ) => ReturnType<ReturnType<typeof job>> | undefined
+  readonly before?: (request: ModelRequest) => Reply | undefined
+  /** Changes what the script of the job answers. */
+  readonly after?: (request: ModelRequest, reply: Reply) => Reply
 }
 
 export async function realDoor(name: string, folder: string, options: RealDoorOptions = {}): Promise<RealDoor> {
   const part = parts[name]
   if (part === undefined) throw new Error(`there is no agent ${name}`)
-  const { modules, pace = 0, perTurn = 2, settings = {}, timings, before } = options
+  const { modules, pace = 0, perTurn = 2, settings = {}, timings, before, after = (_, reply) => reply } = options
   const [base, growth, most] = options.tokens ?? part.tokens
   const real = fs.realpathSync(folder)
   const project = path.join(real, 'project')
   const tokens = (replies: number) => Math.min(base + growth * replies, most)
   const script = job({ tools: toolsOf(name, project), perTurn, tokens, pace })
-  const server = await startModelServer({ script: (request) => before?.(request) ?? script(request) })
+  const server = await startModelServer({ script: (request) => before?.(request) ?? after(request, script(request)) })
   const stage = makeStage(real, server.url)
   part.agent.prepare(stage)
   // Left to itself Codex compacts at nine tenths of its window.

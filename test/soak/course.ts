@@ -34,6 +34,10 @@ interface CourseOptions {
   readonly door: Door
   readonly run: readonly string[]
   readonly plan: readonly Planned[]
+  /** Words of the person that each document must hold. */
+  readonly words?: () => readonly string[]
+  /** Resolves when its model has the outcome of a command, and will not answer for a while. */
+  readonly thinking?: () => Promise<void>
   /** The harms that only this agent knows how to do. */
   readonly own?: Partial<Record<Harm, () => Promise<void>>>
   readonly say: (line: string) => void
@@ -42,6 +46,8 @@ interface CourseOptions {
 export class Course {
   readonly incidents: Incident[] = []
   readonly cycles: Cycled[] = []
+  /** One after the other. */
+  readonly supervisors: Started[] = []
   readonly #options: CourseOptions
   readonly #stop = new AbortController()
   readonly #lost = new Set<string>()
@@ -50,7 +56,13 @@ export class Course {
 
   constructor(options: CourseOptions) {
     this.#options = options
-    this.#supervisor = options.door.start(...options.run)
+    this.#supervisor = this.#start(...options.run)
+  }
+
+  #start(...args: string[]): Started {
+    const started = this.#options.door.start(...args)
+    this.supervisors.push(started)
+    return started
   }
 
   /** Resolves when the last supervisor has ended, with why. */
@@ -113,6 +125,7 @@ export class Course {
 
   async #harm({ cycle, step, harm }: Planned): Promise<void> {
     if (step === 'working') await sleep(250)
+    if (step === 'thinking') await this.#options.thinking?.()
     if (step === 'anywhere') await sleep(Math.random() * 4_000)
     if (step === 'running') while (!this.#isStamping()) await sleep(10)
     const { agent, say, own } = this.#options
@@ -143,7 +156,7 @@ export class Course {
     this.#isReplaced = true
     killed.child.kill('SIGKILL')
     await killed.ended
-    this.#supervisor = this.#options.door.start('resume', 'job')
+    this.#supervisor = this.#start('resume', 'job')
     this.#isReplaced = false
   }
 
@@ -200,7 +213,13 @@ export class Course {
     const wrong = given.filter(
       (name) => sha256(told.get(`stamp ${name}`) ?? '') !== fs.readFileSync(path.join(stamps, name), 'utf8'),
     )
-    return [...values, ...wrong.map((name) => `stamp ${name}${this.#wasWritten(name) ? '' : ' (in no transcript)'}`)]
+    const text = fs.readFileSync(newest, 'utf8').replaceAll(/\s+/g, ' ')
+    const unsaid = (this.#options.words?.() ?? []).filter((words) => !text.includes(words))
+    return [
+      ...values,
+      ...unsaid,
+      ...wrong.map((name) => `stamp ${name}${this.#wasWritten(name) ? '' : ' (in no transcript)'}`),
+    ]
   }
 }
 

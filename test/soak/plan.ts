@@ -1,7 +1,19 @@
 // What goes wrong, and when: in which cycle and at which of its steps.
 
-/** `working`: it thinks. `running`: in the middle of a command. `anywhere`: at a moment that nobody chose. */
-type Step = 'asked' | 'documented' | 'clearing' | 'resuming' | 'verifying' | 'working' | 'running' | 'anywhere'
+/**
+ * `working`: right after a cycle. `thinking`: its model has the outcome of a command and has not answered. `running`: in the
+ * middle of a command. `anywhere`: at a moment that nobody chose.
+ */
+type Step =
+  | 'asked'
+  | 'documented'
+  | 'clearing'
+  | 'resuming'
+  | 'verifying'
+  | 'working'
+  | 'thinking'
+  | 'running'
+  | 'anywhere'
 
 export type Harm =
   | 'supervisor killed'
@@ -11,6 +23,12 @@ export type Harm =
   | 'person types'
   | 'quota stop'
   | 'permission dialog'
+  | 'person says more'
+  | 'disk full'
+  | 'own compaction'
+  | 'subagent'
+  | 'context at 99%'
+  | 'no document'
 
 export interface Planned {
   /** The cycle that it happens in; at the last three steps, the one before it is over. */
@@ -20,7 +38,7 @@ export interface Planned {
 }
 
 /** What happens between two cycles, or whenever. */
-export const between: readonly Step[] = ['working', 'running', 'anywhere']
+export const between: readonly Step[] = ['working', 'thinking', 'running', 'anywhere']
 
 /** Thirty-three cycles of the scripted agent. */
 export const scripted: readonly Planned[] = [
@@ -63,3 +81,37 @@ export const claude: readonly Planned[] = [
   { cycle: 7, step: 'running', harm: 'agent killed' },
   { cycle: 8, step: 'anywhere', harm: 'supervisor killed' },
 ]
+
+/** Twenty cycles of an agent whose commands print each fact only once, so that it is killed only while its model thinks. */
+export function night(agent: string): readonly Planned[] {
+  const onScreen = ['claude', 'codex', 'pi'].includes(agent)
+  const everywhere: readonly Planned[] = [
+    { cycle: 6, step: 'asked', harm: 'disk full' },
+    { cycle: 7, step: 'thinking', harm: 'own compaction' },
+    { cycle: 8, step: 'asked', harm: 'supervisor killed' },
+    { cycle: 9, step: 'documented', harm: 'supervisor killed' },
+    { cycle: 10, step: 'asked', harm: 'no document' },
+    { cycle: 11, step: 'resuming', harm: 'supervisor killed' },
+    { cycle: 12, step: 'verifying', harm: 'agent killed' },
+    { cycle: 14, step: 'thinking', harm: 'agent killed' },
+    { cycle: 16, step: 'thinking', harm: 'context at 99%' },
+    { cycle: 18, step: 'anywhere', harm: 'supervisor killed' },
+  ]
+  const screen: readonly Planned[] = [
+    { cycle: 3, step: 'clearing', harm: 'person types' },
+    { cycle: 4, step: 'working', harm: 'person says more' },
+    { cycle: 13, step: 'thinking', harm: 'tmux server killed' },
+    { cycle: 17, step: 'clearing', harm: 'agent killed' },
+    { cycle: 19, step: 'thinking', harm: 'supervisor and tmux killed' },
+  ]
+  const some: readonly Planned[] = [
+    ...(agent === 'claude' ? [{ cycle: 2, step: 'thinking', harm: 'permission dialog' } as const] : []),
+    ...(['claude', 'codex', 'gemini'].includes(agent)
+      ? [{ cycle: 5, step: 'thinking', harm: 'quota stop' } as const]
+      : []),
+    ...(['claude', 'codex', 'opencode'].includes(agent)
+      ? [{ cycle: 15, step: 'thinking', harm: 'subagent' } as const]
+      : []),
+  ]
+  return [...everywhere, ...(onScreen ? screen : []), ...some]
+}

@@ -200,13 +200,13 @@ export class CycleRunner {
     const { session, recorder } = this.#options
     const what = /^a chance to .*/.exec(session.waits?.for ?? '')?.[0]
     if (what === undefined) {
-      if (this.#obstacle !== undefined) await recorder.report('prompt', 'ok', 'It can be typed to', '')
+      if (this.#obstacle !== undefined) await recorder.report('prompt', 'ok', 'Baton can type to it again', '')
       this.#obstacle = undefined
       return
     }
     this.#obstacle ??= now
     if (now - this.#obstacle < session.settings().submitSeconds * 3_000) return
-    await recorder.report('prompt', 'warning', `It has waited long for ${what}`, 'attach')
+    await recorder.report('prompt', 'warning', `Still waiting for ${what}`, 'attach')
   }
 
   /** Waits for running actions and writes their outcome down, so that the next supervisor need not find it out. */

@@ -80,8 +80,8 @@ export interface Documented extends Begun {
   readonly path: string
   readonly document: Stored
   readonly snapshot: boolean
-  /** Set when the first clear was ignored and work may have continued: the next clear is the last. */
-  readonly clears?: 2
+  /** 2: the first clear was ignored and work may have continued, so the next clear is the last. */
+  readonly clears?: 1 | 2
   /** Work continued after the document, so it is being stored again. */
   readonly storing?: Author
   readonly notBefore?: number

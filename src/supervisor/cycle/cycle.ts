@@ -105,7 +105,7 @@ function watching(cycle: Watching, event: CycleEvent, policy: Policy, now: numbe
     if (told.is === 'again') return act({ ...cycle, say: told.prompt }, { do: 'say', text: told.prompt.text })
     if (told.is === 'waiting') return wait({ ...cycle, say: told.prompt }, told.waits.for, told.waits.until)
     if (told.is === 'heard') return wait(rest, 'the threshold')
-    return act(rest, health('prompt', 'warning', `It did not take the prompt "${say.text}"`, 'attach'))
+    return act(rest, health('prompt', 'warning', `The agent did not accept the prompt "${say.text}"`, 'attach'))
   }
   if (event.type !== 'session') return wait(cycle, 'the threshold')
   const trigger = due(event, policy, now)
@@ -185,7 +185,7 @@ function asked(cycle: Asked, event: CycleEvent, policy: Policy, now: number): St
   const heard = cycle.prompt.state === 'heard' ? undefined : deliver(cycle.prompt, event, 'ask', policy, now)
   if (heard?.is === 'waiting') return wait({ ...cycle, prompt: heard.prompt }, heard.waits.for, heard.waits.until)
   if (heard?.is === 'again') return act({ ...cycle, prompt: heard.prompt }, { do: 'ask', text: heard.prompt.text })
-  if (heard?.is === 'lost') return silent(cycle, 'it did not take the prompt', policy, now)
+  if (heard?.is === 'lost') return silent(cycle, 'the agent did not accept the prompt', policy, now)
   if (heard?.is === 'heard') return wait({ ...cycle, prompt: heard.prompt }, 'the document', now + policy.documentMs)
   if (event.type !== 'session') return wait(cycle, 'the document', cycle.prompt.at + policy.documentMs)
   return isWorking(event) ? writing(cycle, policy, now) : withoutDocument(cycle, event, policy, now)
@@ -209,7 +209,7 @@ function writing(cycle: Asked, policy: Policy, now: number): StepResult {
   if (now < deadline) return wait(cycle, 'the document', deadline)
   if (cycle.interrupted === undefined) return act({ ...cycle, interrupted: now }, { do: 'interrupt' })
   if (now - cycle.interrupted < interruptMs) return wait(cycle, 'the end of its turn', cycle.interrupted + interruptMs)
-  return silent(cycle, 'it works on and cannot be interrupted', policy, now)
+  return silent(cycle, 'it keeps working and cannot be interrupted', policy, now)
 }
 
 /** The turn is over without a valid document: the agent is asked once more, then the ledger writes it. */
@@ -236,7 +236,7 @@ function withoutDocument(cycle: Asked, sighting: Sighting, policy: Policy, now: 
   const { without: _without, ready: _ready, interrupted: _interrupted, ...rest } = cycle
   return act(
     { ...rest, asks: 2, since: now, prompt: typing(text, now) },
-    health('handoff', 'warning', `Asked for its document again: ${reason}`, 'logs'),
+    health('handoff', 'warning', `Asked again for the handoff document: ${reason}`, ''),
     { do: 'ask', text },
   )
 }
@@ -246,7 +246,7 @@ function silent(cycle: Asked, reason: string, policy: Policy, now: number): Step
   if (cycle.notBefore !== undefined && now < cycle.notBefore)
     return wait(cycle, 'room for the document', cycle.notBefore)
   if (policy.onSilence === 'ask') return fail(cycle, `No document: ${reason}`, 'attach', now)
-  const told = health('handoff', 'warning', `The document is written from the ledger: ${reason}`, 'logs')
+  const told = health('handoff', 'warning', `Baton is writing the handoff document itself: ${reason}`, 'logs')
   const { cycle: storing, effects } = store(cycle, 'ledger')
   return { cycle: storing, effects: [told, ...effects], waits: { for: 'the document to be stored' } }
 }
@@ -319,9 +319,19 @@ function clearing(cycle: Clearing, event: CycleEvent, policy: Policy, now: numbe
   // The next prompt will show whether the agent obeyed the clear.
   if (policy.clearShows === 'usually' && cycle.state === 'typed') return resume(cycle, cycle.clears, now)
   if (!mayType(event)) return wait(cycle, `a chance to clear (${obstacle(event)})`, now + again)
-  if (cycle.state === 'refused') return act({ ...cycle, state: 'typing', since: now }, { do: 'clear' })
-  if (cycle.clears === 1) return act({ ...cycle, clears: 2, state: 'typing', since: now }, { do: 'clear' })
-  return fail(cycle, 'It ignored the clear twice: its context is as full as before', 'clear', now)
+  const clears = cycle.state === 'refused' ? cycle.clears : 2
+  if (cycle.state === 'typed' && cycle.clears === 2)
+    return fail(cycle, 'It ignored the clear twice: its context is as full as before', 'clear', now)
+  // A turn of a person came in between: what was done in it belongs in the document before the clear.
+  if (event.observation.turns > cycle.document.turns) return documentAgain(cycle, clears, now)
+  return act({ ...cycle, clears, state: 'typing', since: now }, { do: 'clear' })
+}
+
+/** Back to the document, which is updated with what has happened since it was stored. */
+function documentAgain(cycle: Clearing | Resuming, clears: 1 | 2, now: number): StepResult {
+  const { n, trigger, from, document } = cycle
+  const begun = { n, trigger, ...(from === undefined ? {} : { from }), document, path: document.path }
+  return act({ ...begun, at: 'documented', since: now, clears, snapshot: false }, { do: 'snapshot' })
 }
 
 function isFresh({ session }: Observation, from: string | undefined): boolean {
@@ -341,7 +351,7 @@ function resuming(cycle: Resuming, event: CycleEvent, policy: Policy, now: numbe
     if (told.is === 'waiting') return wait({ ...cycle, prompt: told.prompt }, told.waits.for, told.waits.until)
     if (told.is === 'again') return act({ ...cycle, prompt: told.prompt }, { do: 'resume', text: told.prompt.text })
     if (told.is === 'lost')
-      return fail(cycle, 'Its context is fresh, but it did not take the prompt to resume', 'resume', now)
+      return fail(cycle, 'Its context is fresh, but it did not accept the prompt to resume', 'resume', now)
     cycle = { ...cycle, prompt: told.prompt }
   }
   if (event.type !== 'session') return wait(cycle, 'a fresh context')
@@ -354,9 +364,7 @@ function resuming(cycle: Resuming, event: CycleEvent, policy: Policy, now: numbe
   if (cycle.clears === 2)
     return fail(cycle, 'It ignored the clear twice: its context is as full as before', 'clear', now)
   // The agent may have continued to work on that prompt: its work belongs in the document before the next clear.
-  const { prompt: _prompt, tries: _tries, interrupted: _interrupted, ...rest } = cycle
-  const { path } = cycle.document
-  return act({ ...rest, at: 'documented', since: now, clears: 2, path, snapshot: false }, { do: 'snapshot' })
+  return documentAgain(cycle, 2, now)
 }
 
 /** The cycle is done when the fresh context has read the document and has replied or called a tool after that. */
@@ -369,13 +377,13 @@ function verifying(cycle: Verifying, event: CycleEvent, policy: Policy, now: num
     const { clears: _clears, tries: _tries, read: _read, ...rest } = cycle
     return act({ ...rest, at: 'done', since: now }, health('handoff', 'ok', 'Handed over to a fresh context', 'logs'))
   }
-  if (event.read) return wait({ ...cycle, read: cycle.read ?? changed }, 'it to go on', changed + policy.verifyMs)
+  if (event.read) return wait({ ...cycle, read: cycle.read ?? changed }, 'it to continue', changed + policy.verifyMs)
   const deadline = Math.max(cycle.since, changed) + policy.verifyMs
   const refused = over && now - Math.max(cycle.since, changed) >= policy.graceMs
   if (now < deadline && !refused) {
     return wait(cycle, 'it to read the document', over ? Math.max(cycle.since, changed) + policy.graceMs : deadline)
   }
-  if (cycle.tries === 2) return fail(cycle, 'It does not read its document', 'resume', now)
+  if (cycle.tries === 2) return fail(cycle, 'It did not read its handoff document', 'resume', now)
   if (mayType(event)) return resume(cycle, cycle.clears, now, 2)
   if (now < deadline + policy.verifyMs) return wait(cycle, `a chance to type (${obstacle(event)})`, now + again)
   return fail(cycle, 'It has been silent since it was told to resume', 'attach', now)
@@ -385,7 +393,7 @@ function interruptOnce(cycle: Asked | Documented | Resuming, now: number): StepR
   if (cycle.interrupted === undefined) return act({ ...cycle, interrupted: now }, { do: 'interrupt' })
   const until = cycle.interrupted + interruptMs
   if (now < until) return wait(cycle, 'the end of its turn', until)
-  const told = health('handoff', 'critical', 'It works on and cannot be interrupted', 'attach')
+  const told = health('handoff', 'critical', 'It keeps working and cannot be interrupted', 'attach')
   return { cycle, effects: [told], waits: { for: 'the end of its turn', until: now + interruptMs } }
 }
 

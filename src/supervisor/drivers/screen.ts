@@ -47,11 +47,22 @@ export function typable(text: string): string {
   return /(^|\s)@\S*$/.test(words) ? `${words} ` : words
 }
 
+/** A sign that some agents show in place of a long paste. */
+export const pasteSign = /\[(?:pasted|paste)\b.*\]/i
+
+/** What stands before that text in the same draft: somebody was typing when it was pasted. Empty: nothing. */
+export function wordsBefore(draft: string, words: string): string {
+  const sign = pasteSign.exec(draft)
+  if (sign !== null) return draft.slice(0, sign.index).trim()
+  const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))
+  return drawn!.slice(0, Math.max(0, drawn!.indexOf(meant!)))
+}
+
 /** Whether a draft is that text, as far as a screen shows it: in rows of its own width, or as a sign for a long paste. */
 export function isDraftOf(draft: string, words: string): boolean {
   const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))
   if (drawn === '' || drawn === undefined || meant === undefined) return false
-  if (drawn.includes(meant) || /\[(pasted|paste)\b.*\]/i.test(draft)) return true
+  if (drawn.includes(meant) || pasteSign.test(draft)) return true
   // Some show one row of several.
   if (words.split('\n').some((row) => row.replaceAll(/\s+/g, '') === drawn)) return true
   return drawn.length >= 20 && (meant.includes(drawn) || meant.endsWith(drawn.slice(-40)))

@@ -8,7 +8,7 @@ import { CancelledError, UnknownOutcomeError } from '../../errors.ts'
 import { endTree, isRunning, pause, processAt, startOf } from '../../system/index.ts'
 import { type AgentPlace, type Driver, type Ending, RefusedError, type Sent } from './driver.ts'
 import { withLock } from './pane-lock.ts'
-import { isDraftOf, isLeftDraft, lastWords, screenOf, typable } from './screen.ts'
+import { isDraftOf, isLeftDraft, lastWords, pasteSign, screenOf, typable, wordsBefore } from './screen.ts'
 import { TmuxLine } from './tmux-line.ts'
 import { TmuxError, TmuxServer, usual } from './tmux-server.ts'
 
@@ -255,7 +255,10 @@ export class TmuxDriver implements Driver {
     let nudged = false
     while (performance.now() - start < pastePatience) {
       const screen = this.#read(await this.#look())
-      if ('draft' in screen && isDraftOf(screen.draft, words)) return
+      if ('draft' in screen && isDraftOf(screen.draft, words)) {
+        const theirs = wordsBefore(screen.draft, words)
+        return theirs === '' ? undefined : this.#withdraw(words, theirs, screen.draft)
+      }
       if (!nudged && !before.attached && performance.now() - start > 1_000) {
         nudged = true
         await this.#nudge()
@@ -265,6 +268,14 @@ export class TmuxDriver implements Driver {
     throw new UnknownOutcomeError(`What was typed to ${this.#adapter.label} does not show on its screen`, {
       hint: `Look at it with "tmux -S ${this.#place.socket} attach"; it is not typed again.`,
     })
+  }
+
+  /** Somebody began to type at the same moment: their words are not sent, so the text behind them is erased again. */
+  async #withdraw(words: string, theirs: string, draft: string): Promise<never> {
+    const presses = pasteSign.test(draft) ? 1 : words.length
+    await this.#line.all([['send-keys', '-t', this.#place.pane, '-N', String(presses), 'BSpace']])
+    this.#sent.pop()
+    throw new RefusedError('draft', `Somebody is typing to ${this.#adapter.label}: "${theirs.slice(0, 60)}"`)
   }
 
   /** Waits until the screen shows something else than before, and goes on showing it. */

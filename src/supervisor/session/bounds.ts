@@ -22,21 +22,25 @@ export function boundReached(
 ): Extract<Ended, { why: 'bound' }> | undefined {
   const { maxUsd, maxHours, maxCycles, maxTurns, stallMinutes } = bounds
   if (maxUsd !== undefined && usd !== undefined && usd >= maxUsd) {
-    return { why: 'bound', bound: 'usd', details: `$${usd.toFixed(2)} of $${maxUsd.toFixed(2)} are spent` }
+    return { why: 'bound', bound: 'usd', details: `$${usd.toFixed(2)} of $${maxUsd.toFixed(2)} spent` }
   }
   if (maxHours !== undefined && ms >= maxHours * 3_600_000) {
-    return { why: 'bound', bound: 'hours', details: `${maxHours} hours are over` }
+    return { why: 'bound', bound: 'hours', details: `${maxHours} hours have passed` }
   }
   if (maxCycles !== undefined && cycles >= maxCycles) {
-    return { why: 'bound', bound: 'cycles', details: `${cycles} cycles are done` }
+    return { why: 'bound', bound: 'cycles', details: `${count(cycles, 'cycle')} done` }
   }
   if (maxTurns !== undefined && turns >= maxTurns) {
-    return { why: 'bound', bound: 'turns', details: `${turns} turns are done` }
+    return { why: 'bound', bound: 'turns', details: `${count(turns, 'turn')} done` }
   }
   if (stallMinutes !== undefined && now - changedAt >= stallMinutes * 60_000) {
     return { why: 'bound', bound: 'stalled', details: `nothing has changed for ${stallMinutes} minutes` }
   }
   return undefined
+}
+
+function count(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? '' : 's'}`
 }
 
 /** When the next bound of time is reached; undefined: none. */

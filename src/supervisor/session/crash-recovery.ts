@@ -162,5 +162,9 @@ function endingText(ending: Ending | undefined): string {
     const code = ending.code === undefined ? '' : `with exit code ${ending.code}, `
     return `${code}saying "${ending.error.slice(-200)}"`
   }
-  return ending.signal === undefined ? `with exit code ${ending.code ?? 'unknown'}` : `by ${ending.signal}`
+  return ending.signal === undefined
+    ? ending.code === undefined
+      ? 'without an exit code'
+      : `with exit code ${ending.code}`
+    : `on ${ending.signal}`
 }

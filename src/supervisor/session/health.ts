@@ -123,7 +123,7 @@ export class Health {
       this.#alerts.set(type, { ...alert, toldAt: now, times: alert.times + 1 })
       this.tell({
         ...alert,
-        body: `Still so, since ${since}: ${alert.body}`,
+        body: `Still open since ${since}: ${alert.body}`,
         key: `${type} ${alert.what} ${alert.times}`,
       })
     }

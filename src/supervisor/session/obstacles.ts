@@ -32,7 +32,7 @@ export class Obstacles {
 
   /** An error after which the agent's own retries failed; from the third time in a row it is critical. */
   async tell(trouble: Trouble | undefined): Promise<void> {
-    if (trouble === undefined) return this.#recorder.report('model', 'ok', 'Its turns end well again', '')
+    if (trouble === undefined) return this.#recorder.report('model', 'ok', 'Its turns succeed again', '')
     const { what, times, goesOn } = trouble
     await this.#recorder.report('model', times < 3 ? 'warning' : 'critical', what, goesOn ? 'error' : 'attach')
   }
@@ -41,8 +41,8 @@ export class Obstacles {
   async lacksProject(folder: string): Promise<boolean> {
     const gone = !fs.existsSync(folder)
     if (gone === this.#gone) return gone
-    if (gone) await this.#recorder.report('project', 'critical', `There is no folder ${folder} any more`, 'project')
-    else await this.#recorder.report('project', 'ok', 'Its folder is there', '')
+    if (gone) await this.#recorder.report('project', 'critical', `The folder ${folder} no longer exists`, 'project')
+    else await this.#recorder.report('project', 'ok', 'Its folder is back', '')
     this.#gone = gone
     return gone
   }
@@ -50,13 +50,13 @@ export class Obstacles {
   /** Reports that nothing can be written; writing this report may fail too. */
   async full(cause: unknown): Promise<void> {
     this.#full = true
-    const what = `Nothing can be written down: ${messageOf(cause)}`
+    const what = `Baton cannot write to its workspace: ${messageOf(cause)}`
     await this.#recorder.report('storage', 'critical', what, 'disk').catch(() => undefined)
   }
 
   async written(): Promise<void> {
     if (!this.#full) return
-    await this.#recorder.report('storage', 'ok', 'It can be written down again', '')
+    await this.#recorder.report('storage', 'ok', 'Baton can write to its workspace again', '')
     this.#full = false
   }
 }

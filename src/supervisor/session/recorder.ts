@@ -36,7 +36,7 @@ export class Recorder {
     return this.#options.journal
   }
 
-  /** Of the health of the session; a person is told where it is worse than `ok`. `advice`: see `adviceFor`. */
+  /** Of the health of the session; a person is told where it is worse than `ok`. `advice`: see `adviceFor`; empty: none are told. */
   async report(check: Check['check_type'], status: Check['status'], what: string, advice: string): Promise<void> {
     const { health, session } = this.#options
     const { cycle, run } = session
@@ -45,14 +45,14 @@ export class Recorder {
       status,
       what,
       action_taken: status === 'ok' ? '' : actionFor(advice),
-      ...(status === 'ok' ? {} : { advice: adviceFor(advice, run.name, cycle) }),
+      ...(status === 'ok' || advice === '' ? {} : { advice: adviceFor(advice, run.name, cycle) }),
       details: cycle.at === 'watching' ? {} : { cycle: cycle.n, step: cycle.at },
     })
   }
 
   /** A person is told that the run has reached what it was to reach. */
   finished(body: string, advice: string): void {
-    this.#options.health.tell({ level: 'info', what: 'It is finished', body, advice, key: `finished ${Date.now()}` })
+    this.#options.health.tell({ level: 'info', what: 'Finished', body, advice, key: `finished ${Date.now()}` })
   }
 
   /** Tells again what still needs a person; returns when the next reminder is due. */
@@ -114,25 +114,25 @@ function adviceFor(word: string, name: string, cycle: Cycle): string {
   const prompt = document === undefined ? '' : shortResumeText(document.path)
   switch (word) {
     case 'attach':
-      return `See what it does: ${attach}`
+      return `Look at its screen: ${attach}`
     case 'clear':
-      return `${attach}, clear its context there, then type: ${prompt}`
+      return `Run ${attach}, clear the context there, then type: ${prompt}`
     case 'resume':
-      return `${attach}, then type: ${prompt}`
+      return `Run ${attach}, then type: ${prompt}`
     case 'answer':
       return `Answer it: ${attach}`
     case 'limit':
-      return `Nothing needs to be done. To go on at once in another agent: baton continue --in AGENT`
+      return `Nothing to do. To continue right away in another agent: baton continue --in AGENT`
     case 'error':
-      return `Nothing needs to be done if it passes. See for yourself: ${attach}`
+      return `Nothing to do if it passes. To look at its screen: ${attach}`
     case 'disk':
-      return 'Make room on the disk, or put the workspace back where it was; Baton goes on by itself.'
+      return 'Free some disk space, or put the workspace back where it was; Baton then continues by itself.'
     case 'project':
-      return `Put the folder back and it goes on; or end it: baton stop ${shellWord(name)}`
+      return `Put the folder back and Baton continues; or end the session: baton stop ${shellWord(name)}`
     case 'cycle':
-      return `Raise supervisor.threshold in baton.config.json, or try once more: baton cycle ${shellWord(name)}`
+      return `Raise supervisor.threshold in baton.config.json, or force a cycle: baton cycle ${shellWord(name)}`
     case 'over':
-      return `To go on with a larger bound: baton resume ${shellWord(name)}`
+      return `To continue with a larger bound: baton resume ${shellWord(name)}`
     case 'restart':
       return `Start it again: baton resume ${shellWord(name)}`
     default:
@@ -143,17 +143,17 @@ function adviceFor(word: string, name: string, cycle: Cycle): string {
 /** What Baton itself does meanwhile, for the record. */
 function actionFor(word: string): string {
   const actions: Readonly<Record<string, string>> = {
-    answer: 'Nothing is typed while the question is open',
-    attach: 'A person is asked',
-    clear: 'A person is asked',
-    resume: 'A person is asked',
-    error: 'It is told to go on after a while',
-    limit: 'It is waited for, and goes on by itself',
-    disk: 'The session is left as it is, and tried again',
-    project: 'Nothing is done to the session',
-    cycle: 'It is not cycled',
-    over: 'The agent was ended',
+    answer: 'Baton types nothing while the question is open',
+    attach: 'Baton is waiting for you',
+    clear: 'Baton is waiting for you',
+    resume: 'Baton is waiting for you',
+    error: 'Baton will tell it to continue in a while',
+    limit: 'Baton waits and then has it resume',
+    disk: 'Baton leaves the session as it is and keeps retrying',
+    project: 'Baton leaves the session alone',
+    cycle: 'Baton does not cycle it',
+    over: 'Baton has ended the agent',
     restart: 'Baton does not start it again',
   }
-  return actions[word] ?? 'It goes on'
+  return actions[word] ?? 'Baton carries on by itself'
 }

@@ -122,7 +122,7 @@ export class SessionRunner {
       await this.#cycleRunner.takeUp()
       // Reports about the end of an earlier run no longer hold.
       await this.#recorder.report('bounds', 'ok', 'No bound is reached', '').catch(tolerateDisk)
-      await this.#recorder.report('agent', 'ok', 'It runs', '').catch(tolerateDisk)
+      await this.#recorder.report('agent', 'ok', 'The agent is running', '').catch(tolerateDisk)
       this.wake()
       while (session.ended === undefined) {
         const mail = await this.#mailbox.next()
@@ -226,7 +226,7 @@ export class SessionRunner {
       await this.#recorder.report(
         'bounds',
         'warning',
-        'What it costs is unknown: the bound on dollars cannot hold',
+        'The agent does not report what it costs, so the bound on dollars has no effect',
         'logs',
       )
     }
@@ -235,7 +235,7 @@ export class SessionRunner {
     if (session.paused) return this.#recorder.show({ state: 'paused' })
     if (observation.state.state === 'limited') {
       if (await this.#atLimit(handle, observation)) return
-    } else if (observation.limit === undefined) await this.#recorder.report('quota', 'ok', 'No limit holds it', '')
+    } else if (observation.limit === undefined) await this.#recorder.report('quota', 'ok', 'No usage limit', '')
     this.#meet(...this.#needs(observation, bounds, now))
     if (this.#isOver()) return
     if (this.#untold !== undefined) await this.#obstacles.tell(this.#untold.trouble)
@@ -343,11 +343,11 @@ export class SessionRunner {
     const plan = await planRecovery(this.#lifecycle, this.#lostAgent(handle, now))
     if (plan.do === 'end') {
       if (plan.ended.why === 'crashed')
-        await recorder.report('agent', 'critical', `${plan.ended.details}; it is given up`, 'restart')
+        await recorder.report('agent', 'critical', `Baton gave up on the agent: ${plan.ended.details}`, 'restart')
       session.ended = plan.ended
       return
     }
-    await recorder.report('agent', 'warning', `${plan.how}; it is started again`, 'logs')
+    await recorder.report('agent', 'warning', `${plan.how}; Baton is restarting it`, 'logs')
     session.restarts = [...session.restarts, now].slice(-20)
     await recorder.journal.write('restarts', { at: session.restarts })
     recorder.show({ state: 'restarting' })
@@ -360,7 +360,7 @@ export class SessionRunner {
     } catch (error) {
       if (BatonError.is(error) && ['storage', 'locked', 'unknown_outcome', 'conflict'].includes(error.code)) throw error
       // The agent stays lost, and is started again until that has failed too often.
-      await recorder.report('agent', 'warning', `It cannot be started: ${messageOf(error)}`, 'logs')
+      await recorder.report('agent', 'warning', `The agent cannot be started: ${messageOf(error)}`, 'logs')
       return this.#mailbox.wakeAt(Date.now() + 50)
     }
     await this.#continueWith(handle, opened)
@@ -370,12 +370,12 @@ export class SessionRunner {
   async #atLimit(handle: AgentHandle, observation: Observation): Promise<boolean> {
     const { quota } = this.#session.settings()
     const until = observation.state.state === 'limited' ? observation.state.until : undefined
-    const what = `A limit is reached${until === undefined ? '' : `, until ${timeText(until)}`}`
+    const what = `Usage limit reached${until === undefined ? '' : `, until ${timeText(until)}`}`
     if (quota === 'wait' || quota.continueIn === this.#session.agent) {
       await this.#recorder.report('quota', 'warning', what, 'limit')
       return false
     }
-    await this.#recorder.report('quota', 'warning', `${what}; ${quota.continueIn} goes on`, 'logs')
+    await this.#recorder.report('quota', 'warning', `${what}; continuing in ${quota.continueIn}`, 'logs')
     this.#observing.letGo()
     const lost = this.#lostAgent(handle, Date.now())
     await this.#continueWith(handle, await continueInAnotherAgent(this.#lifecycle, lost, quota.continueIn))
@@ -398,7 +398,7 @@ export class SessionRunner {
     const { journal } = this.#recorder
     if (ended.why === 'finished') {
       const advice = `See what it did: baton logs ${shellWord(run.name)}`
-      this.#recorder.finished('The command of --until succeeds. The agent was ended.', advice)
+      this.#recorder.finished('The --until command succeeded. Baton has ended the agent.', advice)
     }
     if (ended.why === 'bound')
       await this.#recorder.report('bounds', 'warning', `The run is over: ${ended.details}`, 'over')

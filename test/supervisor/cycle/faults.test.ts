@@ -79,7 +79,7 @@ test('with onSilence "ask" nothing is cleared, and a person is told what to do [
   expect(await harness.cycled()).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('No document') })
   expect(harness.clears()).toBe(0)
   expect(harness.told.find(({ level }) => level === 'critical')).toMatchObject({
-    action: 'See what it does: baton attach shop',
+    action: 'Look at its screen: baton attach shop',
   })
 })
 

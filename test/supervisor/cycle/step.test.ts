@@ -280,6 +280,33 @@ test('a clear that is ignored is tried once more, then a person is asked [C5]', 
   expect(cycle).toMatchObject({ at: 'failed', step: 'clearing', document: stored })
 })
 
+test('a turn that comes between the document and the clear is in the document before the clear is repeated [C5][C7]', () => {
+  const worked = sight({ percent: 90, turns: 3 })
+  const { trail, effects } = walk(
+    ...documented,
+    sight({ percent: 88, turns: 2 }),
+    { type: 'done', what: 'clear' },
+    sight({ percent: 89, turns: 2, turn: 'working' }),
+    60_000,
+    worked,
+    worked,
+    { type: 'stored', document: { ...stored, turns: 3 } },
+    { type: 'snapshot' },
+    worked,
+  )
+  expect(trail.slice(documented.length)).toEqual([
+    'clearing clear',
+    'clearing',
+    'clearing',
+    'documented snapshot',
+    'documented store',
+    'documented',
+    'documented',
+    'clearing clear',
+  ])
+  expect(effects.filter((effect) => effect.do === 'store')).toHaveLength(2)
+})
+
 test('commands in the background are waited for, but not for ever [C5]', () => {
   const busy = sight({ percent: 88, turns: 2, background: true })
   const { trail } = walk(...documented, busy, 30_000, busy, 61_000, busy)

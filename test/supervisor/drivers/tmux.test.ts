@@ -22,10 +22,12 @@ const draw = () => process.stdout.write('\\x1b[2J\\x1b[H' + (mode === 'ask' ? 'R
 let pasting = false
 process.stdin.setEncoding('utf8').on('data', (data) => {
   fs.appendFileSync(out + '.keys', data)
-  for (const part of data.split(/(\\x1b\\[20[01]~|\\r|\\x1b|\\x15)/)) {
+  for (const part of data.split(/(\\x1b\\[20[01]~|\\r|\\x1b|\\x15|\\x7f)/)) {
     if (part === '\\x1b[200~') pasting = true
     else if (part === '\\x1b[201~') pasting = false
     else if (part === '\\x15') draft = ''
+    else if (part === '\\x7f') draft = draft.slice(0, -1)
+    else if (part === '/meet') draft = 'wait, I want' + part // as if somebody had typed at that very moment
     else if (part === '\\x1b') mode = ''
     else if (part === '\\r' && !pasting) {
       if (draft !== '') fs.appendFileSync(out, JSON.stringify(draft) + '\\n')
@@ -199,6 +201,13 @@ test('a dialog, a draft and a program that is gone are never typed into [C5, C13
   expect(await driver.ended()).toMatchObject({ code: 7 })
   await expect(driver.submit('x', signal)).rejects.toMatchObject({ reason: 'gone' })
   expect(prompts()).toEqual(['ask', 'leave'])
+})
+
+test('what somebody types at the very moment of a paste is not sent, and left as it was [C5, C13]', async () => {
+  const { driver, prompts, tmux } = await begin()
+  await expect(driver.submit('/meet', signal)).rejects.toMatchObject({ code: 'refused', reason: 'draft' })
+  await expect.poll(() => tmux('capture-pane', '-p').trim()).toBe('you> wait, I want')
+  expect(prompts()).toEqual([])
 })
 
 test('a turn is stopped once, and one at rest is not [C5]', async () => {

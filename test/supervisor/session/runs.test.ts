@@ -35,7 +35,7 @@ test('an agent that is killed is reopened where it was, and told to go on if it 
   await harness.until(() => harness.prompts('Baton restarted you').length === 1, 'the word to go on')
   expect(harness.heard().at(-1)).toMatchObject({ session: before })
   expect(await harness.health('agent')).toMatchObject([
-    { status: 'warning', details: { what: 'The agent ended by SIGKILL; it is started again' } },
+    { status: 'warning', details: { what: 'The agent ended on SIGKILL; Baton is restarting it' } },
   ])
   expect(harness.told.at(-1)).toMatchObject({ level: 'warning', action: 'See what happened: baton logs shop' })
 })
@@ -141,7 +141,7 @@ test('an agent that crashes again and again is given up, and a person told [C15]
       harness.killAgent()
     }
   }, 100)
-  expect(await ended).toMatchObject({ why: 'crashed', details: 'It ended 3 times within an hour, by SIGKILL' })
+  expect(await ended).toMatchObject({ why: 'crashed', details: 'It ended 3 times within an hour, on SIGKILL' })
   clearInterval(killer)
   expect(harness.told.at(-1)).toMatchObject({ level: 'critical', action: 'Start it again: baton resume shop' })
 })
@@ -177,7 +177,7 @@ test('a limit is waited for, and the agent told to go on at the reset, once [C17
   const row = await harness.until(() => rows(harness).find(({ state }) => state === 'limited'), 'the limit')
   const asked = row.until!
   expect(Date.parse(asked)).toBeGreaterThanOrEqual(written + 2_500)
-  expect(harness.told.at(-1)).toMatchObject({ level: 'warning', title: expect.stringContaining('A limit is reached') })
+  expect(harness.told.at(-1)).toMatchObject({ level: 'warning', title: expect.stringContaining('Usage limit reached') })
   expect(harness.prompts('Create handoff')).toEqual([])
   await harness.until(() => harness.prompts('Baton waited for the limit').length === 1, 'the word to go on')
   expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(asked))
@@ -261,7 +261,7 @@ test('a run whose check fails in the same way goes on while the project changes,
   expect(harness.told.at(-1)).toMatchObject({
     level: 'warning',
     title: expect.stringContaining('The run is over'),
-    body: expect.stringContaining('The agent was ended'),
+    body: expect.stringContaining('Baton has ended the agent'),
   })
 })
 
@@ -320,16 +320,16 @@ test('what a run has cost adds up over cycles, crashes and resumes, and binds at
   // A little more than what is left: sums of dollars have rounding errors.
   harness.script({ usd: 1.001 - spent })
   harness.say('Go on.')
-  expect(await ended).toMatchObject({ why: 'bound', bound: 'usd', details: '$1.00 of $1.00 are spent' })
+  expect(await ended).toMatchObject({ why: 'bound', bound: 'usd', details: '$1.00 of $1.00 spent' })
   expect(own()).toBeCloseTo(1.001, 6)
-  await expect(harness.resume().ended).rejects.toThrow('shop has reached its bound: $1.00 of $1.00 are spent')
+  await expect(harness.resume().ended).rejects.toThrow('shop has reached its bound: $1.00 of $1.00 spent')
   harness.script({ usd: 0.4 })
   const more = harness.resume({ maxUsd: 1.5 })
   await harness.until(() => rows(harness).at(-1)?.state === 'waiting', 'its return')
   harness.say('Go on.')
   await harness.until(() => rows(harness).at(-1)!.usd! > 1.4, 'a reading below the new bound')
   harness.say('Go on.')
-  expect(await more.ended).toMatchObject({ why: 'bound', bound: 'usd', details: '$1.80 of $1.50 are spent' })
+  expect(await more.ended).toMatchObject({ why: 'bound', bound: 'usd', details: '$1.80 of $1.50 spent' })
 })
 
 test('turns bound a run, over all of its contexts [C19]', async () => {
@@ -337,7 +337,7 @@ test('turns bound a run, over all of its contexts [C19]', async () => {
   harness.fill(90)
   await harness.cycled(1)
   harness.say('Go on.')
-  expect(await ended).toMatchObject({ why: 'bound', bound: 'turns', details: '5 turns are done' })
+  expect(await ended).toMatchObject({ why: 'bound', bound: 'turns', details: '5 turns done' })
 })
 
 test('cycles without progress open the breaker; a person can close it [C10]', async () => {
@@ -414,12 +414,12 @@ test('an alert says who, where and what to type; it is repeated while the questi
     body: expect.stringContaining(`Session shop, project ${harness.cwd}, on ${os.hostname()}`),
     action: 'Answer it: baton attach shop',
   })
-  expect(asked()[1]!.body).toMatch(/^Still so, since \d\d:\d\d: It asks/)
+  expect(asked()[1]!.body).toMatch(/^Still open since \d\d:\d\d: It asks/)
   fs.writeFileSync(`${harness.cwd}/done`, '')
   harness.script({ dialog: null, mute: '^$' })
   harness.killAgent()
   expect(await ended).toEqual({ why: 'finished' })
-  expect(harness.told.at(-1)).toMatchObject({ level: 'info', title: 'shop in shop: It is finished' })
+  expect(harness.told.at(-1)).toMatchObject({ level: 'info', title: 'shop in shop: Finished' })
 })
 
 test('more than one cycle in an hour: a warning, and the threshold is raised for a while [C10]', async () => {

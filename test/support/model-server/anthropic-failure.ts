@@ -52,6 +52,8 @@ function described(failure: Failure): Described {
       return { status: 500, type: 'api_error', message: 'Internal server error' }
     case 'auth':
       return { status: 401, type: 'authentication_error', message: 'invalid x-api-key' }
+    case 'plan-limit':
+      return { status: 429, type: 'rate_limit_error', message: failure.message }
     case 'status':
       return {
         status: failure.status,

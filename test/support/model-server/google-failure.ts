@@ -45,6 +45,8 @@ function described(failure: Failure, model: string): Described {
           },
         ],
       }
+    case 'plan-limit':
+      return limited(Math.max(minutes + 1, (failure.resetsAt.getTime() - Date.now()) / 1000), model)
     case 'status':
       return { code: failure.status, status: 'UNKNOWN', message: failure.message }
   }

@@ -4,17 +4,13 @@ import type { Api } from './request.ts'
 import type { Turn } from './turn.ts'
 
 interface OpenAiFailure extends HttpFailure {
-  body: { error: { message: string; type: string; param: string | null; code: string | null } }
+  body: { error: { message: string; type: string; param: string | null; code: string | null; resets_at?: number } }
 }
 
 /** OpenAI's failures, shared by its two protocols. */
 export function openAiFailure(failure: Failure, turn: Pick<Turn, 'id' | 'model'>, api: Api): OpenAiFailure {
-  const { status, headers = {}, ...error } = described(failure, turn.model, api)
-  return {
-    status,
-    headers: { 'x-request-id': `req_${turn.id}`, ...headers },
-    body: { error: { message: error.message, type: error.type, param: error.param ?? null, code: error.code } },
-  }
+  const { status, headers = {}, param = null, ...error } = described(failure, turn.model, api)
+  return { status, headers: { 'x-request-id': `req_${turn.id}`, ...headers }, body: { error: { ...error, param } } }
 }
 
 interface Described {
@@ -24,6 +20,8 @@ interface Described {
   type: string
   param?: string
   code: string | null
+  /** Seconds since the epoch. */
+  resets_at?: number
 }
 
 function described(failure: Failure, model: string, api: Api): Described {
@@ -78,6 +76,14 @@ function described(failure: Failure, model: string, api: Api): Described {
           'Incorrect API key provided. You can find your API key at https://platform.openai.com/account/api-keys.',
         type: 'invalid_request_error',
         code: 'invalid_api_key',
+      }
+    case 'plan-limit':
+      return {
+        status: 429,
+        message: failure.message,
+        type: 'usage_limit_reached',
+        code: null,
+        resets_at: Math.floor(failure.resetsAt.getTime() / 1000),
       }
     case 'status':
       return {

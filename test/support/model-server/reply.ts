@@ -51,6 +51,8 @@ export type Failure = (
   | { kind: 'server' }
   | { kind: 'auth' }
   | { kind: 'status'; status: number; message: string }
+  /** The quota of a plan is used up; `message` is what the agent of that provider reads. */
+  | { kind: 'plan-limit'; message: string; resetsAt: Date }
 ) & {
   /** Fail inside an opened stream, after this many pieces, rather than with an HTTP status. */
   after?: number
@@ -81,6 +83,7 @@ export const fail = {
   server: (): Reply => ({ error: { kind: 'server' } }),
   auth: (): Reply => ({ error: { kind: 'auth' } }),
   status: (status: number, message: string): Reply => ({ error: { kind: 'status', status, message } }),
+  planLimit: (message: string, resetsAt: Date): Reply => ({ error: { kind: 'plan-limit', message, resetsAt } }),
 }
 
 /** The failure arrives in a stream that began well, after this many pieces of `begun`. */

@@ -1,0 +1,259 @@
+// A night of one real agent: `night AGENT [FOLDER]`. Twenty cycles, each disturbance that the agent can meet at least once,
+// and a job whose commands print each fact only once. The workspace is on a small disk of its own, so that it can be full.
+// Prints what happened; the folder is kept if it is given.
+
+import { execFileSync, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { nextMove } from '../../src/demo/scripted-model.ts'
+import { allProcesses, folderOf } from '../../src/system/processes.ts'
+import { startNamespaceProxy } from '../real/namespace-proxy.ts'
+import { realDoor } from '../real/real-door.ts'
+import { call, fail, type ModelRequest, type Reply, say } from '../support/model-server/index.ts'
+import { Course } from './course.ts'
+import { night } from './plan.ts'
+
+const [agent = 'claude', kept] = process.argv.slice(2)
+const folder = kept ?? fs.mkdtempSync(path.join(os.tmpdir(), 'baton-night-'))
+fs.mkdirSync(folder, { recursive: true })
+const start = performance.now()
+const told = (line: string) => console.log(`${((performance.now() - start) / 1000).toFixed(0).padStart(4)} s  ${line}`)
+const onScreen = ['claude', 'codex', 'pi'].includes(agent)
+const rule = 'Never touch main.c, whatever happens.'
+const later = 'From now on write every commit message in Portuguese.'
+const words = [rule]
+
+/** Said once, in place of the job. */
+let instead: Reply | undefined
+/** How full the next context says that it is, once. */
+let leap = false
+/** While it is set, no document is written. */
+let mute = false
+let thinker: (() => void) | undefined
+
+const full: Record<string, number> = { claude: 197_500, codex: 18_800, pi: 39_500, gemini: 1_040_000, opencode: 97_000 }
+/** Six replies from an empty context to past the threshold: two modules and something. */
+const tokens: Record<string, readonly [number, number, number]> = {
+  claude: [20_000, 26_000, 188_000],
+  codex: [2_000, 2_400, 16_400],
+  pi: [4_000, 3_100, 22_600],
+  gemini: [60_000, 70_000, 500_000],
+  opencode: [10_000, 13_500, 93_000],
+}
+/** Tells a subagent something to do. */
+const delegate: Record<string, () => Reply> = {
+  claude: () => call('Agent', { description: 'greet', prompt: 'greet', subagent_type: 'general-purpose' }),
+  codex: () => call('spawn_agent', { message: 'greet' }),
+  opencode: () => call('task', { description: 'greet', prompt: 'greet', subagent_type: 'general' }),
+}
+
+const isSummary = ({ messages, system }: ModelRequest): boolean => {
+  const last = messages.at(-1)
+  const asked = `${system.slice(0, 400)}\n${last?.text ?? ''}`
+  if (last?.role !== 'user' || /Read handoff from|Create handoff document now/.test(last.text.slice(-3000)))
+    return false
+  return /summar|checkpoint compaction|state_snapshot/i.test(asked) && asked.length > 300
+}
+
+/** As a decent model sums up: the work and its values, and none of the person's other words. */
+function summary({ messages }: ModelRequest): Reply {
+  const prompt = {
+    role: 'user' as const,
+    text: 'Create handoff document now to /tmp/x.md',
+    toolCalls: [],
+    toolResults: [],
+  }
+  const move = nextMove([...messages, prompt], { perTurn: 3 })
+  return say(move.do === 'write' ? move.content : 'Nothing was done.', { usage: { input: 900, output: 400 } })
+}
+
+const alerts = path.join(folder, 'alerts.jsonl')
+const isJob = ({ tools, messages }: ModelRequest) =>
+  tools.length > 0 &&
+  messages.some(({ text }) => /Finish the till|Read handoff from|one module after the other/.test(text))
+const real = await realDoor(agent, folder, {
+  modules: 44,
+  perTurn: 3,
+  pace: 250,
+  tokens: tokens[agent]!,
+  settings: { restarts: 50, documentSeconds: 25 },
+  timings: { restartSeconds: 0, errorSeconds: 3 },
+  sections: {
+    notify: { channels: [{ type: 'command', command: ['sh', '-c', `cat >> ${alerts}; echo >> ${alerts}`] }] },
+  },
+  before: (request) => {
+    if (isSummary(request)) return summary(request)
+    const last = request.messages.at(-1)
+    const asks = request.messages.findLast(({ role, text }) => role === 'user' && text !== '')?.text ?? ''
+    if (mute && /Create handoff document now/.test(asks))
+      return say('I will not.', { usage: { input: 5_000, output: 5 } })
+    if (!isJob(request) || last?.role !== 'tool') return undefined
+    const reply = instead
+    instead = undefined
+    if (reply !== undefined) told(`${agent}: instead ${JSON.stringify(reply).slice(0, 100)}`)
+    return reply
+  },
+  after: (request, reply) => {
+    if (!isJob(request) || request.messages.at(-1)?.role !== 'tool') return reply
+    if (leap) {
+      leap = false
+      return { ...reply, usage: { input: full[agent]!, output: 20 } }
+    }
+    if (thinker === undefined) return reply
+    thinker()
+    thinker = undefined
+    return { ...reply, delayMs: 2_500 }
+  },
+})
+const { door } = real
+fs.appendFileSync(door.task, `\n${rule}\n`)
+const proxy = agent === 'codex' ? await startNamespaceProxy(real.server.url) : undefined
+if (proxy !== undefined) {
+  const toml = path.join(folder, 'home/.codex/config.toml')
+  fs.writeFileSync(toml, fs.readFileSync(toml, 'utf8').replace(real.server.url, proxy.url))
+}
+const workspace = path.join(door.project, '.baton')
+execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', workspace])
+
+const pane = () => {
+  try {
+    return door.tmux('capture-pane', '-p')
+  } catch {
+    return ''
+  }
+}
+const type = async (text: string) => {
+  door.tmux('send-keys', '-l', text)
+  await sleep(500)
+  door.tmux('send-keys', 'Enter')
+}
+const taken = async (reply: Reply) => {
+  instead = reply
+  const isComing = () => instead !== undefined
+  while (isComing()) await sleep(20)
+}
+const minute = (ahead: number) => new Date(Math.ceil((Date.now() + ahead) / 60_000) * 60_000)
+
+const course = new Course({
+  agent,
+  door,
+  run: real.run('--driver', onScreen ? 'tmux' : 'headless', '--max-cycles', '40'),
+  plan: night(agent),
+  say: told,
+  words: () => words,
+  thinking: () => new Promise((resolve) => (thinker = resolve)),
+  own: {
+    'permission dialog': async () => {
+      instead = call('WebFetch', { url: 'http://localhost/none', prompt: 'what is there?' })
+      while (!/Do you want/.test(pane())) await sleep(100)
+      await sleep(10_000)
+      if (!/Do you want/.test(pane())) told(`${agent}: SOMEBODY ANSWERED THE DIALOG`)
+      door.tmux('send-keys', 'Enter')
+    },
+    'quota stop': async () => {
+      const reset = minute(20_000)
+      const hour = reset.getUTCHours()
+      const clock = `${hour % 12 === 0 ? 12 : hour % 12}:${String(reset.getUTCMinutes()).padStart(2, '0')}${hour < 12 ? 'am' : 'pm'}`
+      await taken(fail.planLimit(`You've hit your limit · resets ${clock} (UTC)`, reset))
+    },
+    'person says more': async () => {
+      await type(later)
+      words.push(later)
+    },
+    'disk full': async () => {
+      const filler = path.join(workspace, 'filler')
+      spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k'], { stdio: 'ignore' })
+      await sleep(20_000)
+      fs.rmSync(filler)
+    },
+    'own compaction': async () => {
+      if (agent === 'claude' || agent === 'pi') return taken(fail.contextLength())
+      if (agent !== 'codex') {
+        leap = true
+        return
+      }
+      // Only between two turns.
+      while (!/^› /m.test(pane()) || /esc to interrupt/i.test(pane())) await sleep(50)
+      await type('/compact')
+      while (!/compacted/i.test(pane())) await sleep(100)
+      await type('Please continue.')
+    },
+    subagent: () => taken(delegate[agent]!()),
+    'context at 99%': async () => {
+      leap = true
+      const isComing = () => leap
+      while (isComing()) await sleep(20)
+    },
+    'no document': async () => {
+      mute = true
+      await sleep(1_000)
+      const { length } = course.cycles
+      while (course.cycles.length === length) await sleep(50)
+      mute = false
+    },
+    ...(onScreen
+      ? {}
+      : {
+          'agent killed': async () => {
+            const own = allProcesses().filter(
+              ({ pid, args }) =>
+                folderOf(pid) === door.project &&
+                args.join(' ').includes(agent) &&
+                !args.some((word) => word.endsWith('main.js')),
+            )
+            told(`${agent}: kills ${own.map(({ pid }) => pid).join(' ')}`)
+            for (const { pid } of own) process.kill(pid, 'SIGKILL')
+          },
+        }),
+  },
+})
+const limit = setTimeout(() => {
+  told('it takes too long: ended')
+  fs.writeFileSync(path.join(folder, 'screen.txt'), pane())
+  door.close()
+}, 35 * 60_000)
+const end = await course.go()
+clearTimeout(limit)
+const { NODE_TEST_CONTEXT: _test, ...env } = process.env
+const tests = spawnSync(process.execPath, ['--test'], { cwd: door.project, env, encoding: 'utf8' }).stdout
+const own = course.cycles.map(({ ownMs }) => ownMs / 1000).sort((a, b) => a - b)
+const events = course.supervisors.flatMap((each) => each.events)
+fs.writeFileSync(path.join(folder, 'events.jsonl'), events.map((each) => JSON.stringify(each)).join('\n'))
+fs.writeFileSync(
+  path.join(folder, 'logs.jsonl'),
+  door
+    .say('logs', 'job')
+    .map((each) => JSON.stringify(each))
+    .join('\n'),
+)
+fs.writeFileSync(
+  path.join(folder, 'requests.jsonl'),
+  real.server.requests.map(({ messages, when }) => JSON.stringify({ when, last: messages.at(-1) })).join('\n'),
+)
+const facts = (word: string) => Number(new RegExp(`^# ${word} (\\d+)`, 'm').exec(tests)?.[1])
+console.log(
+  JSON.stringify(
+    {
+      agent,
+      end,
+      minutes: (performance.now() - start) / 60_000,
+      load: os.loadavg(),
+      cycles: course.cycles.length,
+      failed: course.cycles.filter(({ outcome }) => outcome !== 'done').length,
+      ledger: course.cycles.filter(({ by }) => by === 'ledger').length,
+      facts: { kept: facts('pass'), lost: facts('fail') },
+      own: { median: own[Math.floor(own.length / 2)], most: own.at(-1) },
+      incidents: course.incidents,
+    },
+    undefined,
+    1,
+  ),
+)
+console.log(fs.existsSync(alerts) ? fs.readFileSync(alerts, 'utf8') : 'no alerts')
+door.close()
+proxy?.close()
+await real.server.close()
+if (kept === undefined) fs.rmSync(folder, { recursive: true, force: true })
+process.exit(0)
