@@ -36,7 +36,7 @@ const MAY_IMPORT = {
   // `baton mcp` serves it on a pipe, the server at /mcp.
   mcp: ['operations', ...BELOW_OPERATIONS],
   server: ['operations', 'mcp', ...BELOW_OPERATIONS],
-  web: ['client', 'operations'],
+  web: ['client'],
   // `baton up` starts the server.
   cli: ['server', 'mcp', 'client', 'operations', 'demo', ...BELOW_OPERATIONS],
 }
@@ -102,6 +102,20 @@ export default {
       rules: forbid([closed('../', DOORS, 'The library'), throughTheIndex('../', ROOMS), ownName]),
     },
     ...ROOMS.flatMap(roomRules),
+    {
+      files: ['src/web/**'],
+      plugins: ['react', 'jsx-a11y'],
+      rules: {
+        // The compiler turns JSX into calls by itself.
+        'react/react-in-jsx-scope': 'off',
+        'react/rules-of-hooks': 'error',
+        'react/exhaustive-deps': 'error',
+        // Elements that browsers draw in their own way, such as meter, cannot be styled.
+        'jsx-a11y/prefer-tag-over-role': 'off',
+        // Text of others is shown as text.
+        'react/no-danger': 'error',
+      },
+    },
     { files: ['src/cli/**'], rules: onlyMainTouchesTheProcess() },
     // The chat on a terminal owns the terminal of its process, and what happens to that process.
     {
@@ -122,7 +136,7 @@ function roomRules(room) {
     if (closedRooms.length > 0) patterns.push(closed(up, closedRooms, `src/${room}`))
     if (room !== 'cli') patterns.push(...argv)
     if (!DOORS.includes(room)) patterns.push(http)
-    return { files: [`src/${room}/${'*/'.repeat(depth - 1)}*.ts`], rules: forbid(patterns) }
+    return { files: [`src/${room}/${'*/'.repeat(depth - 1)}*.{ts,tsx}`], rules: forbid(patterns) }
   })
 }
 

@@ -8,6 +8,9 @@ process.env['BATON_TEST_SEED'] ??= String(randomInt(2 ** 31))
 /** Agents from npm, in front of a scripted model. */
 const real = ['test/real/**/*.test.ts']
 
+/** The dashboard in a browser, in front of a real server. */
+const web = ['test/web/**/*.test.ts']
+
 /** Files that start programs, panes and servers, and kill them. */
 const processes = [
   'test/{faults,supervisor}/**/*.test.ts',
@@ -52,7 +55,7 @@ export default defineConfig({
           ...everywhere,
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: [...processes, ...real],
+          exclude: [...processes, ...real, ...web],
           // A worker loads each module once for all of its files: loading takes longer than most of these tests.
           isolate: false,
         },
@@ -63,6 +66,8 @@ export default defineConfig({
       })),
       // These measure Baton's own part of a cycle and take both cores for seconds: they run when all others are done.
       { test: { ...everywhere, name: 'real', include: real, maxWorkers: 2, sequence: { groupOrder: 1 } } },
+      // Some of these look at how long the page takes: one at a time, at the end.
+      { test: { ...everywhere, name: 'web', include: web, maxWorkers: 1, sequence: { groupOrder: 2 } } },
     ],
   },
 })

@@ -1,9 +1,10 @@
-// Two outputs in dist/: the library as tsc writes it, with its types; and the CLI as one bundle split along its dynamic
-// imports, because hooks call it and a few files load much faster than hundreds.
+// Three outputs in dist/: the library as tsc writes it, with its types; the CLI as one bundle split along its dynamic
+// imports, because hooks call it and a few files load much faster than hundreds; and the dashboard, one chunk a page.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import * as esbuild from 'esbuild'
+import * as vite from 'vite'
 import { buildFingerprint, root, writeStamp } from './stamps.mjs'
 
 /**
@@ -91,7 +92,7 @@ const code = readFileSync(main, 'utf8')
 if (!code.startsWith('#!')) writeFileSync(main, SHEBANG + code)
 chmodSync(main, 0o755)
 
-writeLicences([vendor.metafile, cli.metafile])
+writeLicences([vendor.metafile, cli.metafile], await buildDashboard())
 
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(next, join(root, 'dist'))
@@ -120,9 +121,21 @@ function importFromVendor() {
   }
 }
 
-/** The licences of the packages whose code is in the bundles. @param {esbuild.Metafile[]} metafiles */
-function writeLicences(metafiles) {
-  const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs))
+/** Returns the files of packages that are in it. */
+async function buildDashboard() {
+  const folder = join(root, 'src/web')
+  const built = await vite.build({ root: folder, build: { outDir: join(next, 'web') } })
+  const outputs = [built].flat().flatMap((each) => ('output' in each ? each.output : []))
+  return outputs.flatMap((each) => (each.type === 'chunk' ? each.moduleIds : (each.originalFileNames ?? [])))
+}
+
+/**
+ * The licences of the packages whose code is in the bundles.
+ * @param {esbuild.Metafile[]} metafiles @param {string[]} files
+ */
+function writeLicences(metafiles, files) {
+  const own = files.map((file) => relative(root, resolve(root, 'src/web', file.replace(/[\0?].*$/, ''))))
+  const inputs = [...metafiles.flatMap(({ inputs }) => Object.keys(inputs)), ...own]
   const folders = inputs.flatMap((name) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(name) ?? [])
   const texts = [...new Set(folders)].sort().map((folder) => {
     const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))

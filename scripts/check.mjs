@@ -7,6 +7,7 @@ const CHECKS = {
   format: ['oxfmt', '--check'],
   lint: ['oxlint', '-c', 'oxlint.config.mjs'],
   types: ['tsc', '--noEmit'],
+  'types of the dashboard': ['tsc', '-p', 'src/web'],
   'dead code': ['knip', '--no-progress'],
 }
 

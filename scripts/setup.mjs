@@ -10,7 +10,13 @@ import { delimiter, join } from 'node:path'
 import { buildFingerprint, clearStamp, installFingerprint, readStamp, root, writeStamp } from './stamps.mjs'
 
 /** Program that must be on PATH: Debian package that brings it. A suite that drives another program adds it here. */
-const TEST_PACKAGES = { 'nats-server': 'nats-server', pg_ctlcluster: 'postgresql', sqlite3: 'sqlite3', tmux: 'tmux' }
+const TEST_PACKAGES = {
+  chromium: 'chromium',
+  'nats-server': 'nats-server',
+  pg_ctlcluster: 'postgresql',
+  sqlite3: 'sqlite3',
+  tmux: 'tmux',
+}
 
 const flags = new Set(process.argv.slice(2))
 installPackages()

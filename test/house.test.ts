@@ -39,7 +39,7 @@ const house: Record<string, string[]> = {
   client: ['operations'],
   mcp: [...belowOperations, 'operations'],
   server: [...belowOperations, 'operations', 'mcp'],
-  web: ['operations', 'client'],
+  web: ['client'],
   cli: [...belowOperations, 'operations', 'client', 'server', 'mcp', 'demo'],
 }
 const rooms = Object.keys(house)

@@ -107,6 +107,10 @@ const task = {
   S12: 'bounds that name the field, growth linear in what changes',
 }
 
+const web = {
+  W9: 'keyboard, palette, dark and light, any width, no serious axe violation, every state; no request leaves the machine',
+}
+
 const doors = {
   D1: 'baton up and down: one server for a workspace, found by the second, not blocked by a dead one',
   D2: 'one table of operations, from which REST, OpenAPI and the client are made',
@@ -137,6 +141,7 @@ export const requirements: Readonly<Record<string, string>> = {
   ...relay,
   ...cycle,
   ...task,
+  ...web,
   ...doors,
   ...engines,
 }

@@ -8,12 +8,14 @@ import { routes } from './routes.ts'
 import { linesOf, pause, type Problem, ProblemError, problemOf } from './transport.ts'
 
 type Name = keyof Operations
-type InputOf<N extends Name> = z.input<Operations[N]['input']>
-type AnswerOf<N extends Name> = Operations[N] extends { output: infer O extends z.ZodType } ? z.output<O> : never
+/** What an operation takes. */
+export type InputOf<N extends Name> = z.input<Operations[N]['input']>
+/** What an operation answers. */
+export type AnswerOf<N extends Name> = Operations[N] extends { output: infer O extends z.ZodType } ? z.output<O> : never
 type RecordOf<N extends Name> = Operations[N] extends { each: infer O extends z.ZodType } ? z.output<O> : never
 
 /** Operations that answer once. */
-type OnceName = { [N in Name]: Operations[N] extends { each: z.ZodType } ? never : N }[Name]
+export type OnceName = { [N in Name]: Operations[N] extends { each: z.ZodType } ? never : N }[Name]
 type LiveName = Exclude<Name, OnceName>
 
 export interface CallOptions {

@@ -15,7 +15,11 @@ export interface LiveOptions {
   /** What waits for a person. */
   readonly waiting?: boolean
   readonly signal?: AbortSignal
+  /** Told when the stream is open, and when it was cut and is tried again. */
+  readonly onState?: (state: LiveState) => void
 }
+
+type LiveState = 'open' | 'reconnecting'
 
 export type LiveEvent =
   | { readonly type: 'entry'; readonly tape: string; readonly entry: Entry }
@@ -31,7 +35,7 @@ type Open = (path: string, headers: Record<string, string>, signal: AbortSignal 
 
 export async function* liveEvents(
   open: Open,
-  { tapes = {}, activity, waiting, signal }: LiveOptions,
+  { tapes = {}, activity, waiting, signal, onState = () => {} }: LiveOptions,
 ): AsyncGenerator<LiveEvent> {
   const query = new URLSearchParams()
   const names = Object.entries(tapes).map(([tape, at]) => (at === 'now' ? tape : `${tape}#${at}`))
@@ -48,6 +52,7 @@ export async function* liveEvents(
         signal,
       )
       failures = 0
+      onState('open')
       for await (const { id, type, data } of eventsOf(response)) {
         yield { type, ...(JSON.parse(data) as object) } as LiveEvent
         // Only now: whoever stops here sees it again.
@@ -57,6 +62,7 @@ export async function* liveEvents(
       if (error instanceof ProblemError && error.problem.status < 500) throw error
     }
     failures += 1
+    if (!isOver()) onState('reconnecting')
     await pause(Math.min(5_000, 100 * 2 ** failures), signal)
   }
 }

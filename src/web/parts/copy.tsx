@@ -1,0 +1,34 @@
+// Commands that a person may want to run: shown whole, copied with one press.
+
+import { useState } from 'react'
+import { Icon } from './icon.tsx'
+import './copy.css'
+
+export function Command({ children }: { children: string }) {
+  return (
+    <span className="command">
+      <code>{children}</code>
+      <CopyButton text={children} label="Copy the command" />
+    </span>
+  )
+}
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [done, setDone] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setDone(true)
+    window.setTimeout(() => setDone(false), 1_500)
+  }
+  return (
+    <button
+      type="button"
+      className="icon-button"
+      aria-label={done ? 'Copied' : label}
+      title={label}
+      onClick={() => void copy()}
+    >
+      <Icon name={done ? 'check' : 'copy'} />
+    </button>
+  )
+}
