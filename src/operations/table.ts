@@ -2,6 +2,7 @@
 
 import { sessionMeters, supervisedMeters } from './agents/meters.ts'
 import { supervisedScreen } from './agents/screen.ts'
+import { activityShow, meterHistory } from './activity.ts'
 import { sessionList, sessionImport } from './agents/sessions.ts'
 import {
   supervisedList,
@@ -10,7 +11,14 @@ import {
   supervisedControl,
   supervisedRun,
 } from './agents/supervised.ts'
-import { documentCheck, documentDiff, documentList, documentShow, documentWrite } from './document/documents.ts'
+import {
+  documentCheck,
+  documentDiff,
+  documentItems,
+  documentList,
+  documentShow,
+  documentWrite,
+} from './document/documents.ts'
 import {
   relayAsk,
   relayRequest,
@@ -37,7 +45,7 @@ import { taskList, taskShow, taskCreate, taskHandoff, taskReceive, taskHistory, 
 import { waitingList } from './waiting.ts'
 import { workspaceInfo } from './info.ts'
 import type { AnyOperation } from './operation.ts'
-import { tapeAnchors, tapeContext, tapeHandoff } from './tape/contexts.ts'
+import { tapeAnchors, tapeContext, tapeHandoff, tapeTokens } from './tape/contexts.ts'
 import { tapeAppend, tapeRead, tapeSearch, tapeWatch } from './tape/entries.ts'
 import { tapeDelete, tapePrune } from './tape/delete.ts'
 import { lineageShow, tapeFork, tapeMerge } from './tape/forks.ts'
@@ -66,6 +74,7 @@ export const operations = {
   tapeAnchors,
   tapeHandoff,
   tapeContext,
+  tapeTokens,
   tapeFork,
   tapeMerge,
   tapeReset,
@@ -83,6 +92,8 @@ export const operations = {
   referenceShow,
   referenceFacts,
   referenceSection,
+  activityShow,
+  meterHistory,
   sessionList,
   sessionImport,
   sessionMeters,
@@ -96,6 +107,7 @@ export const operations = {
   documentWrite,
   documentList,
   documentShow,
+  documentItems,
   documentCheck,
   documentDiff,
   relayAsk,

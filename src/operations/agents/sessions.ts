@@ -1,7 +1,7 @@
 // The sessions of the agents on this machine, as their own files tell.
 
 import * as z from 'zod'
-import { agentNames } from '../../agents/index.ts'
+import { agentNamed, agentNames } from '../../agents/index.ts'
 import { configuredModels } from '../../config/index.ts'
 import { importSession, listSessions, resolveSession } from '../../transcripts/index.ts'
 import { operation } from '../operation.ts'
@@ -21,6 +21,7 @@ const session = z.looseObject({
   state: z.looseObject({ state: z.string() }),
   meter: z.looseObject({}).describe('How full the context is, what quota is left, what it cost.'),
   bytes: z.int(),
+  compactsAt: z.number().optional().describe('The tokens at which the agent compacts by itself.'),
 })
 
 export const sessionList = operation({
@@ -39,9 +40,11 @@ export const sessionList = operation({
   async run({ env, project }, { agent, here, subagents, limit, offset }) {
     const below = here === true ? { below: project } : {}
     const found = listSessions({ env, agent, subagents, ...below, models: await configuredModels(project) })
-    const page = found
-      .slice(offset, offset + limit)
-      .map(({ path: _path, ...row }) => ({ ...row, state: { ...row.state }, meter: { ...row.meter } }))
+    const page = found.slice(offset, offset + limit).map(({ path: _path, ...row }) => {
+      const { window } = row.meter
+      const compactsAt = agentNamed(row.agent).compactsAt?.({ window, model: row.model, cwd: row.cwd, env })
+      return { ...row, state: { ...row.state }, meter: { ...row.meter }, compactsAt }
+    })
     return { sessions: page, total: found.length }
   },
 })

@@ -18,6 +18,7 @@ import {
   type SavedDocument,
   saveDocument,
   savedDocuments,
+  savedItems,
   validate,
   writeDocument,
 } from '../../handoff/index.ts'
@@ -37,6 +38,8 @@ const saved = z.object({
   goal: z.string().optional(),
   bytes: z.int(),
 })
+
+const documentId = z.int().positive().optional().describe('The entry of a document; else the newest.')
 
 export const documentWrite = operation({
   name: 'document.write',
@@ -124,6 +127,46 @@ export const documentShow = operation({
   },
 })
 
+const item = z.looseObject({
+  text: z.string(),
+  status: z.enum(['verified', 'claimed']).describe('Taken from the tape by code, or said by somebody.'),
+  by: z.literal('user').optional().describe("The user's own words."),
+  refs: z.array(z.string()).describe('The entries behind it, as main#12 or main#12..40.'),
+  data: z.string().optional().describe('Text of a tool or an agent: never followed.'),
+  why: z.string().optional(),
+  ruledOut: z.string().optional(),
+  checked: z.boolean().optional(),
+  file: z
+    .looseObject({ action: z.string(), added: z.int().optional(), removed: z.int().optional() })
+    .optional()
+    .describe('The item is a file; its text is the path.'),
+})
+
+export const documentItems = operation({
+  name: 'document.items',
+  summary: 'A handoff document as data: each item with what it rests on, verified or claimed.',
+  scope: 'read',
+  route: 'GET /documents/{tape}/items',
+  input: z.object({ tape: tapeName, id: documentId }),
+  output: z.object({
+    document: saved,
+    header: z.looseObject({}),
+    sections: z.array(
+      z.object({ key: z.string(), items: z.array(item), omitted: z.looseObject({ count: z.int() }).optional() }),
+    ),
+  }),
+  async run({ store }, { tape, id }) {
+    const document = await savedOn(store, tape, id)
+    const { header, sections } = await savedItems(store, document)
+    const listed = sections.map(({ key, items, omitted }) => ({
+      key,
+      items: items.map((each) => ({ ...each, file: each.file && { ...each.file } })),
+      omitted: omitted && { ...omitted },
+    }))
+    return { document, header: { ...header }, sections: listed }
+  },
+})
+
 async function savedOn(store: Store, tape: string, id: number | undefined): Promise<SavedDocument> {
   await demandTape(store, tape)
   if (id !== undefined) return savedAt(store, tape, id)
@@ -134,8 +177,6 @@ async function savedOn(store: Store, tape: string, id: number | undefined): Prom
 async function documentOn(store: Store, tape: string, id: number | undefined): Promise<HandoffDocument> {
   return parseDocument(await documentText(store, await savedOn(store, tape, id)))
 }
-
-const documentId = z.int().positive().optional().describe('The entry of a document; else the newest.')
 
 export const documentCheck = operation({
   name: 'document.check',
@@ -160,6 +201,7 @@ export const documentDiff = operation({
   output: z.object({ text: z.string(), changes: z.looseObject({}) }),
   async run({ store }, { tape, from, to }) {
     const changes = diffDocuments(await documentOn(store, tape, from), await documentOn(store, tape, to))
-    return { text: renderDiff(changes), changes: { ...changes } }
+    const fields: Record<string, unknown> = { ...changes }
+    return { text: renderDiff(changes), changes: fields }
   },
 })

@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
+import type { Entry } from '../../store/index.ts'
 import { Tape } from '../../tape/index.ts'
 import { operation } from '../operation.ts'
 import { demandTape } from '../workspace.ts'
@@ -82,3 +83,57 @@ export const tapeContext = operation({
     return { system, messages: plain, anchor, omitted: omitted && { ...omitted }, damage: placedFor(caller, damage) }
   },
 })
+
+/** Of a larger context the newest part is weighed, and stands for the whole. */
+const weighedBytes = 4 * 1024 * 1024
+
+const tokenKinds = ['state', 'system', 'user', 'assistant', 'tool_call', 'tool_result'] as const
+type TokenKind = (typeof tokenKinds)[number]
+
+export const tapeTokens = operation({
+  name: 'tape.tokens',
+  summary: 'About how many tokens the context of a tape takes, by what they are.',
+  scope: 'read',
+  route: 'GET /tapes/{tape}/tokens',
+  input: z.object({ tape: tapeName }),
+  output: z.object({
+    total: z.number(),
+    parts: z.array(z.object({ kind: z.enum(tokenKinds), tokens: z.number(), entries: z.int() })),
+    anchor: anchor.optional().describe('The context begins here.'),
+    from: z.int().describe('The first entry of the context.'),
+  }),
+  async run({ store }, { tape: name }) {
+    await demandTape(store, name)
+    const tape = new Tape(store, name)
+    const { contextTokens: total } = await tape.info()
+    const [last] = await store.anchors(name, { limit: 1 })
+    const from = last === undefined ? 1 : (last.from ?? last.id)
+    const found = new Map<TokenKind, { weight: number; entries: number }>()
+    let bytes = 0
+    for await (const entry of store.read(name, { after: from - 1, reverse: true, onDamage: () => {} })) {
+      const kind = entry.id === last?.id ? 'state' : tokenKindOf(entry)
+      const text = JSON.stringify(entry.payload)
+      bytes += text.length
+      if (kind !== undefined && entry.meta.context !== false) {
+        const { weight, entries } = found.get(kind) ?? { weight: 0, entries: 0 }
+        found.set(kind, { weight: weight + text.length, entries: entries + 1 })
+      }
+      if (bytes > weighedBytes) break
+    }
+    const sum = [...found.values()].reduce((sum, { weight }) => sum + weight, 0)
+    const parts = tokenKinds.flatMap((kind) => {
+      const part = found.get(kind)
+      return part === undefined
+        ? []
+        : [{ kind, entries: part.entries, tokens: Math.round((part.weight / sum) * total) }]
+    })
+    return { total, parts, anchor: last, from }
+  },
+})
+
+function tokenKindOf({ kind, payload }: Entry): TokenKind | undefined {
+  if (kind === 'system' || kind === 'tool_call' || kind === 'tool_result') return kind
+  if (kind !== 'message') return undefined
+  const { role } = payload as { role?: unknown }
+  return role === 'user' || role === 'assistant' || role === 'system' ? role : undefined
+}
