@@ -1,14 +1,8 @@
 // One call to a model of any provider: it is streamed, repeated after a passing failure, and cancelled with the turn.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type LanguageModel,
-  type ModelMessage,
-  type StepResult,
-  streamText,
-  type SystemModelMessage,
-  type ToolSet,
-} from 'ai'
+import type { LanguageModel, ModelMessage, StepResult, SystemModelMessage, ToolSet } from 'ai'
+import { aiSdkFor } from '../config/index.ts'
 import type { RetryOptions } from './agent.ts'
 import type { AgentEvent } from './event.ts'
 import { type Failure, failureOf } from './failure.ts'
@@ -78,6 +72,7 @@ function duration(seconds: number): string {
 /** Resolves with undefined if the call was cancelled. */
 async function stream(request: Request, onText: (delta: string) => void): Promise<StepResult<ToolSet> | undefined> {
   const { model, tools, signal, emit } = request
+  const { streamText } = await aiSdkFor(model)
   const run = streamText({
     model,
     ...(isAnthropic(model) ? cached(request) : { system: request.system, messages: request.messages }),

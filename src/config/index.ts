@@ -1,6 +1,7 @@
 // What a person configures: `config.ts` reads baton.config.json, `workspace.ts` finds the folder that everything is stored in,
 // `model.ts` and `models.ts` know the models. Each room declares its own section; `validate.ts` turns a wrong value into a sentence.
 
+export { aiSdkFor } from './ai-sdk.ts'
 export { checked } from './validate.ts'
 export { loadConfig } from './config.ts'
 export { configFile, findProject, stateFolder } from './project.ts'

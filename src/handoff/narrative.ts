@@ -2,7 +2,8 @@
 // that says its window is smaller than thought gets smaller parts.
 
 import type { LanguageModel } from 'ai'
-import { CancelledError, StorageError } from '../errors.ts'
+import { aiSdkFor } from '../config/index.ts'
+import { BatonError, CancelledError } from '../errors.ts'
 import { contentText, type CountTokens, type Formats } from '../tape/index.ts'
 import { condenseText, narrativeSystemText } from './agent-prompts.ts'
 
@@ -36,9 +37,9 @@ export interface Spent {
 }
 
 /** The model answered, but not with text. */
-class NoTextError extends StorageError {
+class NoTextError extends BatonError {
   constructor() {
-    super('the model returned no text')
+    super('refused', 'the model returned no text')
   }
 }
 
@@ -48,7 +49,7 @@ export async function generate(prompt: string, { model, signal, onText, spent }:
   const started = performance.now()
   spent.requests++
   // Most documents need no model, and loading the SDK takes longer than writing one of them.
-  const { streamText } = await import('ai')
+  const { streamText } = await aiSdkFor(model)
   let text = ''
   try {
     const run = streamText({
