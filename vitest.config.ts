@@ -16,7 +16,7 @@ const processes = [
   'test/{faults,supervisor}/**/*.test.ts',
   'test/cli/**/{build,chat*,demo,run*,watch}.test.ts',
   'test/**/{bash,crowd,processes,recovery,terminal}.test.ts',
-  'test/house.test.ts',
+  'test/{house,package/package}.test.ts',
 ]
 
 const everywhere = {

@@ -21,7 +21,7 @@ const TEST_PACKAGES = {
 const flags = new Set(process.argv.slice(2))
 installPackages()
 if (flags.has('--tests')) installPrograms()
-if (flags.has('--tests')) installAgents()
+if (flags.has('--tests')) installTestPackages()
 if (!flags.has('--no-build')) build()
 
 function installPackages() {
@@ -35,18 +35,27 @@ function installPackages() {
   writeStamp('install', installFingerprint())
 }
 
-/** The real agents that tests drive: apart from the product's packages, by a lock of their own. */
-function installAgents() {
-  const [from, to] = [join(root, 'test/real'), join(root, 'node_modules/.agents')]
-  const lock = readFileSync(join(from, 'package-lock.json'), 'utf8')
-  const installed = join(to, 'node_modules/.package-lock.json')
-  const stamp = join(to, '.installed')
+/** What only tests use: apart from the product's packages, each by a lock of its own. */
+function installTestPackages() {
+  installApart('test/real', '.agents', 'the agents that the tests drive (npm install, 1.3 GB, a minute)')
+  // They hold Node for this platform only; elsewhere the tests of the package run on the Node that runs them.
+  if (`${process.platform}-${process.arch}` === 'linux-x64')
+    installApart('test/package', '.newcomers', 'other versions of Node and of the AI SDK for the tests')
+}
+
+/** @param {string} from the folder with the lock @param {string} to in node_modules @param {string} what */
+function installApart(from, to, what) {
+  const [source, target] = [join(root, from), join(root, 'node_modules', to)]
+  const lock = readFileSync(join(source, 'package-lock.json'), 'utf8')
+  const installed = join(target, 'node_modules/.package-lock.json')
+  const stamp = join(target, '.installed')
   if (existsSync(installed) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
-  say('installing the agents that the tests drive (npm install, 1.3 GB, a minute)')
-  mkdirSync(to, { recursive: true })
-  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(from, name), join(to, name))
-  // Not `npm ci`: that wants the programs of every platform in the lock, and a registry may lack some.
-  run(['npm', 'install', '--prefix', to, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
+  say(`installing ${what}`)
+  mkdirSync(target, { recursive: true })
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(source, name), join(target, name))
+  // Not `npm ci`: that wants the programs of every platform in the lock, and a registry may lack some. With --force,
+  // because a package for another version of Node is wanted here, and npm would warn of it.
+  run(['npm', 'install', '--prefix', target, '--ignore-scripts', '--force', '--no-audit', '--no-fund', '--loglevel=error'])
   writeFileSync(stamp, lock)
 }
 
