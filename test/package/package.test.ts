@@ -99,7 +99,7 @@ describe('the package', () => {
     test.for([
       ['node16', path.join(newcomers, 'typescript-5')],
       ['nodenext', path.join(root, 'node_modules/typescript')],
-      ['bundler', path.join(newcomers, 'typescript-5')],
+      ['bundler', path.join(root, 'node_modules/typescript')],
     ] as const)('compiles the example of the README: %s', async ([resolution, compiler]) => {
       link(path.join(root, 'node_modules/@types/node'), path.join(project, 'node_modules/@types/node'))
       const source = path.join(project, `readme-${sdk}.ts`)
