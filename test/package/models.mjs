@@ -4,7 +4,9 @@ import { createAgent, fsList, openTape, writeHandoff } from '@baton/baton'
 import { simulateReadableStream } from 'ai'
 import * as mocks from 'ai/test'
 
-const Model = mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV3
+// AI SDK 7 has the newer of the two.
+const { MockLanguageModelV4, MockLanguageModelV3 } = /** @type {Record<string, any>} */ (mocks)
+const Model = MockLanguageModelV4 ?? MockLanguageModelV3
 const usage = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 5, text: 5, reasoning: 0 },
