@@ -55,7 +55,17 @@ function installApart(from, to, what) {
   for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(source, name), join(target, name))
   // Not `npm ci`: that wants the programs of every platform in the lock, and a registry may lack some. With --force,
   // because a package for another version of Node is wanted here, and npm would warn of it.
-  run(['npm', 'install', '--prefix', target, '--ignore-scripts', '--force', '--no-audit', '--no-fund', '--loglevel=error'])
+  run([
+    'npm',
+    'install',
+    '--prefix',
+    target,
+    '--ignore-scripts',
+    '--force',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ])
   writeFileSync(stamp, lock)
 }
 
