@@ -1,3 +1,4 @@
+// @ts-nocheck It is checked where it runs: there the package is installed.
 // Goes through every door of an installed Baton, on the Node that runs this file: command line, library, server, client, MCP.
 // Prints one line for each door it came through.
 import assert from 'node:assert/strict'
