@@ -54,8 +54,13 @@ interface Sessions {
   readonly sharesFile?: boolean
   /** The file beside its database that holds the newest rows. */
   logOf?(file: string): string
-  /** The folder with the transcripts of a session's subagents, one file each, where they are not in its own. */
-  subagentsOf?(file: SessionFile): string
+  /**
+   * The transcripts of a session's subagents, where they are not in its own. `judged` holds what was looked at before, so
+   * that nothing is looked at twice: only new ones are returned.
+   */
+  subagents?(file: SessionFile, judged: Set<string>): SessionFile[]
+  /** The folder in which they appear, where it is not one of `projectFolders`. */
+  subagentsFolder?(file: SessionFile): string
   /** Its own meter counts what was said since the last reply too, by an estimate. */
   readonly estimatesUnanswered?: boolean
 

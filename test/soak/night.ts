@@ -33,12 +33,18 @@ let leap = false
 let mute = false
 let thinker: (() => void) | undefined
 
-const full: Record<string, number> = { claude: 197_500, codex: 18_800, pi: 39_500, gemini: 1_040_000, opencode: 97_000 }
+const full: Record<string, number> = {
+  claude: 197_500,
+  codex: 188_000,
+  pi: 197_500,
+  gemini: 1_040_000,
+  opencode: 97_000,
+}
 /** Six replies from an empty context to past the threshold: two modules and something. */
 const tokens: Record<string, readonly [number, number, number]> = {
   claude: [20_000, 26_000, 188_000],
-  codex: [2_000, 2_400, 16_400],
-  pi: [4_000, 3_100, 22_600],
+  codex: [20_000, 24_000, 164_000],
+  pi: [20_000, 26_000, 180_000],
   gemini: [60_000, 70_000, 500_000],
   opencode: [10_000, 13_500, 93_000],
 }
@@ -74,7 +80,7 @@ const isJob = ({ tools, messages }: ModelRequest) =>
   tools.length > 0 &&
   messages.some(({ text }) => /Finish the till|Read handoff from|one module after the other/.test(text))
 const real = await realDoor(agent, folder, {
-  modules: 44,
+  modules: 62,
   perTurn: 3,
   pace: 250,
   tokens: tokens[agent]!,
@@ -110,10 +116,19 @@ const real = await realDoor(agent, folder, {
 const { door } = real
 fs.appendFileSync(door.task, `\n${rule}\n`)
 const proxy = agent === 'codex' ? await startNamespaceProxy(real.server.url) : undefined
-if (proxy !== undefined) {
-  const toml = path.join(folder, 'home/.codex/config.toml')
-  fs.writeFileSync(toml, fs.readFileSync(toml, 'utf8').replace(real.server.url, proxy.url))
+const rewrite = (name: string, ...changes: readonly [from: string | RegExp, to: string][]) => {
+  const file = path.join(folder, 'home', name)
+  const text = changes.reduce((all, [from, to]) => all.replace(from, to), fs.readFileSync(file, 'utf8'))
+  fs.writeFileSync(file, text)
 }
+// Windows of the usual size: a document takes a third of those that the tests use.
+if (agent === 'pi') rewrite('.pi/agent/models.json', [/"contextWindow": \d+/, '"contextWindow": 200000'])
+if (proxy !== undefined)
+  rewrite(
+    '.codex/config.toml',
+    [real.server.url, proxy.url],
+    [/model_context_window = \d+/, 'model_context_window = 200000'],
+  )
 const workspace = path.join(door.project, '.baton')
 execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', workspace])
 

@@ -21,14 +21,7 @@ export const claude: Agent = {
   connection: claudeConnection,
   label: 'Claude Code',
   folders: (env) => [projectsIn(env)],
-  find: (folder) =>
-    filesBelow(folder, 3, (name) => name.endsWith('.jsonl')).map(({ path: at, name, bytes, changed }): SessionFile => {
-      const id = name.slice(0, -'.jsonl'.length)
-      const parent = id.startsWith('agent-') ? parentOf(at) : undefined
-      return parent === undefined
-        ? { agent: 'claude', path: at, id, bytes, changed }
-        : { agent: 'claude', path: at, id, bytes, changed, parent }
-    }),
+  find,
   projectFolders: (folder, cwd) => [projectFolder(folder, cwd)],
   recognises: (line) =>
     (typeof line.sessionId === 'string' && typeof line.type === 'string' && !('projectHash' in line)) ||
@@ -37,7 +30,12 @@ export const claude: Agent = {
   // The lines of a subagent name the session that it works for; only the name of its file is its own.
   idInName: (stem) => (stem.startsWith('agent-') ? stem : undefined),
   parser: claudeParser,
-  subagentsOf: (file) => path.join(path.dirname(file.path), file.id, 'subagents'),
+  subagents(file, judged) {
+    const found = find(subagentsFolder(file)).filter(({ path: at }) => !judged.has(at))
+    for (const { path: at } of found) judged.add(at)
+    return found
+  },
+  subagentsFolder,
   status,
   program: 'claude',
   start: ({ args = [], prompt, session, documents }) => [
@@ -74,6 +72,20 @@ export const claude: Agent = {
 function allowed(documents: string | undefined): string[] {
   if (documents === undefined) return []
   return [`--allowedTools=Edit(/${documents}/**),Read(/${documents}/**)`]
+}
+
+function find(folder: string): SessionFile[] {
+  return filesBelow(folder, 3, (name) => name.endsWith('.jsonl')).map(({ path: at, name, bytes, changed }) => {
+    const id = name.slice(0, -'.jsonl'.length)
+    const parent = id.startsWith('agent-') ? parentOf(at) : undefined
+    return parent === undefined
+      ? { agent: 'claude', path: at, id, bytes, changed }
+      : { agent: 'claude', path: at, id, bytes, changed, parent }
+  })
+}
+
+function subagentsFolder(file: SessionFile): string {
+  return path.join(path.dirname(file.path), file.id, 'subagents')
 }
 
 /** `<session>/subagents/agent-….jsonl`; older versions keep them beside the session and do not say whose they are. */

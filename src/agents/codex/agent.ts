@@ -5,7 +5,7 @@ import path from 'node:path'
 import { UnsupportedError } from '../../errors.ts'
 import type { Agent, CompactionQuery, SessionFile, SessionRecord, TurnOutcome, TurnOutput } from '../agent.ts'
 import { fields, isFields, json } from '../fields.ts'
-import { filesBelow, firstBytes } from '../files.ts'
+import { filesBelow, firstBytes, type FoundFile } from '../files.ts'
 import { failureOf, jsonIn } from '../turn-output.ts'
 import { codexParser } from './parser.ts'
 import { readScreen } from './screen.ts'
@@ -19,15 +19,10 @@ export const codex: Agent = {
     const home = homeOf(env)
     return [path.join(home, 'sessions'), path.join(home, 'archived_sessions')]
   },
-  find: (folder) =>
-    filesBelow(folder, 3, (name) => /^rollout-.*\.jsonl(\.zst)?$/.test(name)).map(
-      ({ path: at, name, bytes, changed }): SessionFile => {
-        const id = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/.exec(name)?.[1]
-        return { agent: 'codex', path: at, id: id ?? name.replace(/\.jsonl(\.zst)?$/, ''), bytes, changed }
-      },
-    ),
+  find: (folder) => filesBelow(folder, 3, (name) => /^rollout-.*\.jsonl(\.zst)?$/.test(name)).map(sessionFile),
   // Sessions lie in a folder for each day, by the time of their launch.
   projectFolders: (folder, _cwd, since, until) => [...new Set([...daysOf(folder, since), ...daysOf(folder, until)])],
+  subagents: subagentsOf,
   recognises: (line) =>
     isFields(line.payload) &&
     ['session_meta', 'response_item', 'event_msg', 'turn_context'].includes(String(line.type)),
@@ -55,6 +50,29 @@ export const codex: Agent = {
   // Codex takes keys within 120 ms after a paste for a part of it.
   settle: 160,
   readScreen,
+}
+
+function sessionFile({ path: at, name, bytes, changed }: FoundFile): SessionFile {
+  const id = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/.exec(name)?.[1]
+  return { agent: 'codex', path: at, id: id ?? name.replace(/\.jsonl(\.zst)?$/, ''), bytes, changed }
+}
+
+/** Threads that were spawned by a session, or by one of those: they lie beside all others, and their first line names it. */
+function subagentsOf(file: SessionFile, judged: Set<string>): SessionFile[] {
+  const folder = path.resolve(path.dirname(file.path), '../../..')
+  const days = new Set([path.dirname(file.path), daysOf(folder, Date.now()).at(-1)!])
+  const begun = path.basename(file.path)
+  return [...days]
+    .flatMap((day) => filesBelow(day, 0, (name) => name >= begun && name.endsWith('.jsonl')))
+    .filter(({ path: at, bytes }) => bytes > 0 && at !== file.path && !judged.has(at))
+    .map((each) => {
+      judged.add(each.path)
+      const head = firstBytes(each.path, 1_000).toString('utf8')
+      const root = /"session_id":"([^"]+)"/.exec(head)?.[1]
+      const parent = /"parent_thread_id":"([^"]+)"/.exec(head)?.[1]
+      return parent === undefined || ![root, parent].includes(file.id) ? undefined : { ...sessionFile(each), parent }
+    })
+    .filter((each) => each !== undefined)
 }
 
 function daysOf(folder: string, time: number): string[] {

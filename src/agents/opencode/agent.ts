@@ -7,7 +7,7 @@ import { failureOf, jsonIn } from '../turn-output.ts'
 import { exportedRecords, isExport } from './export.ts'
 import { opencodeParser } from './parser.ts'
 import { readScreen } from './screen.ts'
-import { findSessions, outlinesOf, recordsOf, windowsIn } from './sessions.ts'
+import { findSessions, outlinesOf, recordsOf, subagentsOf, windowsIn } from './sessions.ts'
 import { isDatabase } from './sqlite.ts'
 import { opencodeConnection } from './connection.ts'
 
@@ -22,6 +22,7 @@ export const opencode: Agent = {
   // Sessions are rows of a database; `opencode export` prints one of them as a document.
   recognises: isExport,
   sharesFile: true,
+  subagents: (file, judged) => (isDatabase(file.path) ? subagentsOf(file, judged) : []),
   logOf: (file) => `${file}-wal`,
   parser: opencodeParser,
   recordsNotLines: () => true,

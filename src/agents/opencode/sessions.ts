@@ -39,6 +39,21 @@ function sessionFile(file: string, bytes: number, row: Row): SessionFile {
   }
 }
 
+/** The sessions that were begun by that session, or by one of those. */
+export function subagentsOf({ path, id, bytes }: SessionFile, judged: Set<string>): SessionFile[] {
+  const rows = withDatabase(path, (database) => [...database.rows('session', (row) => row.parent_id !== null)])
+  const own = new Set([id])
+  const found: SessionFile[] = []
+  // One that was begun later comes later, and after the one that began it.
+  for (const row of rows.sort((a, b) => Number(a.time_created) - Number(b.time_created))) {
+    if (!own.has(String(row.parent_id))) continue
+    own.add(String(row.id))
+    if (!judged.has(String(row.id))) found.push(sessionFile(path, bytes, row))
+    judged.add(String(row.id))
+  }
+  return found
+}
+
 /** The sessions and their messages without the parts, which are most of the bytes: in one pass for all of them. */
 export function outlinesOf(file: string, ids: ReadonlySet<string>): Map<string, Fields[]> {
   return withDatabase(file, (database) => outlinesIn(database, ids))

@@ -6,7 +6,6 @@ import { LedgerBuilder } from '../../handoff/index.ts'
 import path from 'node:path'
 import { entryFrom } from '../../store/index.ts'
 import { contentText, type ToolCall, type ToolResult } from '../../tape/index.ts'
-import fs from 'node:fs'
 import { agentNamed, type Fact, type SessionFile } from '../../agents/index.ts'
 import type { Models } from '../../config/index.ts'
 import { LiveSession, type Meter } from '../../transcripts/index.ts'
@@ -45,7 +44,9 @@ export class TranscriptView {
   #facts: { read: readonly string[]; background: readonly string[] } | undefined
   /** The folder of its subagents' transcripts, which may not be there. */
   readonly subagentsFolder: string | undefined
-  readonly #subagents = new Map<string, LiveSession>()
+  readonly #subagents: LiveSession[] = []
+  /** What was looked at to find them. */
+  readonly #judged = new Set<string>()
   #entries = 0
   #heard: string | undefined
 
@@ -54,7 +55,7 @@ export class TranscriptView {
     this.#cwd = cwd
     this.#ledger = new LedgerBuilder({ cwd })
     this.changed = file.changed
-    this.subagentsFolder = agentNamed(file.agent).subagentsOf?.(file)
+    this.subagentsFolder = agentNamed(file.agent).subagentsFolder?.(file)
   }
 
   /** Whether this is the session with that id, by the name of its file or by the agent's own name for it. */
@@ -81,14 +82,15 @@ export class TranscriptView {
   /** Whether `grow` would find anything; this only looks at sizes and times. */
   hasNews(): boolean {
     if (this.session.hasNews()) return true
-    const names = this.#subagentFiles()
-    return names.length > this.#subagents.size || [...this.#subagents.values()].some((each) => each.hasNews())
+    // Where all sessions share a file, it would have changed.
+    if (agentNamed(this.file.agent).sharesFile === true) return false
+    return this.#findSubagents() || this.#subagents.some((each) => each.hasNews())
   }
 
   /** The meter of its context, with what its subagents cost. */
   meter(models: Models): Meter {
     const meter = this.session.meter(models)
-    const costs = [...this.#subagents.values()].flatMap((each) => each.meter(models).cost ?? [])
+    const costs = this.#subagents.flatMap((each) => each.meter(models).cost ?? [])
     if (costs.length === 0) return meter
     const all = [...(meter.cost === undefined ? [] : [meter.cost]), ...costs]
     const lacks = [...new Set(all.flatMap((each) => each.lacks ?? []))]
@@ -97,19 +99,15 @@ export class TranscriptView {
   }
 
   #growSubagents(): void {
-    for (const name of this.#subagentFiles()) {
-      const [id, at] = [name.slice(0, -'.jsonl'.length), path.join(this.subagentsFolder!, name)]
-      const subagent =
-        this.#subagents.get(name) ?? new LiveSession({ ...this.file, id, path: at, parent: this.file.id })
-      this.#subagents.set(name, subagent)
-      subagent.read()
-    }
+    this.#findSubagents()
+    for (const subagent of this.#subagents) subagent.read()
   }
 
-  #subagentFiles(): string[] {
-    const folder = this.subagentsFolder
-    if (folder === undefined || !fs.existsSync(folder)) return []
-    return fs.readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
+  /** Whether there are new ones. */
+  #findSubagents(): boolean {
+    const found = agentNamed(this.file.agent).subagents?.(this.file, this.#judged) ?? []
+    this.#subagents.push(...found.map((file) => new LiveSession(file)))
+    return found.length > 0
   }
 
   get read(): readonly string[] {
@@ -122,7 +120,7 @@ export class TranscriptView {
 
   close(): void {
     this.session.close()
-    for (const subagent of this.#subagents.values()) subagent.close()
+    for (const subagent of this.#subagents) subagent.close()
   }
 
   #take(fact: Fact): void {

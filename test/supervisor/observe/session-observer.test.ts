@@ -135,10 +135,21 @@ test.each(['claude', 'codex', 'pi', 'gemini', 'opencode'] as const)(
     const seen = await until(observer, (now) => now.file !== undefined && now.turn === 'idle')
     expect(seen.file!.path).toBe(file.path)
     expect(seen.session).toBe(listed!.id)
-    expect({ compactions: seen.compactions, meter: seen.meter }).toEqual({
-      compactions: listed!.compactions,
-      meter: listed!.meter,
-    })
+    const { cost, ...meter } = seen.meter
+    const { cost: own, ...listedMeter } = listed!.meter
+    expect({ compactions: seen.compactions, meter }).toEqual({ compactions: listed!.compactions, meter: listedMeter })
+    // Subagents have rows of their own in the list.
+    const all = listSessions({ env: recorded.env, subagents: true })
+    const theirs = all.filter(({ parent }) => parent === listed!.id).map((each) => each.meter.cost?.usd ?? 0)
+    expect(cost).toEqual(
+      own && {
+        ...own,
+        usd: expect.closeTo(
+          theirs.reduce((sum, usd) => sum + usd, own.usd),
+          6,
+        ),
+      },
+    )
     // A list of opencode's sessions does not read the words, and counts what the program itself said.
     if (agent !== 'opencode') expect(seen.turns).toBe(listed!.turns)
     expect(seen.prompt?.text.length).toBeGreaterThan(0)

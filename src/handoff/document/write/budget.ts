@@ -237,7 +237,7 @@ function candidatesOf(item: Item, { key, at, order, name, before, isWanted }: Pl
         ? isNeeded
           ? Number.POSITIVE_INFINITY
           : worth / cost + (weight.early && before === 0 ? early : 0)
-        : (worth * more[form - 1]!) / cost
+        : (worth * (more[form - 1] ?? wholeMore)) / cost
     // A longer form never comes before the shorter one.
     const bound =
       behind === undefined ? gain : Math.min(gain, behind.gain === Number.POSITIVE_INFINITY ? gain : behind.gain)
@@ -245,6 +245,9 @@ function candidatesOf(item: Item, { key, at, order, name, before, isWanted }: Pl
   }
   return found
 }
+
+/** The whole of a long quote takes the room that nothing else needs. */
+const wholeMore = 0.02
 
 /** Tokens that an item takes besides its text. */
 const itemCost = 3

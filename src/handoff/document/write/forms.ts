@@ -1,12 +1,13 @@
-// How much of an item a document tells: a brief form, a normal one and a full one. A brief telling of all that matters is worth
+// How much of an item a document tells: a brief form, a normal one, a full one, and where room is left the whole. A brief telling of all that matters is worth
 // more than a full telling of some of it.
 
 import type { CountTokens } from '../../../tape/index.ts'
 import type { FileNote, HandoffDocument, Item, SectionKey } from '../document.ts'
 import { clipEnd, shorten, shortenProse, shortenStart } from './shorten.ts'
 
-/** An index of the lengths below: brief, normal, full. */
-export type Form = 0 | 1 | 2
+/** An index of the lengths below: brief, normal, full, whole. */
+export type Form = (typeof allForms)[number]
+const allForms = [0, 1, 2, 3] as const
 
 /** How a whole document is written. */
 export interface Style {
@@ -30,22 +31,23 @@ export const styles: readonly Style[] = [
 export const leastStyle: Style = { refs: 'none', counts: false, terse: true, least: true }
 export const smallBudget = 700
 
-type Lengths = readonly [brief: number, normal: number, full: number]
+type Lengths = readonly [brief: number, normal: number, full: number, whole: number]
 
 /** Characters of each kind of text, by form. */
 const lengths = {
-  quote: [240, 500, 2_000],
-  text: [160, 300, 800],
+  /** The user's words bind to the last: a long task may hold its values in the middle. */
+  quote: [240, 500, 2_000, 12_000],
+  text: [160, 300, 800, 800],
   /** What the assistant said: cut to a few words it would say nothing. */
-  said: [240, 400, 800],
+  said: [240, 400, 800, 800],
   /** A next step or an open question. */
-  step: [480, 480, 800],
+  step: [480, 480, 800, 800],
   /** The words that ended the work, or that lead to an open question: often they are all that a successor needs. */
-  closing: [200, 700, 2_400],
-  output: [0, 300, 1_200],
+  closing: [200, 700, 2_400, 2_400],
+  output: [0, 300, 1_200, 1_200],
   /** What a command printed that succeeded: a fact is a line. */
-  printed: [80, 300, 1_200],
-  ruledOut: [0, 160, 800],
+  printed: [80, 300, 1_200, 1_200],
+  ruledOut: [0, 160, 800, 800],
 } as const satisfies Record<string, Lengths>
 
 /** When nothing else helps: tokens of a text, whatever its script. */
@@ -57,8 +59,8 @@ const leastMore = 16
 /** The forms of an item that differ, the briefest first. */
 export function formsOf(item: Item, key: SectionKey): Form[] {
   if (item.file !== undefined) return [0]
-  const sizes = ([0, 1, 2] as const).map((form) => sizeOf(item, key, form))
-  return ([0, 1, 2] as const).filter((form) => form === 0 || sizes[form]! > sizes[form - 1]! + leastMore)
+  const sizes = allForms.map((form) => sizeOf(item, key, form))
+  return allForms.filter((form) => form === 0 || sizes[form]! > sizes[form - 1]! + leastMore)
 }
 
 /** Characters of an item in a form. */

@@ -182,6 +182,16 @@ describe('the budget', () => {
     expect(markdown).toMatch(/Build the importer\..*\[…\d+ characters…\]/)
   })
 
+  test('keeps a long request of the user whole where there is room for it [H13]', async () => {
+    const values = Array.from({ length: 120 }, (_, at) => `- shelf ${at} is SH-${1_000 + 7 * at}`).join('\n')
+    const ledger = ledgerOf({ goal: { text: `Fill the shelves.\n${values}\nThat is all.`, id: 1 } })
+    const roomy = await makeDocument(ledger, { ...header, budget: 4_000 })
+    for (const value of ['SH-1000', 'SH-1420', 'SH-1833']) expect(roomy.markdown).toContain(value)
+    expect(roomy.markdown).not.toContain('characters…]')
+    const tight = await makeDocument(ledger, { ...header, budget: 1_000 })
+    expect(tight.markdown).toMatch(/\[…\d+ characters…\]/)
+  })
+
   test('is 2,000 tokens unless said otherwise, and names the least that will do [H13]', async () => {
     const text = 'word '.repeat(20_000)
     const ledger = ledgerOf({
