@@ -187,9 +187,8 @@ describe('the budget', () => {
     const ledger = ledgerOf({ goal: { text: `Fill the shelves.\n${values}\nThat is all.`, id: 1 } })
     const roomy = await makeDocument(ledger, { ...header, budget: 4_000 })
     for (const value of ['SH-1000', 'SH-1420', 'SH-1833']) expect(roomy.markdown).toContain(value)
-    expect(roomy.markdown).not.toContain('characters…]')
     const tight = await makeDocument(ledger, { ...header, budget: 1_000 })
-    expect(tight.markdown).toMatch(/\[…\d+ characters…\]/)
+    expect(tight.markdown).not.toContain('SH-1420')
   })
 
   test('is 2,000 tokens unless said otherwise, and names the least that will do [H13]', async () => {
