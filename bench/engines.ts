@@ -1,4 +1,4 @@
-// npm run bench engines [-- --quick]
+// npm run bench engines [-- --quick] [postgres] [nats] [contexts] [relay]
 //
 // What the engines on servers cost beside the bare statements and publishes that they are made of, how the cost of a context grows
 // with its tape, and how soon a relay answer reaches a waiting process. What counts are the ratios within one run; the absolute
@@ -31,7 +31,9 @@ const rest = `,"kind":"message","payload":${JSON.stringify(draft.payload)},"meta
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
 const [postgres, nats] = await Promise.all([startPostgres({ durable: true }), startNats()])
 try {
-  const sections = [await onPostgres(), await onNats(), await contexts(), await relayAnswers()]
+  const all = { postgres: onPostgres, nats: onNats, contexts, relay: relayAnswers }
+  const sections: Section[] = []
+  for (const [name, measure] of Object.entries(all)) if (isWanted(name)) sections.push(await measure())
   const about = machine(folder)
   const line = `${about.cpu}, ${about.cores} cores, Node ${about.node}, ${about.system}, ${about.fileSystem}`
   process.stdout.write(render(line, sections, args.includes('--markdown')))
@@ -39,6 +41,11 @@ try {
 } finally {
   await Promise.all([postgres.stop(), nats.stop()])
   fs.rmSync(folder, { recursive: true, force: true })
+}
+
+function isWanted(name: string): boolean {
+  const named = args.filter((arg) => !arg.startsWith('--'))
+  return named.length === 0 || named.includes(name)
 }
 
 /** Calls a second with so many callers at once. */
@@ -69,11 +76,15 @@ async function onPostgres(): Promise<Section> {
     const heads = Array.from({ length: callers }, () => 0)
     await pool.query('truncate heads, rows')
     await pool.query(`insert into heads select n, 0 from generate_series(0, ${callers - 1}) n`)
-    bare!.push(await rate(callers, (at) => pool.query(bareSql, [at, heads[at]!++, rest])))
+    const insert = (at: number) => pool.query(bareSql, [at, heads[at]!++, rest])
+    await Promise.all(heads.map((_, at) => insert(at)))
+    bare!.push(await rate(callers, insert))
     // A process has ten connections, so two of them bring sixteen callers to the server at once.
     const stores = await Promise.all([1, 2].map(() => openStore(postgres.address(`p${round}`))))
-    for (let at = 0; at < callers; at++) await stores[at % 2]!.append(`t${at}`, [draft])
-    engine!.push(await rate(callers, (at) => stores[at % 2]!.append(`t${at}`, [draft])))
+    // The first appends make the tapes and open the connections.
+    const append = (at: number) => stores[at % 2]!.append(`t${at}`, [draft])
+    for (let turn = 0; turn < 2; turn++) await Promise.all(heads.map((_, at) => append(at)))
+    engine!.push(await rate(callers, append))
     for (const store of stores) await store.close()
   }
   await pool.end()

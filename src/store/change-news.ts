@@ -11,14 +11,17 @@ export interface Channel {
   listen(heard: (tape: string) => void, lost: () => void): Promise<() => Promise<void>>
 }
 
-/** At most one notification in so many milliseconds: each costs the server something. */
+/** A few notifications at once, then one in so many milliseconds: each costs the server something. */
+const burst = 10
 const pauseMs = 10
 
 export class ChangeNews {
   readonly #channel: Channel
   readonly #listeners = new Map<string, Set<() => void>>()
   readonly #toNotify = new Set<string>()
-  #isPausing = false
+  #left = burst
+  #counted = 0
+  #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #connection: Promise<(() => Promise<void>) | undefined> | undefined
   #stopSeconds: (() => void) | undefined
@@ -27,26 +30,45 @@ export class ChangeNews {
     this.#channel = channel
   }
 
-  /** This process has written to the tape. */
-  changed(tape: string): void {
+  /** Whether a write that is about to be sent may tell others itself. */
+  mayTell(): boolean {
+    // Those that wait come first, all of them at once.
+    return this.#toNotify.size === 0 && this.#takeTurn()
+  }
+
+  #takeTurn(): boolean {
+    const now = performance.now()
+    const earned = Math.floor((now - this.#counted) / pauseMs)
+    if (earned > 0) {
+      this.#left = Math.min(burst, this.#left + earned)
+      this.#counted = now
+    }
+    if (this.#left === 0) return false
+    this.#left--
+    return true
+  }
+
+  /** This process has written to the tape; `isTold`: and others were told with it. */
+  changed(tape: string, isTold = false): void {
     this.#wake(tape)
+    if (isTold) return
     this.#toNotify.add(tape)
-    if (!this.#isPausing) this.#notify()
+    this.#notify()
   }
 
   #notify(): void {
-    const names = [...this.#toNotify]
-    this.#toNotify.clear()
-    if (names.length === 0 || this.#isClosed) return
-    this.#isPausing = true
-    // A lost notification is made up for by the look once a second.
-    const rest = () => {
-      setTimeout(() => {
-        this.#isPausing = false
+    if (this.#toNotify.size === 0 || this.#isClosed || this.#timer !== undefined) return
+    if (!this.#takeTurn()) {
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined
         this.#notify()
       }, pauseMs).unref()
+      return
     }
-    this.#channel.notify(names).then(rest, rest)
+    const names = [...this.#toNotify]
+    this.#toNotify.clear()
+    // A lost notification is made up for by the look once a second.
+    this.#channel.notify(names).catch(() => {})
   }
 
   /** Every entry that `read` gives after an id, and again whenever the tape may have grown, until the signal. */

@@ -10,7 +10,11 @@ export interface Prepared {
   /** The JSON of the entry behind its id: `,"kind":…,"payload":…,"meta":…,"date":…`. */
   readonly rest: string
   readonly bytes: number
+  readonly kind: string
+  readonly date: string
   readonly anchor: string | undefined
+  /** Where the context of an anchor begins, if it says so. */
+  readonly anchorFrom: number | undefined
   readonly key: string | undefined
   readonly idempotency: string | undefined
 }
@@ -54,8 +58,8 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   }
   const body = toJson(payload, `${where}payload`)
   const about = meta === undefined ? '{}' : toJson(meta, `${where}meta`)
-  let rest = `,"kind":${JSON.stringify(kind)},"payload":${body}`
-  rest += `,"meta":${about},"date":${date === undefined ? isoNow(now()) : JSON.stringify(date)}`
+  const made = date ?? isoNow(now())
+  let rest = `,"kind":${JSON.stringify(kind)},"payload":${body},"meta":${about},"date":${JSON.stringify(made)}`
   for (const field of Object.keys(draft)) {
     if (ownFields.has(field) || draft[field] === undefined) continue
     rest += `,${JSON.stringify(field)}:${toJson(draft[field], where + field)}`
@@ -63,10 +67,14 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   // What is indexed is taken from the text, for a toJSON or a getter may have had its say.
   const isIndexed = about.includes('"key"') || about.includes('"idempotency"')
   const stored = isIndexed ? (JSON.parse(about) as Meta) : {}
+  const anchor = kind === 'anchor' ? anchorIn(JSON.parse(body), where) : undefined
   return {
     rest,
     bytes: Buffer.byteLength(rest),
-    anchor: kind === 'anchor' ? anchorName(JSON.parse(body), where) : undefined,
+    kind,
+    date: made,
+    anchor: anchor?.name,
+    anchorFrom: anchor?.from,
     key: word(stored, 'key', where),
     idempotency: word(stored, 'idempotency', where),
   }
@@ -74,18 +82,18 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
 
 const ownFields = new Set(['kind', 'payload', 'meta', 'date'])
 
-let lastDate = { time: Number.NaN, json: '' }
+let lastDate = { time: Number.NaN, text: '' }
 
-/** As JSON; many entries are made within one millisecond. */
+/** Many entries are made within one millisecond. */
 function isoNow(now: Date): string {
   const time = now.getTime()
-  if (time !== lastDate.time) lastDate = { time, json: `"${now.toISOString()}"` }
-  return lastDate.json
+  if (time !== lastDate.time) lastDate = { time, text: now.toISOString() }
+  return lastDate.text
 }
 
 const iso8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/
 
-function anchorName(payload: unknown, where: string): string {
+function anchorIn(payload: unknown, where: string): { name: string; from: number | undefined } {
   const { name, from } = (payload ?? {}) as { name?: unknown; from?: unknown }
   if (typeof name !== 'string' || name === '') {
     throw new InvalidError(`${where}an anchor needs a name`, { path: 'payload.name' })
@@ -95,7 +103,7 @@ function anchorName(payload: unknown, where: string): string {
       path: 'payload.from',
     })
   }
-  return name
+  return { name, from: from === undefined ? undefined : Number(from) }
 }
 
 function word(meta: Meta, field: 'key' | 'idempotency', where: string): string | undefined {

@@ -126,7 +126,7 @@ export type Place = Omit<Line, 'bytes'>
 
 /** A batch as the lines it will be: ids counted on, each line sealed to the one before, and where each will lie. */
 export function layOut(
-  prepared: readonly Prepared[],
+  prepared: readonly Pick<Prepared, 'rest' | 'bytes'>[],
   from: Position,
 ): { text: string; places: Place[]; end: Position } {
   const places: Place[] = []

@@ -2,17 +2,12 @@
 // leader, and errors in words a reader can act on.
 
 import { randomBytes } from 'node:crypto'
-import {
-  type JetStreamClient,
-  type JetStreamManager,
-  jetstream,
-  jetstreamManager,
-  type StreamConfig,
-} from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
+import { type JetStreamManager, jetstreamManager, type StreamConfig } from '@nats-io/jetstream'
+import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { BatonError, StorageError, UnknownOutcomeError } from '../../errors.ts'
 import { pause } from '../../system/index.ts'
 import { type NatsAddress, parseNatsAddress } from './address.ts'
+import { Publisher } from './publisher.ts'
 import {
   checkServer,
   codeOf,
@@ -48,7 +43,7 @@ export class NatsServers {
   readonly indexStream: string
   readonly newsPrefix: string
   readonly connection: NatsConnection
-  readonly js: JetStreamClient
+  readonly publisher: Publisher
   readonly jsm: JetStreamManager
   readonly #workspace: string
   readonly #patience: number
@@ -75,7 +70,7 @@ export class NatsServers {
     this.indexStream = `baton-${address.workspace}-index`
     this.newsPrefix = `baton-news.${address.workspace}`
     this.connection = connection
-    this.js = jetstream(connection, { timeout: requestMs })
+    this.publisher = new Publisher(connection, requestMs)
     this.jsm = jsm
     this.#workspace = address.workspace
     this.#patience = patience
@@ -113,7 +108,7 @@ export class NatsServers {
       () => this.#make({ ...common, name: stream, subjects: [`${this.prefix}.>`], allow_rollup_hdrs: true }),
       { patience },
     )
-    await this.persist(() => this.js.publish(made, stream), { patience })
+    await this.persist(() => this.publisher.publish(made, Buffer.from(stream)), { patience })
     return { stream, isIndexNew }
   }
 
@@ -131,8 +126,8 @@ export class NatsServers {
     for (let n = 1; ; n++) {
       const subject = `baton-index.${this.#workspace}.stream.${n}`
       const made = `${subject}.made`
-      const mine = `baton-${this.#workspace}-${randomBytes(4).toString('hex')}`
-      await this.js.publish(subject, mine, { expect: { lastSubjectSequence: 0 } }).catch((error: unknown) => {
+      const mine = Buffer.from(`baton-${this.#workspace}-${randomBytes(4).toString('hex')}`)
+      await this.publisher.publish(subject, mine, whereNothingIs()).catch((error: unknown) => {
         if (codeOf(error) !== wrongLastSequence) throw error
       })
       const [agreed, done] = await Promise.all(
@@ -172,6 +167,7 @@ export class NatsServers {
 
   async close(): Promise<void> {
     await this.connection.flush().catch(() => {}) // a server that is away gets no last notification
+    this.publisher.close()
     await this.connection.close()
   }
 
@@ -219,4 +215,11 @@ export class NatsServers {
     }
     return 'Nothing was written. Check that the servers run and can be reached.'
   }
+}
+
+/** Makes a publish fail where the subject has a message. */
+export function whereNothingIs(): MsgHdrs {
+  const expected = headers()
+  expected.set('Nats-Expected-Last-Subject-Sequence', '0')
+  return expected
 }

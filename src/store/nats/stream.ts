@@ -3,10 +3,10 @@
 // so this one then refuses every call, and the engine begins anew with its successor.
 
 import type { PubAck } from '@nats-io/jetstream'
-import { headers } from '@nats-io/transport-node'
+import { headers, type MsgHdrs } from '@nats-io/transport-node'
 import { StorageError } from '../../errors.ts'
 import { pause } from '../../system/index.ts'
-import type { NatsServers } from './connection.ts'
+import { type NatsServers, whereNothingIs } from './connection.ts'
 import { codeOf, isNoResponder, noMessage, streamNotFound, wrongLastSequence, wrongStream } from './server.ts'
 
 /** So long no leader may know of a stream before it counts as deleted, or of what it acknowledged before that counts as lost. */
@@ -21,6 +21,7 @@ export class NatsStream {
   /** The highest sequence of the stream that this process has seen. */
   #highest = 0
   #reconnects: number
+  readonly #creating: MsgHdrs
   #lost: StorageError | undefined
 
   constructor(servers: NatsServers, name: string) {
@@ -29,6 +30,13 @@ export class NatsStream {
     this.prefix = servers.prefix
     this.indexPrefix = servers.indexPrefix(name)
     this.#reconnects = servers.reconnects
+    this.#creating = this.#expecting(whereNothingIs())
+  }
+
+  /** The server refuses it where another stream has taken the place of this one. */
+  #expecting(about: MsgHdrs): MsgHdrs {
+    about.set('Nats-Expected-Stream', this.name)
+    return about
   }
 
   get place(): string {
@@ -45,7 +53,7 @@ export class NatsStream {
     return this.#persist(
       async () => {
         try {
-          await this.#publish(subject, data, { expect: { lastSubjectSequence: 0, streamName: this.name } })
+          await this.#publish(subject, data, this.#creating)
           return true
         } catch (error) {
           if (codeOf(error) === wrongLastSequence) return false
@@ -58,19 +66,15 @@ export class NatsStream {
 
   /** Puts a message in the place of the one under the subject. */
   async replace(subject: string, data: Uint8Array): Promise<void> {
-    const rollup = headers()
+    const rollup = this.#expecting(headers())
     rollup.set('Nats-Rollup', 'sub')
-    await this.#persist(() => this.#publish(subject, data, { headers: rollup, expect: { streamName: this.name } }))
+    await this.#persist(() => this.#publish(subject, data, rollup))
   }
 
   /** What is stored comes behind all that was seen before it was sent; otherwise the stream has lost some of that. */
-  async #publish(
-    subject: string,
-    data: Uint8Array,
-    options: Parameters<NatsServers['js']['publish']>[2],
-  ): Promise<PubAck> {
+  async #publish(subject: string, data: Uint8Array, about: MsgHdrs): Promise<PubAck> {
     const before = this.#highest
-    const acknowledged = await this.servers.js.publish(subject, data, options)
+    const acknowledged = await this.servers.publisher.publish(subject, data, about)
     if (acknowledged.seq > before) {
       if (acknowledged.seq > this.#highest) this.#highest = acknowledged.seq
       return acknowledged
@@ -81,7 +85,7 @@ export class NatsStream {
 
   /** Stores a message of the index stream, which keeps the last of each subject. */
   async put(subject: string, data: Uint8Array): Promise<void> {
-    await this.#persist(() => this.servers.js.publish(subject, data), { isIndex: true })
+    await this.#persist(() => this.servers.publisher.publish(subject, data), { isIndex: true })
   }
 
   /** The last message of a subject, from the leader, so that what was acknowledged is seen. */

@@ -283,7 +283,7 @@ export class NatsTape {
     const sum = (from: number) =>
       prepared.reduce((bytes, one, at) => (first + at < from ? bytes : bytes + one.bytes), 0)
     const at = prepared.findLastIndex((one) => one.anchor !== undefined)
-    const date = prepared.length === 0 ? index.standing.date : asEntry(0, prepared.at(-1)!).date
+    const date = prepared.length === 0 ? index.standing.date : prepared.at(-1)!.date
     const common = {
       segment,
       bytes: (before?.bytes ?? 0) + sum(0),
@@ -296,7 +296,7 @@ export class NatsTape {
       return { ...common, ...(before?.anchor === undefined ? {} : { anchor: before.anchor }), phase: next }
     }
     const name = prepared[at]!.anchor!
-    const { from } = asEntry(0, prepared[at]!).payload as { from?: number }
+    const from = prepared[at]!.anchorFrom
     const anchor = {
       id: first + at,
       position,

@@ -5,21 +5,54 @@ import { crc32 } from 'node:zlib'
 import { archivedSince, type Batch, conflict, isArchivedSince } from '../append-queue.ts'
 import { asEntry, type Prepared } from '../draft.ts'
 import type { Entry } from '../entry.ts'
-import type { Database, Parameter } from './database.ts'
+import type { Database, Parameter, Row, Statement } from './database.ts'
 
 /** Bounds of one statement. */
 export const groupBounds = { entries: 1_000, bytes: 2 * 1024 * 1024 }
 
-/** `read` gives what was written earlier, for a repeated append; `placed` is called when the tape has grown. */
+/**
+ * `read` gives what was written earlier, for a repeated append; `placed` is called when the tape has grown, and told whether the write
+ * itself has notified others, as `carries` allowed.
+ */
 export async function appendGroup(
   database: Database,
   tape: { name: string; encoded: string },
   batches: readonly Batch[],
-  { read, placed }: { read: (first: number, size: number) => Promise<Entry[]>; placed: () => void },
+  hooks: {
+    read: (first: number, size: number) => Promise<Entry[]>
+    carries: () => boolean
+    placed: (isTold: boolean) => void
+  },
 ): Promise<(Entry[] | Error)[]> {
-  const write = randomUUID()
-  const rows = await database.write(appendSql, (again) => appendParameters(tape.encoded, write, again, batches))
-  if (rows.some((row) => row['outcome'] === 'placed')) placed()
+  const write = newWriteId()
+  const channel = hooks.carries() ? database.channel : null
+  const checked = (again: boolean): Statement => ({
+    sql: appendSql,
+    parameters: [...appendParameters(tape.encoded, write, again, batches), channel],
+  })
+  if (batches.every(isPlain) && (batches.length === 1 || batches.every(({ expect }) => expect === undefined))) {
+    const plain = plainAppend(tape.encoded, write, batches, channel)
+    const rows = await database.write((again) => (again ? checked(true) : plain))
+    const [row] = rows
+    // Without a row the tape is new, or not where it was expected: the other statement says which.
+    if (row !== undefined && !('outcome' in row)) {
+      hooks.placed(channel !== null)
+      let next = Number(row['first_id'])
+      return batches.map(({ prepared }) => prepared.map((one) => asEntry(next++, one)))
+    }
+    if (row !== undefined) return answers(tape.name, batches, rows, channel !== null, hooks)
+  }
+  return answers(tape.name, batches, await database.write(checked), channel !== null, hooks)
+}
+
+function answers(
+  tape: string,
+  batches: readonly Batch[],
+  rows: readonly Row[],
+  isTold: boolean,
+  { read, placed }: { read: (first: number, size: number) => Promise<Entry[]>; placed: (isTold: boolean) => void },
+): Promise<(Entry[] | Error)[]> {
+  if (rows.some((row) => row['outcome'] === 'placed')) placed(isTold)
   return Promise.all(
     batches.map(async ({ prepared, expect }, at) => {
       const row = rows[at]!
@@ -28,16 +61,73 @@ export async function appendGroup(
       if (row['outcome'] === 'repeated') return read(first, Number(row['size'])).catch((error: Error) => error)
       const firstId = Number(row['segment'])
       if (typeof expect === 'object' && isArchivedSince(expect, firstId)) {
-        return archivedSince(tape.name, expect.since!, firstId)
+        return archivedSince(tape, expect.since!, firstId)
       }
-      return conflict(tape.name, expect!, Number(row['actual']))
+      return conflict(tape, expect!, Number(row['actual']))
     }),
   )
 }
 
+/** Nothing but the row of the tape has to be looked at. */
+function isPlain({ prepared, expect }: Batch): boolean {
+  return typeof expect !== 'object' && prepared.every((one) => one.idempotency === undefined)
+}
+
+/** Ids that begin with the time lie side by side in the index. */
+function newWriteId(): string {
+  const time = Date.now().toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+}
+
+function plainAppend(encoded: string, write: string, batches: readonly Batch[], channel: string | null): Statement {
+  const expect = batches.length === 1 ? (batches[0]!.expect as number | undefined) : undefined
+  const prepared = batches.flatMap((batch) => batch.prepared)
+  const bytes = prepared.reduce((sum, one) => sum + one.bytes, 0)
+  const columns = rowColumns(prepared)
+  const date = columns.pop()!.at(-1)!
+  const common = [encoded, prepared.length, bytes, date, expect ?? null, channel, write]
+  if (prepared.length === 1) {
+    return { sql: plainOneSql, parameters: [...common, ...columns.map(([value]) => value!), prepared[0]!.bytes] }
+  }
+  const [indexes, sizes, parts]: (number | null)[][] = [[], [], []]
+  for (const [part, { prepared: batch }] of batches.entries()) {
+    for (let at = 0; at < batch.length; at++) {
+      indexes!.push(at)
+      sizes!.push(batch.length)
+      parts!.push(at === 0 ? part + 1 : null)
+    }
+  }
+  return { sql: plainManySql, parameters: [...common, ...columns, indexes!, sizes!, parts!] }
+}
+
+/** The row of the tape is locked and moved on by one statement with the insert: the update finds it only where it was expected. */
+const plainHead = `
+with t as (
+  update S.tapes set last_id = last_id + $2, bytes = bytes + $3, date = $4
+  where name = $1 and last_id = coalesce($5::bigint, last_id) and set_config('lock_timeout', '30s', true) is not null
+  returning key, last_id - $2 as base
+), e as (
+  insert into S.entries
+    (key, id, kind, anchor, anchor_from, keyed, idempotency, batch_index, batch_size, write, part, crc, bytes, rest)`
+const plainTail = `
+)
+select t.base + 1 as first_id, case when $6::text is not null then pg_notify($6, $1) end as told from t`
+
+const plainOneSql = `${plainHead}
+  select t.key, t.base + 1, $9::text, $10::text, $11::bigint, $12::text, $13::text, 0, 1, $7::uuid, 1, $14::bigint, $15::int, $8::text
+  from t${plainTail}`
+
+const plainManySql = `${plainHead}
+  select t.key, t.base + e.i, e.kind, e.anchor, e.anchor_from, e.keyed, e.idempotency, e.batch_index, e.batch_size,
+    case when e.part is not null then $7::uuid end, e.part, e.crc, octet_length(e.rest), e.rest
+  from t, unnest($8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::bigint[],
+      $15::int[], $16::int[], $17::int[])
+    with ordinality as e(rest, kind, anchor, anchor_from, keyed, idempotency, crc, batch_index, batch_size, part, i)${plainTail}`
+
 /** The tape is locked first: an expectation that an archive has overtaken becomes one that never holds. */
 export const appendSql = `
-select a.*, s.first_id as segment
+select a.part, a.outcome, a.first_id, a.size, a.actual, s.first_id as segment,
+  case when $18::text is not null and a.part = 1 then pg_notify($18, $1) end as told
 from (select set_config('lock_timeout', '30s', true) as patience) p
 left join lateral (select first_id from S.tapes where name = $1 and p.patience is not null for update) t on true
 cross join lateral (select coalesce(t.first_id, 1) as first_id) s
@@ -74,16 +164,15 @@ export function appendParameters(tape: string, write: string, again: boolean, ba
 
 /** One array for each column that an entry fills: rest, kind, anchor, anchor_from, keyed, idempotency, crc, date. */
 export function rowColumns(prepared: readonly Prepared[]): (string | number | null)[][] {
-  const entries = prepared.map((one) => asEntry(0, one))
   return [
     prepared.map((one) => one.rest),
-    entries.map(({ kind }) => indexed(kind)),
+    prepared.map((one) => indexed(one.kind)),
     prepared.map((one) => indexed(one.anchor)),
-    entries.map(({ kind, payload }) => (kind === 'anchor' ? ((payload as { from?: number }).from ?? null) : null)),
+    prepared.map((one) => one.anchorFrom ?? null),
     prepared.map((one) => indexed(one.key)),
     prepared.map((one) => indexed(one.idempotency)),
     prepared.map((one) => crc32(one.rest)),
-    entries.map(({ date }) => date),
+    prepared.map((one) => one.date),
   ]
 }
 

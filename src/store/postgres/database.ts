@@ -1,6 +1,7 @@
 // The connections to one schema of a PostgreSQL server: opened, retried while the server is away, and errors in words a
 // reader can act on. Every statement stands alone or in one transaction, so a pooler between us and the server does no harm.
 
+import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { parse, toClientConfig } from 'pg-connection-string'
 import {
@@ -17,6 +18,11 @@ import { forSchema, migrations, schemaVersion } from './schema.ts'
 export type Parameter = string | number | boolean | null | Buffer | readonly (string | number | null)[]
 
 export type Row = Record<string, unknown>
+
+export interface Statement {
+  readonly sql: string
+  readonly parameters: readonly Parameter[]
+}
 
 export interface Statements {
   /** Runs one statement; `S` in it stands for the schema. */
@@ -38,6 +44,8 @@ export class Database implements Statements {
   readonly #pool: pg.Pool
   readonly #config: pg.ClientConfig
   readonly #patience: number
+  readonly #texts = new Map<string, { text: string; name: string }>()
+  #keepsPlans = true
 
   constructor(address: string, patience = defaultPatience) {
     const { schema, client, place } = parseAddress(address)
@@ -65,12 +73,13 @@ export class Database implements Statements {
    * A statement that must not be run twice. When its answer is lost, it is run with `again` set, by which it finds out what
    * became of the first.
    */
-  write(sql: string, parameters: (again: boolean) => readonly Parameter[]): Promise<Row[]> {
+  write(statement: (again: boolean) => Statement): Promise<Row[]> {
     let again = false
     return this.#persist(
       async () => {
         try {
-          return await this.#once(sql, parameters(again))
+          const { sql, parameters } = statement(again)
+          return await this.#once(sql, parameters)
         } catch (error) {
           again ||= !neverSent(error)
           throw error
@@ -116,7 +125,7 @@ export class Database implements Statements {
     client.on('error', lost)
     client.on('end', lost)
     await client.connect()
-    await client.query(`listen ${this.#channel}`)
+    await client.query(`listen ${this.channel}`)
     return async () => {
       client.off('end', lost)
       await client.end().catch(lost)
@@ -124,10 +133,10 @@ export class Database implements Statements {
   }
 
   async notify(names: readonly string[]): Promise<void> {
-    await this.#once('select pg_notify($1, name) from unnest($2::text[]) name', [this.#channel, names])
+    await this.#once('select pg_notify($1, name) from unnest($2::text[]) name', [this.channel, names])
   }
 
-  get #channel(): string {
+  get channel(): string {
     return `baton_${this.schema}`
   }
 
@@ -203,22 +212,32 @@ export class Database implements Statements {
     const ignore = () => {}
     client.on('error', ignore)
     try {
-      return await this.#on(client, sql, parameters)
+      return await this.#on(client, sql, parameters, this.#keepsPlans)
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error))
-      throw error
+      if (!this.#keepsPlans || !isPlanLost(error)) throw error
+      // A pooler gave the statement to another connection than the one that knows it; nothing was done.
+      this.#keepsPlans = false
+      return await this.#on(client, sql, parameters)
     } finally {
       client.off('error', ignore)
       client.release(failure !== undefined && isGone(failure) ? failure : undefined)
     }
   }
 
-  async #on(client: pg.PoolClient, sql: string, parameters: readonly Parameter[]): Promise<Row[]> {
-    const text = forSchema(sql, this.schema)
-    const { rows } = await (parameters.length === 0
-      ? client.query<Row>(text)
-      : client.query<Row>(text, [...parameters]))
-    return rows ?? []
+  /** `isKept`: the server parses and plans the statement once for each connection. */
+  async #on(client: pg.PoolClient, sql: string, parameters: readonly Parameter[], isKept = false): Promise<Row[]> {
+    let known = this.#texts.get(sql)
+    if (known === undefined) {
+      const text = forSchema(sql, this.schema)
+      // The same name is the same text, whoever shares the connection behind a pooler.
+      known = { text, name: `baton_${createHash('sha256').update(text).digest('hex').slice(0, 24)}` }
+      this.#texts.set(sql, known)
+    }
+    const { text, name } = known
+    if (parameters.length === 0) return (await client.query<Row>(text)).rows ?? []
+    const values = [...parameters]
+    return (await client.query<Row>(isKept ? { name, text, values } : { text, values })).rows
   }
 
   async #persist<T>(work: () => Promise<T>, { isWrite = false, patience = this.#patience } = {}): Promise<T> {
@@ -305,6 +324,11 @@ function isGone(error: unknown): boolean {
   return /Connection terminated|timeout expired|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
     text,
   )
+}
+
+/** The server does not know the prepared statement, or knows it from before the tables were changed. */
+function isPlanLost(error: unknown): boolean {
+  return /^(26000|42P05|0A000)$/.test(codeOf(error))
 }
 
 /** Waiting will not mend it. */

@@ -98,9 +98,10 @@ class PostgresStore implements Store {
     if (known !== undefined) return known
     if (this.#queues.size > 1_000) for (const [name, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(name)
     const read = (first: number, size: number) => this.#between(encoded, first, first + size - 1)
-    const placed = () => this.#news.changed(encoded)
+    const carries = () => this.#news.mayTell()
+    const placed = (isTold: boolean) => this.#news.changed(encoded, isTold)
     const queue = new AppendQueue(
-      (batches) => appendGroup(this.#database, { name: tape, encoded }, batches, { read, placed }),
+      (batches) => appendGroup(this.#database, { name: tape, encoded }, batches, { read, carries, placed }),
       groupBounds,
     )
     this.#queues.set(encoded, queue)
@@ -174,20 +175,19 @@ class PostgresStore implements Store {
     const { kinds, reverse = false, archived = false, onDamage } = range
     let left = range.limit ?? Number.POSITIVE_INFINITY
     if (left <= 0) return
-    const [known] = await this.#database.query('select key, first_id, last_id from S.tapes where name = $1', [encoded])
-    if (known === undefined) return
-    let after = Math.max(range.after ?? 0, archived ? 0 : Number(known['first_id']) - 1)
-    let before = Math.min(range.before ?? Number.MAX_SAFE_INTEGER, Number(known['last_id']) + 1)
-    while (left > 0 && after < before - 1) {
+    let after = range.after ?? 0
+    let before = Math.min(range.before ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+    let key: string | null = null
+    for (let isFirst = true; left > 0 && after < before - 1; isFirst = false) {
       this.#assertOpen()
-      const size = Math.min(left, pageRows)
-      const rows = await this.#database.query(pageSql(reverse), [
-        String(known['key']),
+      const rows = await this.#database.query(pageSql(reverse, isFirst && !archived), [
+        encoded,
         after,
         before,
         kinds === undefined ? null : kinds.map((kind) => indexed(kind)),
-        size,
+        Math.min(left, pageRows),
         pageBytes,
+        key,
       ])
       for (const row of rows) {
         const entry = this.#entryOr(row, tape, onDamage)
@@ -195,7 +195,11 @@ class PostgresStore implements Store {
       }
       if (rows.length === 0) return
       left -= rows.length
-      const last = Number(rows.at(-1)!['id'])
+      const [first, last] = [rows[0]!, Number(rows.at(-1)!['id'])]
+      key = String(first['key'])
+      // What was appended or archived since the first page does not count.
+      if (isFirst && !reverse) before = Math.min(before, Number(first['last_id']) + 1)
+      if (isFirst && reverse && !archived) after = Math.max(after, Number(first['first_id']) - 1)
       if (reverse) before = last
       else after = last
     }
@@ -462,14 +466,21 @@ const insertSql = `
     with ordinality as e(rest, kind, anchor, anchor_from, keyed, idempotency, crc, i)
   on conflict do nothing`
 
-/** A page of entries: at most so many, and no more bytes than the first that exceeds the bound. */
-function pageSql(reverse: boolean): string {
+/**
+ * A page of entries: at most so many, and no more bytes than the first that exceeds the bound. With `current`, only those of the
+ * current segment.
+ */
+function pageSql(reverse: boolean, current: boolean): string {
   const order = reverse ? 'desc' : 'asc'
   return `
-    select id, rest, crc from (
-      select id, rest, crc, bytes, sum(bytes) over (order by id ${order}) as sum from (
-        select * from S.entries where key = $1 and id > $2 and id < $3 and ($4::text[] is null or kind = any($4))
-        order by id ${order} limit $5
+    select id, rest, crc, key, first_id, last_id from (
+      select id, rest, crc, key, first_id, last_id, bytes, sum(bytes) over (order by id ${order}) as sum from (
+        select e.id, e.rest, e.crc, e.bytes, t.key, t.first_id, t.last_id from S.tapes t cross join lateral (
+          select id, rest, crc, bytes from S.entries
+          where key = t.key and id > ${current ? 'greatest($2, t.first_id - 1)' : '$2'} and id < $3
+            and ($4::text[] is null or kind = any($4))
+          order by id ${order} limit $5
+        ) e where t.name = $1 and ($7::bigint is null or t.key = $7)
       ) page
     ) summed where sum - bytes < $6 order by id ${order}`
 }
@@ -515,7 +526,7 @@ function asInfo(row: Row): TapeInfo {
 }
 
 function openingParameters(encoded: string, prepared: readonly Prepared[]): Parameter[] {
-  return appendParameters(encoded, randomUUID(), false, [{ prepared, expect: undefined }])
+  return [...appendParameters(encoded, randomUUID(), false, [{ prepared, expect: undefined }]), null]
 }
 
 async function archivesOf(db: Statements, encoded: string): Promise<ArchiveRef[]> {

@@ -181,7 +181,7 @@ class Rewriter {
     while (this.#at.id < id) this.#out([this.#tombstone(this.#at.id + 1)])
   }
 
-  #out(batch: readonly Prepared[]): void {
+  #out(batch: readonly Pick<Prepared, 'rest' | 'bytes'>[]): void {
     const { text, end } = layOut(batch, this.#at!)
     this.#write(text)
     this.#at = end
@@ -195,9 +195,9 @@ class Rewriter {
 }
 
 /** As it stands, not parsed and printed again: a repair has no opinion on what is sound. */
-function asPrepared(line: Line): Prepared {
+function asPrepared(line: Line): Pick<Prepared, 'rest' | 'bytes'> {
   const rest = restOf(line)
-  return { rest, bytes: Buffer.byteLength(rest), anchor: undefined, key: undefined, idempotency: undefined }
+  return { rest, bytes: Buffer.byteLength(rest) }
 }
 
 /** Keeps the bytes of a file from one offset to another; returns where. */
