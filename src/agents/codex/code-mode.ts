@@ -30,8 +30,14 @@ export const emptyCodeMode = (): CodeMode => ({ cells: {}, waits: {}, records: {
 
 type Say = (kind: 'tool_call' | 'tool_result', payload: unknown, meta: Readonly<Record<string, unknown>>) => Fact
 
-/** The call only wraps others, which are told by themselves: what reads calls for their effects passes over it. */
-export const wrapping = { wraps: true } as const
+/**
+ * The call only wraps others, which are told by themselves once it has ended: what reads calls for their effects passes over it.
+ * Until then it is known by what it calls.
+ */
+export function wrapping(script: string): { readonly wraps: string } {
+  const calls = callsIn(script).map((call) => (call.name === 'exec_command' ? commandOf(call) : call.name))
+  return { wraps: calls.filter((each) => each !== '').join('; ') || 'exec' }
+}
 
 export function beginCell(memory: CodeMode, id: string, script: string): void {
   memory.cells[id] = { script }

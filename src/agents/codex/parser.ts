@@ -117,7 +117,7 @@ function item(payload: Fields, memory: Memory, at: string | undefined): Fact[] {
           { calls: [{ id, name, arguments: args }] },
           at,
           text(payload.id),
-          isScript ? wrapping : undefined,
+          isScript ? wrapping(input) : undefined,
         ),
         { type: 'turn', to: 'working', ...given({ date: at }) },
       ]

@@ -150,6 +150,8 @@ export interface CommandFact {
   readonly failed: number
   readonly firstId: number
   readonly lastId: number
+  /** Entry of the result of the last run that ended. */
+  readonly endId?: number
   /** What the last run printed, if it succeeded and printed little: a fact to remember rather than a report to look at. */
   readonly printed?: string
   /** The end of the output of the last failed run. */

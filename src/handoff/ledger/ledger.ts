@@ -76,6 +76,8 @@ export class LedgerBuilder {
   #last: Entry | undefined
   readonly #counts = { entries: 0, userMessages: 0, assistantMessages: 0, toolCalls: 0, toolErrors: 0 }
   readonly #pending = new Map<string, Pending[]>()
+  /** Calls without a result that only wrap others. */
+  readonly #wrapping = new Map<string, { readonly id: number; readonly name: string; readonly what: string }>()
   readonly #workingFolder: WorkingFolder
   readonly #files = new FileTable()
   readonly #failures = new FailureBook()
@@ -154,14 +156,16 @@ export class LedgerBuilder {
       todos,
       decisions: this.#decisions,
     })
+    const wrapping = [...this.#wrapping].map(([callId, call]) => ({ ...call, callId }))
     const ending = this.#ending.fact({
-      open: open
-        .filter(({ id }) => id > this.#answeredId)
-        .map(({ id, call, name }) => ({
+      open: [
+        ...open.map(({ id, call, name }) => ({
           id,
           what: line(call.what || name),
           isQuestion: call.kind === 'questions',
         })),
+        ...wrapping.map(({ id, what }) => ({ id, what, isQuestion: false })),
+      ].filter(({ id }) => id > this.#answeredId),
       questions: questions.filter(({ passedOver }) => passedOver !== true),
       lastWords: this.#lastWords,
       lastCommand: this.#lastCommand,
@@ -208,6 +212,15 @@ export class LedgerBuilder {
           interrupted: id < Math.max(this.#lastSpokenId, this.#cutId),
           ...(id < this.#cutId && { by: 'baton' as const }),
         })),
+        ...wrapping
+          .filter(({ id }) => id > this.#settledId)
+          .map(({ callId, name, what, id }) => ({
+            callId,
+            tool: name,
+            what,
+            id,
+            interrupted: id < this.#lastSpokenId,
+          })),
       ].sort((a, b) => a.id - b.id),
       unknownTools: this.#tools.facts(),
       inherited: this.#inherited,
@@ -293,8 +306,11 @@ export class LedgerBuilder {
     this.#counts.toolCalls += 1
     this.#failures.succeed([], ['turn'], id)
     if (meta?.['isSidechain'] !== true) this.#ending.see('call', id)
-    // What a call that only wraps others did is told by those.
-    if (meta?.['wraps'] === true) return
+    // What a call that only wraps others did is told by those; until they are told, it is all that is known.
+    if (meta?.['wraps'] !== undefined) {
+      this.#wrapping.set(callId, { id, name, what: typeof meta['wraps'] === 'string' ? line(meta['wraps']) : name })
+      return
+    }
     const call = readCall(name, value['arguments'] ?? value['input'] ?? value['args'])
     const here = typeof meta?.['cwd'] === 'string' ? this.#workingFolder.name(meta['cwd']) : this.#workingFolder.here
     const aside = meta?.['isSidechain'] === true
@@ -312,7 +328,7 @@ export class LedgerBuilder {
       ...(call.kind === 'shell' && { script: this.#shell.read(call, here) }),
     }
     if (call.kind === 'unknown') this.#tools.called(name, id)
-    if (!aside) this.#conversation.called(call, value['arguments'] ?? value['input'] ?? value['args'])
+    if (!aside) this.#conversation.called(call, value['arguments'] ?? value['input'] ?? value['args'], pending.script)
     const queue = this.#pending.get(callId)
     if (queue) queue.push(pending)
     else this.#pending.set(callId, [pending])
@@ -323,6 +339,7 @@ export class LedgerBuilder {
     const output = readOutput(value['output'], value['is_error'] === true)
     if (output.isError) this.#counts.toolErrors += 1
     const callId = typeof value['call_id'] === 'string' ? value['call_id'] : ''
+    this.#wrapping.delete(callId)
     const queue = this.#pending.get(callId)
     const pending = queue?.shift()
     if (queue?.length === 0) this.#pending.delete(callId)
@@ -489,6 +506,7 @@ export class LedgerBuilder {
     if (!isFields(data)) return
     const status = data['status']
     if (/^turn_(?:ended|closed)$/.test(String(payload['name']))) {
+      this.#wrapping.clear()
       this.#ending.ended(status === 'done' ? 'done' : status === 'failed' ? 'failed' : 'aborted')
       this.#conversation.turnEnded(status === 'done' ? 'done' : 'cut')
     }

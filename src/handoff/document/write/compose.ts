@@ -18,7 +18,6 @@ import {
   nextSteps,
   openFailures,
   type Step,
-  waiting,
   withoutClosingLine,
 } from './next-step.ts'
 import { codeSpan } from '../../safety/fence.ts'
@@ -127,15 +126,14 @@ class Facts {
 
   /** How the work stands, in a sentence. */
   status(): Item[] {
-    const { ending, questions } = this.#ledger
+    const { ending } = this.#ledger
     const ids = ending.id === undefined ? [] : [ending.id]
-    const asked = waiting(questions).at(-1)
     const during = ending.during === undefined ? '' : ` in the middle of ${code(ending.during)} (result unknown)`
     switch (ending.state) {
       case 'answered':
         return [this.#item('Answered: the last turn ended with the reply of the assistant', ids)]
       case 'asks':
-        return [this.#item(`Waiting for the user: ${code(asked?.text ?? '')}`, ids)]
+        return [this.#item("Waiting for the user's answer to the question under Next Steps", ids)]
       case 'interrupted':
         return [this.#item(`Interrupted${stoppers[ending.by ?? '']}${during}`, ids)]
       case 'error':
@@ -208,7 +206,9 @@ class Facts {
           ...(namesFile(said) && { tag: 'ruleForFile' }),
         }
       })
-    if (items.length > 0 || standing.length === 0) return items
+    if (items.length > 0) return items
+    // Words that were carried out, or whose turn is not over, may still bind: only their reader can tell.
+    if (standing.length === 0) return shown.length === 0 ? [] : [{ ...this.#item(noneBesides), tag: 'filler' }]
     return [
       this.#item(
         "As in the user's words above",
@@ -300,7 +300,16 @@ class Facts {
     const told = this.#lastRequest.answered === undefined ? undefined : this.#lastRequest.quotes.at(-1)?.id
     // What was refused with a comment is told with that comment, under what binds.
     const bound = new Set(this.#ledger.instructions.filter(isStanding).map(({ id }) => id))
-    const others = this.#ledger.decisions.filter(({ id, why }) => id !== told && (why === undefined || !bound.has(id)))
+    // What the closing words say is told with them.
+    const { ending, lastWords } = this.#ledger
+    const isClosed =
+      (ending.state === 'answered' || ending.state === 'asks') && (lastWords?.text.length ?? 0) <= wholeClosing
+    const others = this.#ledger.decisions.filter(
+      ({ id, why, rank }) =>
+        id !== told &&
+        (why === undefined || !bound.has(id)) &&
+        !(isClosed && rank !== undefined && id === lastWords?.id),
+    )
     const said = others.filter(({ rank }) => rank !== undefined).sort((a, b) => a.rank! - b.rank!)
     const items = [...others.filter(({ rank }) => rank === undefined).reverse(), ...said].map((decision) => {
       const { text, answered, why, ruledOut, by, source, id } = decision
@@ -363,8 +372,12 @@ class Facts {
   }
 
   commands(): Item[] {
+    const { deeds, tests } = this.#ledger
+    // What was committed or passed is told as done.
+    const told = new Set([...deeds, ...tests.filter(({ ok }) => ok)].map(({ id }) => id))
     const worked = this.#ledger.commands.filter(
-      ({ ok, looks, printed }) => ok === true && (looks !== true || printed !== undefined),
+      ({ ok, looks, printed, endId = 0 }) =>
+        ok === true && (looks !== true || printed !== undefined) && !told.has(endId),
     )
     return [
       ...worked.filter(({ printed }) => printed !== undefined).sort((a, b) => b.lastId - a.lastId),
@@ -390,8 +403,10 @@ class Facts {
     }))
   }
 
+  /** Questions that nobody waits for any more, and that were never answered. The others are the next steps. */
   questions(): Item[] {
-    return this.#ledger.questions.map(({ text, options = [], id }) => {
+    const passedOver = this.#ledger.questions.filter((question) => question.passedOver === true)
+    return passedOver.map(({ text, options = [], id }) => {
       const choice = options.length === 0 ? '' : ` (${options.join(' / ')})`
       return this.#item(`The user has not answered: ${code(text + choice)}`, [id])
     })
@@ -485,6 +500,11 @@ function isStanding({ standing, supersededBy }: Instruction): boolean {
 function isWholly(one: Instruction): boolean {
   return isStanding(one) && (one.refused !== undefined || standingPart(one) === one.text.trim())
 }
+
+const noneBesides = "None besides the user's words above"
+
+/** Closing words up to this length are told whole in all but the smallest documents. */
+const wholeClosing = 1_000
 
 /** Who interrupted the work. */
 const stoppers: Readonly<Record<string, string>> = { user: ' by the user', baton: ' by Baton, to hand over', '': '' }

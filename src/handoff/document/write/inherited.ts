@@ -5,6 +5,7 @@ import type { Ledger } from '../../ledger/facts.ts'
 import { coversCommand } from '../../ledger/tools/failure-book.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
 import { type HandoffDocument, type Item, sectionOf, type SectionKey } from '../document.ts'
+import { isNone } from '../check/concrete.ts'
 import { contains } from '../check/similarity.ts'
 import { ownTitle } from '../markdown/parse-own.ts'
 import { parseClaims, parseDocument } from '../markdown/parse.ts'
@@ -154,7 +155,10 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   add(home('pending', 'next'), open)
   add(home('decisions', 'notes'), of('decisions'))
   // A question waits for the user, who has said nothing yet.
-  if (ledger.instructions.length === 0) add('blockers', of('blockers'))
+  if (ledger.instructions.length === 0) {
+    add('next', of('next').filter(isQuestionStep), true)
+    add('blockers', of('blockers'))
+  }
   add('failures', inheritedFailures(ledger))
   add('files', files)
   add('context', others)
@@ -168,6 +172,13 @@ function addPrinted(sections: Partial<Record<SectionKey, Item[]>>, key: SectionK
   const isTold = (item: Item) => own.some(({ text, data }) => text === item.text && data === item.data)
   const fresh = items.filter((item) => !isTold(item)).map((item) => ({ ...item, tag: 'command' as const }))
   if (fresh.length > 0) sections[key] = [...own, ...fresh]
+}
+
+/** How the step begins that asks for an answer. */
+export const toAnswer = "Get the user's answer to: "
+
+function isQuestionStep({ text }: Item): boolean {
+  return text.startsWith(toAnswer)
 }
 
 /** How an item about a command ends whose output stands below it. */
@@ -201,7 +212,7 @@ function isSettled({ text }: Item, passed: readonly string[]): boolean {
 
 function itemsOf(document: HandoffDocument, key: SectionKey): Item[] {
   return (sectionOf(document, key)?.items ?? []).filter(
-    (item) => item.text !== 'None' && !item.text.startsWith("As in the user's words"),
+    ({ text }) => !isNone(text) && !text.startsWith("As in the user's words"),
   )
 }
 

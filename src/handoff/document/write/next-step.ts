@@ -8,12 +8,12 @@ import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
 import { isIdle, lastRequestOf } from './last-request.ts'
-import { inheritedFailures, inheritedRequest } from './inherited.ts'
+import { inheritedFailures, inheritedRequest, toAnswer } from './inherited.ts'
 
 export type Step = Pick<Item, 'text' | 'data' | 'short' | 'tag'> & {
   readonly ids: readonly number[]
-  /** The todo that it is about. */
-  readonly todo?: string
+  /** The todo or the failure that it is about. */
+  readonly about?: string
   /** It quotes all that the assistant said last. */
   readonly saysLast?: boolean
   /** Nothing is to be done but to wait. */
@@ -31,11 +31,13 @@ export function nextSteps(ledger: Ledger, goal: string | undefined): Step[] {
   // Where somebody noted what comes next, there is something to do besides waiting.
   const own = stepsFrom(ledger).filter(({ waits }) => noted.length === 0 || waits !== true)
   const steps = [...wanted, ...noted, ...own, ...laterSteps(ledger)]
-  return steps.filter((step, at) => steps.findIndex((each) => each.text === step.text || isSameTodo(each, step)) === at)
+  return steps.filter(
+    (step, at) => steps.findIndex((each) => each.text === step.text || isAboutTheSame(each, step)) === at,
+  )
 }
 
-function isSameTodo(a: Step, b: Step): boolean {
-  return a.todo !== undefined && a.todo === b.todo
+function isAboutTheSame(a: Step, b: Step): boolean {
+  return a.about !== undefined && a.about === b.about
 }
 
 function stepsFrom(ledger: Ledger): Step[] {
@@ -43,8 +45,8 @@ function stepsFrom(ledger: Ledger): Step[] {
   const request = requestOf(ledger)
   switch (ending.state) {
     case 'asks':
-      return waiting(ledger.questions).map(({ text, id }, at, all) => ({
-        text: `Get the user's answer to: ${brief(text)}`,
+      return waiting(ledger.questions).map(({ text, options = [], id }, at, all) => ({
+        text: `${toAnswer}${brief(text)}${options.length === 0 ? '' : ` (${options.map((option) => brief(option)).join(' / ')})`}`,
         ids: [id],
         ...(at === all.length - 1 && saidBesides(ledger, text)),
       }))
@@ -53,7 +55,10 @@ function stepsFrom(ledger: Ledger): Step[] {
     case 'silent':
       return [
         {
-          text: `See whether the user's request is finished: ${request?.wanted ?? 'none is on the tape'}. The last command, ${code(ending.during ?? '')}, succeeded, and nothing was said after it`,
+          text: sentences(
+            `See whether the user's request is finished: ${request?.wanted ?? 'none is on the tape'}`,
+            `The last command, ${code(ending.during ?? '')}, succeeded, and nothing was said after it`,
+          ),
           ids: request?.ids ?? [],
         },
       ]
@@ -65,14 +70,15 @@ function stepsFrom(ledger: Ledger): Step[] {
 }
 
 /** Questions whose answers somebody waits for. */
-export function waiting(questions: readonly Question[]): Question[] {
+function waiting(questions: readonly Question[]): Question[] {
   return questions.filter(({ passedOver }) => passedOver !== true)
 }
 
 /** What the assistant said around a question that does not stand alone. */
 function saidBesides({ lastWords }: Ledger, question: string): Pick<Item, 'data'> {
   const text = lastWords?.text.trim() ?? ''
-  return text === question.trim() || text === '' ? {} : { data: text }
+  const before = text.endsWith(question.trim()) ? text.slice(0, -question.trim().length).trim() : text
+  return before === '' ? {} : { data: before }
 }
 
 /** The turn is over. What it left open by its own account comes first; otherwise its last words tell whether anything is. */
@@ -80,18 +86,27 @@ function afterAnswer(ledger: Ledger): Step[] {
   const { lastWords, lastRequest } = ledger
   const here = (id: number) => id > (lastRequest?.id ?? 0)
   const todo = openTodo(ledger, (each) => here(each.id))
-  const broken = openFailures(ledger).findLast(({ lastId }) => here(lastId))
+  const broken = brokenChecks(ledger).findLast(({ lastId }) => here(lastId))
   const asked = uncheckedOnServer(ledger)
   const found = [todo && todoStep(todo), broken && fixStep(broken, ledger), asked].filter((step) => step !== undefined)
-  if (found.length > 0) return found
+  if (found.length > 0) return found.map((step, at) => (at === 0 && broken ? withAccount(step, ledger) : step))
   const left = openTodo(ledger)
-  const closing =
-    lastWords === undefined ? '' : `. The assistant's last words: ${codeSpan(closingLine(lastWords.text))}`
-  const text =
-    left === undefined && openFailures(ledger).length === 0 && inheritedFailures(ledger).length === 0
-      ? 'Wait for the user: no request is waiting, and nothing else is known to be open'
-      : 'No request is waiting'
-  return [{ text: `${text}${closing}`, ids: lastWords === undefined ? [] : [lastWords.id], saysEnd: true, waits: true }]
+  const isNothing = left === undefined && openFailures(ledger).length === 0 && inheritedFailures(ledger).length === 0
+  const text = isNothing
+    ? 'Wait for the user: no request is waiting, and nothing is known to be open'
+    : 'No request is waiting'
+  if (lastWords === undefined) return [{ text, ids: [], waits: true }]
+  const said = codeSpan(closingLine(lastWords.text))
+  // Something may be left that no list, check or question shows: then only the assistant's own words name it.
+  const closing = isNothing ? ` beyond what the assistant said last: ${said}` : `. The assistant said last: ${said}`
+  return [{ text: text + closing, ids: [lastWords.id], saysEnd: true, waits: true }]
+}
+
+/** Who left something broken has said at the end why, and who can mend it. */
+function withAccount(step: Step, { lastWords }: Ledger): Step {
+  if (lastWords === undefined) return step
+  const text = sentences(step.text, `The assistant said last: ${codeSpan(closingLine(lastWords.text))}`)
+  return { ...step, text, short: step.text, saysEnd: true }
 }
 
 /** A server said that the work fails, and it was sent out again since: nobody has asked how it fares now. */
@@ -110,33 +125,40 @@ function goOn(ledger: Ledger, request: WantedRequest | undefined): Step {
   const todo = ledger.todos.find(({ status }) => status === 'in_progress')
   const words = lastWords !== undefined && lastWords.id > (lastRequest?.id ?? 0) ? lastWords : undefined
   const verb = ending.state === 'requested' ? 'Act on' : 'Continue with'
-  const said = words === undefined ? '' : `. The assistant had said: ${codeSpan(closingLine(words.text))}`
-  const rest = `${stoppedAt(ending)}${said}`
+  const rest = [
+    ...stoppedAt(ending),
+    ...(words === undefined ? [] : [`The assistant had said: ${codeSpan(closingLine(words.text))}`]),
+  ]
   const saysLast = words !== undefined && closingLine(words.text) === oneLine(words.text)
   const isTodo = todo !== undefined && todo.id > (lastRequest?.id ?? 0)
   const ids = [
     ...(todo === undefined ? (request?.ids ?? []) : [todo.id]),
     ...(ending.id === undefined ? [] : [ending.id]),
   ]
-  if (isTodo) return { text: `Finish: ${brief(todo.text)}${rest}`, ids, saysLast, todo: todo.text }
-  if (request === undefined) return { text: `Continue where the work stopped${rest}`, ids, saysLast }
+  if (isTodo) return { text: sentences(`Finish: ${brief(todo.text)}`, ...rest), ids, saysLast, about: todo.text }
+  if (request === undefined) return { text: sentences('Continue where the work stopped', ...rest), ids, saysLast }
   return {
-    text: `${verb} the user's request: ${request.wanted}${rest}`,
+    text: sentences(`${verb} the user's request: ${request.wanted}`, ...rest),
     // The request stands under the goal.
-    short: `${verb} the user's request${rest}`,
+    short: sentences(`${verb} the user's request`, ...rest),
     ids,
     saysLast,
   }
 }
 
-function stoppedAt({ state, by, during, message }: Ending): string {
+function stoppedAt({ state, by, during, message }: Ending): string[] {
   if (state === 'error')
-    return message === undefined ? '. An error stopped it' : `. An error stopped it: ${code(message)}`
-  if (state !== 'interrupted') return ''
+    return [message === undefined ? 'An error stopped it' : `An error stopped it: ${code(message)}`]
+  if (state !== 'interrupted') return []
   const at = during === undefined ? '' : ` in the middle of ${code(during)}, whose result is unknown`
-  if (by === 'user') return `. The user stopped it${at}: ask before the same is tried again`
-  if (by === 'baton') return `. Baton stopped it to hand over${at}`
-  return at === '' ? '' : `. It stopped${at}`
+  if (by === 'user') return [`The user stopped it${at}: ask before the same is tried again`]
+  if (by === 'baton') return [`Baton stopped it to hand over${at}`]
+  return at === '' ? [] : [`It stopped${at}`]
+}
+
+/** One after the other; a quote may bring its own full stop. */
+function sentences(...parts: readonly string[]): string {
+  return parts.reduce((text, part) => `${text}${/[.!?…。！？]$/.test(text) ? '' : '.'} ${part}`)
 }
 
 /** What somebody noted at an anchor as the next steps, while nothing was asked or worked on since. */
@@ -164,7 +186,7 @@ function hasWorkedSince(id: number, { files, commands }: Ledger): boolean {
 function laterSteps(ledger: Ledger): Step[] {
   const { background, ending, lastRequest } = ledger
   const todo = openTodo(ledger)
-  const broken = openFailures(ledger).at(-1)
+  const broken = brokenChecks(ledger).at(-1)
   const running = background.at(-1)
   const later: (Step | undefined)[] = [
     todo && ending.state === 'answered' && todo.id <= (lastRequest?.id ?? 0)
@@ -180,13 +202,13 @@ function todoStep(todo: Todo): Step {
   return {
     text: `${todo.status === 'in_progress' ? 'Finish' : 'Start'}: ${brief(todo.text)}`,
     ids: [todo.id],
-    todo: todo.text,
+    about: todo.text,
   }
 }
 
 function fixStep(failure: Failure, ledger: Ledger): Step {
   const what = failure.role === 'report' ? 'what the user reported' : code(commandText(failure.what, ledger))
-  return { text: `Fix ${what}: ${code(failure.message)}`, ids: [failure.lastId] }
+  return { text: `Fix ${what}: ${code(failure.message)}`, ids: [failure.lastId], about: failure.what }
 }
 
 function openTodo({ todos }: Ledger, accept: (todo: Todo) => boolean = () => true): Todo | undefined {
@@ -217,6 +239,11 @@ function requestOf(ledger: Ledger): WantedRequest | undefined {
 /** Whether a quote has no visible text. */
 export function isBlank(quote: Quote | undefined): quote is undefined {
   return quote === undefined || brief(quote.text) === ''
+}
+
+/** An error that stopped the agent is nothing to put right in the work. */
+function brokenChecks(ledger: Ledger): Failure[] {
+  return openFailures(ledger).filter(({ kind }) => kind !== 'error')
 }
 
 export function openFailures(ledger: Ledger): Failure[] {

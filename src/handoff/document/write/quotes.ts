@@ -15,7 +15,7 @@ const searched = 10_000
 export function typedPart(text: string): string {
   if (text.length <= 2 * wholeQuote || text.length > 2 * searched) return text
   const typed = withoutPastes(text)
-  return typed.length > text.length / 2 ? text : `${typed.trim()} […]`
+  return typed.length > text.length / 2 ? text : `${typed.trim().replaceAll(/\n{3,}/g, '\n\n')} […]`
 }
 
 /** Of a message the sentences that stand, word for word. */

@@ -59,6 +59,8 @@ const claimed = 0.8
 const asked = 0.7
 /** Words of the user's that weigh less say little: "sleep", "try again". */
 const fullWeight = 22
+/** A statement of the assistant's that weighs less tells a detail: "Sub-step 2.2", a single value. */
+const fullStatement = 26
 
 export function weightName(profile: Profile, key: SectionKey, item: Item, at: number, items: number): WeightName {
   const byUser = item.by === 'user'
@@ -112,7 +114,8 @@ function tagged({ by, tag }: Item): WeightName | undefined {
 
 /** The part of its weight that an item has for what it says. */
 export function partOf(name: WeightName, item: Item): number {
-  if (name === 'words')
-    return Math.min(1, weightIn(termsOf(item.text.slice(0, 400))) / fullWeight) * (asks(item.text) ? asked : 1)
-  return item.status === 'claimed' && name !== 'decision' && name !== 'closing' && name !== 'reply' ? claimed : 1
+  const says = (full: number) => Math.min(1, weightIn(termsOf(item.text.slice(0, 400))) / full)
+  if (name === 'words') return says(fullWeight) * (asks(item.text) ? asked : 1)
+  if (name === 'decision') return says(fullStatement)
+  return item.status === 'claimed' && name !== 'closing' && name !== 'reply' ? claimed : 1
 }

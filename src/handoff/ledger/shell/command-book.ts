@@ -51,6 +51,7 @@ export class CommandBook {
 
   end(known: Command, ok: boolean, exit: number | undefined, output: string, id: number): void {
     known.ok = ok
+    known.endId = id
     if (exit !== undefined) known.exit = exit
     const printed = output.trim()
     if (ok && printed !== '' && printed.length <= maxPrinted) known.printed = printed

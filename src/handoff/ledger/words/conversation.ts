@@ -2,6 +2,7 @@
 // and what the assistant said that it decided.
 
 import type { Decision, Instruction, Question, Quote, Todo } from '../facts.ts'
+import type { Script } from '../shell/shell-book.ts'
 import type { Asked, Call } from '../tools/tool-calls.ts'
 import { answered } from './decisions.ts'
 import { InstructionBook } from './instructions.ts'
@@ -27,11 +28,12 @@ export class Conversation {
     this.#statements.hear(text, id)
   }
 
-  called(call: Call, input: unknown): void {
+  /** `script`: of a command, what it does. */
+  called(call: Call, input: unknown, script?: Script): void {
     const heard = haystackOf(textsIn(input))
     this.#instructions.hear(heard, 'call')
     this.#questions.hear(heard)
-    this.#statements.called(doesOf(call))
+    this.#statements.called(doesOf(call, script))
   }
 
   turnEnded(how: 'done' | 'cut'): void {
@@ -111,7 +113,7 @@ export class Conversation {
 }
 
 /** What a call does to the work, as far as it tells what the words before it meant. */
-function doesOf(call: Call): 'changes' | 'runs' | 'looks' | 'notes' {
+function doesOf(call: Call, script: Script | undefined): 'changes' | 'runs' | 'looks' | 'notes' {
   switch (call.kind) {
     case 'files':
       return call.effects.some(({ action }) => action !== 'read') ? 'changes' : 'looks'
@@ -129,6 +131,8 @@ function doesOf(call: Call): 'changes' | 'runs' | 'looks' | 'notes' {
     case 'result':
       return 'notes'
     case 'shell':
+      if (script?.looks === true) return 'looks'
+      return script?.effects.some((each) => each.some(({ action }) => action !== 'read')) === true ? 'changes' : 'runs'
     case 'stop':
     case 'unknown':
       return 'runs'

@@ -42,13 +42,21 @@ export function withoutPastes(text: string): string {
   const lines = text.split('\n')
   const starts = startsOf(lines)
   let fenced = false
-  const typed = lines.map((line) => {
+  const looksTyped = lines.map((line) => {
     const fence = /^\s*(?:```|~~~)/.test(line)
     if (fence) fenced = !fenced
     return !fence && !fenced && !isPasted(line) && (starts.get(startOf(line) ?? '') ?? 0) < repeats
   })
+  // Between two lines of a program, a line of a few words is the program's as well.
+  const typed = looksTyped.map(
+    (isTyped, at) => isTyped && !(looksTyped[at - 1] === false && looksTyped[at + 1] === false && isScant(lines[at]!)),
+  )
   if (!lines.some((line, at) => typed[at] && line.trim() !== '')) return text
   return lines.filter((_, at) => typed[at]).join('\n')
+}
+
+function isScant(line: string): boolean {
+  return line.trim() !== '' && (line.match(/(?<![\w.])\p{L}{2,}(?![\w.:])/gu)?.length ?? 0) < 3
 }
 
 /** Whether a line has the form of something that a program printed. */

@@ -2,7 +2,7 @@
 // change or at the end of a turn, it says what was chosen and why. Of those, the ones that tell most of what nothing else
 // tells come first: each word counts once, and more if the session is about it.
 
-import { announces, asks, proseOf } from './sentences.ts'
+import { announces, asks, proseOf, sentencesOf } from './sentences.ts'
 import { isCode } from './pastes.ts'
 import { type Terms, termsOf, weightIn } from './terms.ts'
 
@@ -34,6 +34,8 @@ const newest = 1.2
 
 export class StatementBook {
   #accepted: Candidate[] = []
+  /** What was said before a command in the turn that runs: a guess, which the words that close the turn confirm or replace. */
+  #guesses: Statement[] = []
   /** Messages of which it is not known yet what follows them. */
   #pending: Statement[] = []
   /** Stem: the messages of the assistant that have it. */
@@ -46,20 +48,42 @@ export class StatementBook {
   /** A call follows what was said. A note to oneself tells nothing about it. */
   called(does: 'changes' | 'runs' | 'looks' | 'notes'): void {
     if (does === 'changes') this.#accept(1)
-    else if (does === 'runs') this.#accept(saidBeforeRunning)
-    else if (does === 'looks') this.#pending = []
+    else if (does !== 'notes') this.#beforeTrying(does === 'runs')
   }
 
   /** Somebody else speaks: what was said closed a turn. What led to a question is a proposal. */
   settle(asked: boolean): void {
+    if (this.#pending.length === 0) this.#accept(saidBeforeRunning, this.#guesses)
+    this.#guesses = []
+    const last = this.#pending.pop()
+    if (last !== undefined) this.#pending.push({ ...last, text: withoutRemark(last.text) })
     this.#accept(asked ? proposed : 1)
+  }
+
+  /** What was said before a call that does not change anything. Its last paragraph announces the call; those before it report. */
+  #beforeTrying(keep: boolean): void {
+    const last = this.#pending.pop()
+    if (last !== undefined) {
+      const paragraphs = last.text.trimEnd().split(/\n\s*\n/)
+      if (paragraphs.length > 1) this.#pending.push({ ...last, text: paragraphs.slice(0, -1).join('\n\n') })
+      this.#accept(saidBeforeRunning)
+      if (keep) this.#guesses.push({ ...last, text: paragraphs.at(-1)! })
+    }
+    this.#pending = []
   }
 
   /** Best first. `told`: what a reader knows already. */
   facts(told: readonly string[]): Statement[] {
-    const candidates = [...this.#accepted, ...this.#pending.flatMap((message) => candidatesIn(message, 1))]
-    const first = candidates[0]?.id ?? 0
-    const last = candidates.at(-1)?.id ?? 0
+    const guesses = this.#pending.length > 0 ? [] : this.#guesses
+    const all = [
+      ...this.#accepted,
+      ...guesses.flatMap((message) => candidatesIn(message, saidBeforeRunning)),
+      ...this.#pending.flatMap((message) => candidatesIn(message, 1)),
+    ]
+    const first = all[0]?.id ?? 0
+    const last = all.at(-1)?.id ?? 0
+    // What was said twice counts as said the second time.
+    const candidates = [...new Map(all.map((each) => [each.text, each])).values()]
     const times = new Map<string, number>()
     const tell = (stems: Iterable<string>) => {
       for (const stem of stems) times.set(stem, (times.get(stem) ?? 0) + 1)
@@ -92,14 +116,14 @@ export class StatementBook {
     return ranked
   }
 
-  #accept(factor: number): void {
-    for (const message of this.#pending) {
+  #accept(factor: number, messages = this.#pending): void {
+    for (const message of messages) {
       const found = candidatesIn(message, factor)
       for (const stem of new Set(found.flatMap(({ terms }) => [...terms.keys()])))
         this.#spread.set(stem, (this.#spread.get(stem) ?? 0) + 1)
       this.#accepted.push(...found)
     }
-    this.#pending = []
+    if (messages === this.#pending) this.#pending = []
     if (this.#accepted.length > mostCandidates) this.#accepted.splice(0, this.#accepted.length - mostCandidates)
   }
 }
@@ -111,6 +135,17 @@ function candidatesIn({ text, id }: Statement, factor: number): Candidate[] {
     if (weightIn(terms) < leastWeight || isCode(sentence)) return []
     return [{ text: sentence, id, terms, factor: isWhole(sentence) ? factor : factor * fragment }]
   })
+}
+
+/**
+ * A reply without the last of its paragraphs, if that is a remark behind a report: an offer, a question, what could come next.
+ * Once the user has spoken, it is of the past.
+ */
+function withoutRemark(text: string): string {
+  const paragraphs = text.trimEnd().split(/\n\s*\n/)
+  const last = paragraphs.at(-1)!
+  const isRemark = paragraphs.length > 1 && !/^\s*(?:[-*•|#`]|\d+[.)])/m.test(last) && sentencesOf(last).length <= 2
+  return isRemark ? paragraphs.slice(0, -1).join('\n\n') : text
 }
 
 /** Whether a sentence ends like one, in any script. */

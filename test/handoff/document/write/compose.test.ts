@@ -85,7 +85,7 @@ describe('a document from a ledger', () => {
         lastRequest: busy.lastRequest,
         lastWords: { text: 'It is done.\n\nPushed as abc.', id: 890 },
       },
-      /^Wait for the user: no request is waiting, and nothing else is known to be open. .*`It is done. Pushed as abc.`$/,
+      /^Wait for the user: no request is waiting, and nothing is known to be open beyond what the assistant said last: `It is done. Pushed as abc.`$/,
     ],
     [
       'a server that was not asked again since the push',

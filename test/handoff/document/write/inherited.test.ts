@@ -122,5 +122,5 @@ test('while a failure of the last document stands, no step says that nothing is 
   ])
   const settled = await writeDocument(after)
   expect(of(settled.document, 'failures')).toEqual(['None'])
-  expect(of(settled.document, 'next')[0]).toMatch(/nothing else is known to be open/)
+  expect(of(settled.document, 'next')[0]).toMatch(/nothing is known to be open/)
 })
