@@ -39,8 +39,8 @@ export interface Adapter extends Terminal {
   turn?(prompt: string, session: string | undefined, options?: LaunchOptions): Command
   /** What such a turn printed. */
   outcome?(output: TurnOutput): TurnOutcome
-  /** Whether it is given documents word for word, since its tools read nothing that git ignores. */
-  readonly inline?: boolean
+  /** Documents longer than so many bytes are given to it word for word: its tools would not show all of them. */
+  readonly inlineAbove?: number
 }
 
 /** A capability that the agent lacks. */

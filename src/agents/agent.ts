@@ -113,8 +113,11 @@ interface CommandLine {
   readonly takesId?: boolean
   /** Files with the rules of a project that it reads without being told. */
   readonly ruleFiles: readonly string[]
-  /** It is given documents word for word: its tools read neither what git ignores nor what lies outside the project. */
-  readonly inline?: boolean
+  /**
+   * Documents longer than so many bytes are given to it word for word: its tools would not show all of them to its model. 0 where
+   * they read neither what git ignores nor what lies outside the project.
+   */
+  readonly inlineAbove?: number
   /** The tokens at which it compacts by itself, by its own settings; undefined where it never does, or nobody knows. */
   compactsAt?(query: CompactionQuery): number | undefined
 }

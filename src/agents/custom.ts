@@ -111,7 +111,7 @@ function bound(agent: Agent, command: (args: readonly string[]) => Command, env:
     settle: agent.settle,
     showsWork: agent.showsWork,
     endOnScreen: agent.endOnScreen,
-    inline: agent.inline,
+    inlineAbove: agent.inlineAbove,
   }
 }
 

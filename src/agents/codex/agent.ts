@@ -47,6 +47,8 @@ export const codex: Agent = {
   clear: '/clear',
   interrupt: ['Escape'],
   takesWordsInTurn: true,
+  // Of what a command prints it shows its model the beginning and the end: 10,000 bytes, for models that it does not know.
+  inlineAbove: 9_000,
   // Codex takes keys within 120 ms after a paste for a part of it.
   settle: 160,
   readScreen,

@@ -45,7 +45,7 @@ export const gemini: Agent = {
   start: ({ args = [], prompt, session }) => [...named(session), ...args, ...(prompt ? ['-i', prompt] : [])],
   takesId: true,
   ruleFiles: ['GEMINI.md'],
-  inline: true,
+  inlineAbove: 0,
   resume: (session, { args = [], prompt } = {}) => ['--resume', session, ...args, ...(prompt ? ['-i', prompt] : [])],
   turn: (prompt, session, { args = [], session: name } = {}) => {
     const which = session === undefined ? named(name) : ['--resume', session]

@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import { BatonError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
 import type { Author, Effect, CycleEvent, AgentAction, Trigger } from './cycle-state.ts'
-import { documentsFolder, freePath, spelledOut } from '../documents/document-file.ts'
+import { documentsFolder, freePath, promptFor } from '../documents/document-file.ts'
 import { interruptEvent } from '../../handoff/index.ts'
 import { keepDocument } from '../documents/document-store.ts'
 import type { Observation } from '../observe/observation.ts'
@@ -43,9 +43,7 @@ export class EffectRunner {
       case 'ask':
       case 'resume':
       case 'say':
-        return touch(action.do, () =>
-          handle.driver.submit(handle.adapter.inline === true ? spelledOut(action.text) : action.text, signal),
-        )
+        return touch(action.do, () => handle.driver.submit(promptFor(handle.adapter, action.text), signal))
       case 'clear':
         return touch('clear', () => handle.driver.clear(signal))
       case 'interrupt':

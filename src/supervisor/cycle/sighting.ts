@@ -6,7 +6,7 @@ import path from 'node:path'
 import { agentNamed, type ScreenState } from '../../agents/index.ts'
 import { BatonError } from '../../errors.ts'
 import { samePrompt } from '../../handoff/index.ts'
-import { examineFile, judgeDocument } from '../documents/document-file.ts'
+import { examineFile, isInline, judgeDocument } from '../documents/document-file.ts'
 import type { TranscriptTape } from '../documents/transcript-tape.ts'
 import { isLeftDraft } from '../drivers/screen.ts'
 import type { Observation } from '../observe/observation.ts'
@@ -71,8 +71,8 @@ async function isHeard({ observation, cycle, tape, submitMs, now }: SightingOpti
 /** Whether the fresh context has read the document; any tool call that names it counts once the turn is over. */
 async function isRead({ handle, observation, cycle, tape }: SightingOptions): Promise<boolean> {
   if (cycle.at !== 'verifying' || observation.session === cycle.from) return false
-  if (handle.adapter.inline === true) return true
   const { path: file } = cycle.document
+  if (isInline(handle.adapter, file)) return true
   if (observation.read.some((each) => path.resolve(each) === file || real(each) === real(file))) return true
   return observation.turn === 'idle' && observation.file !== undefined && (await tape.touched(observation.file, file))
 }

@@ -13,6 +13,7 @@ import {
 } from '../../handoff/index.ts'
 
 export { documentsFolder, ownFolder }
+import type { Adapter } from '../../agents/index.ts'
 import { makeFolder, replaceFile } from '../../system/index.ts'
 import type { DocumentState } from '../cycle/cycle-state.ts'
 
@@ -26,11 +27,15 @@ export function freePath(folder: string, now: Date, promised?: string): string {
   }
 }
 
-/** A prompt together with the document that it tells to read, for agents that may not be able to read it. */
-export function spelledOut(prompt: string): string {
+/** The prompt as that agent is given it: with the text of the document in it, where the agent could not read all of that. */
+export function promptFor(adapter: Pick<Adapter, 'inlineAbove'>, prompt: string): string {
   const file = documentPathIn(prompt)
-  if (file === undefined || !fs.existsSync(file)) return prompt
+  if (file === undefined || !fs.existsSync(file) || !isInline(adapter, file)) return prompt
   return withDocumentText(prompt, fs.readFileSync(file, 'utf8'))
+}
+
+export function isInline({ inlineAbove = Infinity }: Pick<Adapter, 'inlineAbove'>, file: string): boolean {
+  return inlineAbove === 0 || (fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0) > inlineAbove
 }
 
 export interface DocumentRequest {

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { type Adapter, adapterNamed, capability, type Command, type LaunchOptions } from '../../agents/index.ts'
 import { configuredModels } from '../../config/index.ts'
 import { InvalidError, NotFoundError } from '../../errors.ts'
-import { documentsFolder, spelledOut } from '../documents/document-file.ts'
+import { documentsFolder, promptFor } from '../documents/document-file.ts'
 import { openObserver } from '../observe/observation.ts'
 import { presentIn } from '../observe/transcript-finder.ts'
 import type { OpenAgent, Run, Start } from '../run.ts'
@@ -37,7 +37,7 @@ export function agentOpener({
   return async (run, wanted) => {
     const adapter = adapterNamed(run.agent, { env, agents: settings().agents })
     if (wanted.how !== 'attach') needProgram(adapter, commandOf(adapter, run), env)
-    const start = adapter.inline === true ? inFull(wanted) : wanted
+    const start = inFull(adapter, wanted)
     const since = Date.now()
     // An agent that can be told the id of its session is never looked for.
     const id = start.how === 'launch' && run.driver === 'tmux' && takesId(adapter) ? randomUUID() : undefined
@@ -72,8 +72,9 @@ function commandOf(adapter: Adapter, { driver }: Run): Command {
   return driver === 'tmux' ? capability(adapter, 'launch')({}) : capability(adapter, 'turn')('', undefined)
 }
 
-function inFull(start: Start): Start {
-  return start.how === 'launch' && start.prompt !== undefined ? { ...start, prompt: spelledOut(start.prompt) } : start
+function inFull(adapter: Adapter, start: Start): Start {
+  if (start.how !== 'launch' || start.prompt === undefined) return start
+  return { ...start, prompt: promptFor(adapter, start.prompt) }
 }
 
 function takesId(adapter: Adapter): boolean {

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { adapterNamed, type ScreenState } from '../../../src/agents/index.ts'
 import { lateText, restartText, resumeText } from '../../../src/handoff/index.ts'
-import { spelledOut } from '../../../src/supervisor/documents/document-file.ts'
+import { promptFor } from '../../../src/supervisor/documents/document-file.ts'
 import { TranscriptTape } from '../../../src/supervisor/documents/transcript-tape.ts'
 import type { Driver, Sent } from '../../../src/supervisor/drivers/driver.ts'
 import { type Observation, openObserver } from '../../../src/supervisor/observe/observation.ts'
@@ -127,6 +127,6 @@ test('it is given a document itself, without words that it would take for files 
   fs.writeFileSync(file, '# Handoff\nuse @types/node, ask me@example.org\n@src/a.ts\n')
   const words = '# Handoff\nuse \\@types/node, ask me@example.org\n\\@src/a.ts'
   for (const text of [resumeText(file), resumeText(file, 2), lateText(file)])
-    expect(spelledOut(text)).toBe(`${text} Here it is:\n\n${words}`)
-  for (const text of [restartText(), resumeText(`${file}.none`)]) expect(spelledOut(text)).toBe(text)
+    expect(promptFor({ inlineAbove: 0 }, text)).toBe(`${text} Here it is:\n\n${words}`)
+  for (const text of [restartText(), resumeText(`${file}.none`)]) expect(promptFor({ inlineAbove: 0 }, text)).toBe(text)
 })
