@@ -196,7 +196,7 @@ export class TraceTable {
   async fold(entry: Entry): Promise<void> {
     const event = eventIn(entry)
     const key = entry.meta.key
-    if (event === undefined || key === undefined) return
+    if (event === undefined || event.type === 'taken' || key === undefined) return
     if (event.type === 'requested' || event.type === 'owner') {
       const traceId = traceIdIn(entry)!
       const trace = this.#traces.get(traceId) ?? {

@@ -1,5 +1,6 @@
 // The events that the relay writes on its tape. Two chains of keys order them: each request of a trace expects the one before,
-// and so do the claims and the answer of a request. Everything else may happen at the same time.
+// and so do the answer of a request and whatever changes who holds it. Only the first claim of a request expects nothing: there
+// the order on the tape decides, so a worker takes many requests with one entry. Everything else may happen at the same time.
 
 import { UnsupportedError } from '../../errors.ts'
 import type { BlobRef, Draft, Entry, Expect, Json } from '../../store/index.ts'
@@ -45,6 +46,19 @@ interface OfRequest {
   readonly requestId: string
 }
 
+/**
+ * A worker takes requests that nobody holds. The first such entry on the tape that names a request holds it; in any later one the
+ * request is passed over.
+ */
+export interface Taken {
+  readonly type: 'taken'
+  readonly agent: string
+  readonly requestIds: readonly string[]
+  /** The hold on each of them, see `holdOn`. */
+  readonly hold: Hold
+}
+
+/** A worker takes over a request whose worker was not heard of for a lease. */
 interface Claimed extends OfRequest {
   readonly type: 'claimed'
   readonly agent: string
@@ -178,6 +192,7 @@ export interface Owned {
 
 export type RelayEvent =
   | Requested
+  | Taken
   | Claimed
   | Extended
   | Released
@@ -196,6 +211,7 @@ export type RelayEvent =
 
 const types = new Set<string>([
   'requested',
+  'taken',
   'claimed',
   'extended',
   'released',
@@ -227,6 +243,11 @@ export function expected(key: string, head: number): Expect {
   return head > 0 ? { key, id: head } : { key, id: 0, since: -head }
 }
 
+/** The hold on one of the requests that were taken together; each has a token of its own. */
+export function holdOn({ requestIds, hold }: Taken, requestId: string): Hold {
+  return { ...hold, token: `${hold.token}.${requestIds.indexOf(requestId)}` }
+}
+
 export function draftOf(event: RelayEvent, date?: string): Draft {
   const { type, ...data } = event
   const idempotency = idempotencyOf(event)
@@ -244,6 +265,8 @@ function keyOf(event: RelayEvent): string {
       return traceKey(event.envelope.request.traceId)
     case 'owner':
       return traceKey(event.traceId)
+    case 'taken':
+      return `taken:${event.agent}`
     case 'claimed':
     case 'extended':
     case 'released':

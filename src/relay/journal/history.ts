@@ -2,9 +2,10 @@
 // the trace holds.
 
 import type { Entry, Json } from '../../store/index.ts'
+import type { Journal } from './journal.ts'
 import { escalationId } from './open-requests.ts'
 import type { RelayContext } from '../context.ts'
-import { type RelayEvent, eventIn, traceKey } from './events.ts'
+import { type RelayEvent, eventIn, holdOn, type Taken, traceKey } from './events.ts'
 import { type Envelope, type HandoffResponse, human, type Rejection } from '../schema.ts'
 
 export interface HandoffHistoryQuery {
@@ -108,6 +109,11 @@ async function* walk({ journal }: RelayContext, traceId: string): AsyncGenerator
 async function rowsOf({ journal }: RelayContext, entry: Entry): Promise<HandoffHistoryRow[]> {
   const event = eventIn(entry)
   if (event === undefined || event.type === 'extended' || event.type === 'resuming') return []
+  if (event.type === 'taken') {
+    const claimed = { entry: entry.id, date: entry.date, type: 'claimed', worker: event.hold.worker } as const
+    const passedOver = await Promise.all(event.requestIds.map((id) => isPassedOver(journal, event, entry.id, id)))
+    return event.requestIds.flatMap((requestId, i) => (passedOver[i] ? [] : [{ ...claimed, requestId }])).reverse()
+  }
   const about = { entry: entry.id, date: entry.date, ...idsOf(event) }
   switch (event.type) {
     case 'requested': {
@@ -146,7 +152,16 @@ async function rowsOf({ journal }: RelayContext, entry: Entry): Promise<HandoffH
   }
 }
 
-function idsOf(event: Exclude<RelayEvent, { type: 'extended' | 'resuming' }>): { traceId?: string; requestId: string } {
+/** Whether a request that a worker meant to take was held by another, or had ended, before the entry was written. */
+async function isPassedOver(journal: Journal, taken: Taken, at: number, requestId: string): Promise<boolean> {
+  const open = (await journal.upTo(at)).byId.get(requestId)
+  if (open === undefined) return ((await journal.newestOf(requestId))?.entry.id ?? at) < at
+  const { token } = open.hold ?? open.lapsed ?? {}
+  const { worker } = taken.hold
+  return token !== undefined && token !== holdOn(taken, requestId).token && open.lost.every((one) => one.worker !== worker)
+}
+
+function idsOf(event: Exclude<RelayEvent, Taken>): { traceId?: string; requestId: string } {
   if (event.type === 'requested') {
     return { traceId: event.envelope.request.traceId, requestId: event.envelope.requestId }
   }

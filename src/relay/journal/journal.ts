@@ -157,6 +157,11 @@ export class Journal {
     return entries
   }
 
+  /** The open requests with that entry, which is durable, and all before it. */
+  async upTo(id: number): Promise<OpenRequests> {
+    return this.openRequests.at >= id ? this.openRequests : this.current()
+  }
+
   /** When an entry that this process saw is gone, a repair has lost it, or an archive has taken it: all is read again. */
   #checkRepaired(error: unknown, expect: Expect | undefined): void {
     if (!BatonError.is(error) || error.code !== 'conflict' || typeof expect !== 'object') return

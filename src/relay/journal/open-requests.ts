@@ -16,6 +16,8 @@ import {
   type Replied,
   type Requested,
   type Retried,
+  holdOn,
+  type Taken,
 } from './events.ts'
 import { type Envelope, human, type Priority } from '../schema.ts'
 
@@ -208,6 +210,8 @@ export class OpenRequests {
     switch (event.type) {
       case 'requested':
         return this.#requested(event, entry)
+      case 'taken':
+        return this.#taken(event)
       case 'answered':
         return this.#answered(event, entry)
       case 'escalated':
@@ -238,13 +242,26 @@ export class OpenRequests {
     if (request === undefined) return
     request.head = entry.id
     if (event.type === 'claimed') {
-      this.inbox(event.agent).tookTurn()
-      this.#workers.set(event.agent, this.#workersOf(event.agent).set(event.hold.worker, this.#monotonic()))
+      this.#tookTurn(event)
       const before = request.hold ?? request.lapsed
       if (before !== undefined) request.lost = [...request.lost, { worker: before.worker, at: before.at }]
       this.#hold(request, event.hold)
     } else if (event.type === 'extended') this.#hold(request, event.hold)
     else this.#release(request, undefined)
+  }
+
+  #taken(event: Taken): void {
+    for (const requestId of event.requestIds) {
+      const request = this.byId.get(requestId)
+      if (request === undefined || !isFree(request)) continue
+      this.#tookTurn(event)
+      this.#hold(request, holdOn(event, requestId))
+    }
+  }
+
+  #tookTurn({ agent, hold }: { agent: string; hold: Hold }): void {
+    this.inbox(agent).tookTurn()
+    this.#workers.set(agent, this.#workersOf(agent).set(hold.worker, this.#monotonic()))
   }
 
   #requested({ envelope, hold, rejection }: Requested, entry: Entry): void {
@@ -455,6 +472,11 @@ export class OpenRequests {
       else this.#hold(request, hold)
     }
   }
+}
+
+/** Whether nobody has taken it, or whoever did has given it back. That a lease is over, every process sees in its own time. */
+export function isFree({ hold, lapsed, escalation }: OpenRequest): boolean {
+  return hold === undefined && lapsed === undefined && escalation === undefined
 }
 
 function rowOf(open: OpenRequest): SnapshotRow {

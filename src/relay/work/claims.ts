@@ -1,15 +1,16 @@
-// Claims: which worker works on which request. A claim is an entry that expects the request's chain of entries as its worker
-// saw it, so two workers never hold one request. Its lease ends by the wall clock, or when this process has seen it for that long
+// Claims: which worker works on which request. Requests that nobody holds are taken many at a time, and the order of the tape
+// decides between workers; one whose worker was not heard of is taken over alone, by an entry that expects the request's chain of
+// entries as its writer saw it. So two workers never hold one request. The lease of a claim ends by the wall clock, or when this process has seen it for that long
 // without a heartbeat, whichever comes first: a clock that goes back cannot keep a dead worker's request for ever.
 
 import { randomUUID } from 'node:crypto'
 import { checked } from '../../config/index.ts'
 import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
 import type { Answers } from '../request/answers.ts'
-import type { OpenRequests, OpenRequest } from '../journal/open-requests.ts'
+import { isFree, type OpenRequests, type OpenRequest } from '../journal/open-requests.ts'
 import { leaseLeft, type RelayContext } from '../context.ts'
 import type { Claim, InboxItem } from '../results.ts'
-import { expected, type Hold, requestKey } from '../journal/events.ts'
+import { expected, type Hold, holdOn, requestKey, type Taken } from '../journal/events.ts'
 import { checkAgent } from '../request/routes.ts'
 import { leaseSchema } from '../settings.ts'
 import { after, onAbort } from '../timers.ts'
@@ -72,13 +73,13 @@ export class Claims {
           ? openRequests.inbox(agent).next(now(), settings.patienceMs)
           : claimable(openRequests.byId.get(requestId), agent)
       if (open === undefined) return undefined
-      const claim = await this.#take(open, agent, options)
+      const [claim] = await this.#take([open], agent, options)
       if (claim !== undefined) return claim
     }
   }
 
   /**
-   * Claims up to `most` requests at once, in one commit of the store. The caller follows the tape. Workers of other processes
+   * Claims up to `most` requests at once, with one entry. The caller follows the tape. Workers of other processes
    * claim from the same inbox, and every commit takes its time: so those that are present line up, and each leaves a request for a
    * moment to those before it, longer when writing is what takes the time. A request whose worker died is claimed alone, so that it takes no other work down with it.
    */
@@ -90,9 +91,8 @@ export class Claims {
       await this.#expireLeases(openRequests, agent)
       const chosen = this.#choose(openRequests, agent, options)
       if (chosen.length === 0) return []
-      const claims = await Promise.all(chosen.map((open) => this.#take(open, agent, options)))
-      const taken = claims.filter((claim) => claim !== undefined)
-      if (taken.length > 0) return taken
+      const claims = await this.#take(chosen, agent, options)
+      if (claims.length > 0) return claims
     }
   }
 
@@ -118,26 +118,57 @@ export class Claims {
     return chosen
   }
 
-  /** Claims one request; undefined when another process was faster, or the request has ended. */
-  async #take(open: OpenRequest, agent: string, { worker, leaseMs }: ClaimOptions): Promise<Claim | undefined> {
-    const { journal, settings } = this.#context
-    if (this.#answers.isOverdue(open)) {
-      await this.#answers.timeOut(open.requestId)
-      return undefined
+  /** Claims what it can of these requests: another process may have been faster, or they may have ended. */
+  async #take(requests: readonly OpenRequest[], agent: string, options: ClaimOptions): Promise<Claim[]> {
+    const { maxDeliveries } = this.#context.settings.limits
+    const claims: Claim[] = []
+    const free: OpenRequest[] = []
+    for (const open of requests) {
+      if (this.#answers.isOverdue(open)) await this.#answers.timeOut(open.requestId)
+      else if (isFree(open) && open.lost.length < maxDeliveries) free.push(open)
+      else claims.push(...(await this.#takeOver(open, agent, options)))
     }
+    if (free.length > 0) claims.push(...(await this.#takeFree(free, agent, options)))
+    return claims
+  }
+
+  async #takeFree(
+    requests: readonly OpenRequest[],
+    agent: string,
+    { worker, leaseMs }: ClaimOptions,
+  ): Promise<Claim[]> {
+    const { journal } = this.#context
+    const requestIds = requests.map(({ requestId }) => requestId)
+    const hold = this.newHold(worker, leaseMs ?? this.leaseOf(agent))
+    const taken: Taken = { type: 'taken', agent, requestIds, hold }
+    const [entry] = await journal.append([taken])
+    const { byId } = await journal.upTo(entry!.id)
+    const claims: Claim[] = []
+    for (const requestId of requestIds) {
+      const open = byId.get(requestId)
+      const held = holdOn(taken, requestId)
+      const envelope = open?.hold?.token === held.token ? await journal.envelopeOf(open) : undefined
+      if (envelope !== undefined) claims.push(claimOf(held, agent, open!.head, { envelope, entry: open!.entry }))
+    }
+    return claims
+  }
+
+  /** Claims a request whose worker was not heard of; none when another process was faster. */
+  async #takeOver(open: OpenRequest, agent: string, { worker, leaseMs }: ClaimOptions): Promise<Claim[]> {
+    const { journal, settings } = this.#context
     const lost = open.lapsed === undefined ? open.lost : [...open.lost, open.lapsed]
     if (lost.length >= settings.limits.maxDeliveries) {
       await this.#answers.bury(
         open,
         lost.map(({ worker, at }) => ({ worker, at })),
       )
-      return undefined
+      return []
     }
     const hold = this.newHold(worker, leaseMs ?? this.leaseOf(agent))
     const { requestId, entry } = open
     const id = await this.#append(open, { type: 'claimed', requestId, agent, hold })
     const envelope = id === undefined ? undefined : await journal.envelopeOf(open)
-    return envelope && claimOf(hold, agent, id!, { envelope, entry })
+    return envelope === undefined ? [] : [claimOf(hold, agent, id!, { envelope, entry })]
   }
 
   newHold(worker: string, leaseMs: number): Hold {

@@ -3,7 +3,7 @@
 
 import { crc32 } from 'node:zlib'
 import type { Prepared } from '../draft.ts'
-import type { Entry } from '../entry.ts'
+import type { Entry, Meta } from '../entry.ts'
 
 export const sealLength = ',"crc":"00000000"}'.length
 
@@ -114,6 +114,19 @@ export function restOf(line: Line): string {
 
 export function parseLine(line: Line): Entry {
   return JSON.parse(`${line.bytes.toString('utf8', 0, bodyEnd(line))}}`) as Entry
+}
+
+const metaMember = Buffer.from(',"meta":{')
+
+/** The entry's meta, without parsing the payload before it; undefined where the line has it in another place. */
+export function metaOf(line: Line): Meta | undefined {
+  const at = line.bytes.lastIndexOf(metaMember)
+  if (at < 0) return undefined
+  try {
+    return (JSON.parse(`{${line.bytes.toString('utf8', at + 1, bodyEnd(line))}}`) as { meta: Meta }).meta
+  } catch {
+    return undefined // the member of an object inside: its braces do not match
+  }
 }
 
 function bodyEnd({ bytes, batch }: Line): number {

@@ -73,7 +73,7 @@ async function eventsOf(relay: Relay, requestId: string, type: string): Promise<
 test.each([1, 2])(
   'a worker that has not read of an answer does not work on the request again behind archive %i [P4, P12]',
   async (archives) => {
-    const both = await two('claimed', async (relay) => {
+    const both = await two('taken', async (relay) => {
       await workOn(relay, 'r1')
       for (let n = 0; n < archives; n++) {
         expect(await relay.archive()).toMatchObject({ traces: 1 })
@@ -95,7 +95,7 @@ test.each([1, 2])(
 
 test('a request that another worker holds is not claimed behind an archive [P4, P12]', async () => {
   let claim: Claim | undefined
-  const both = await two('claimed', async (relay) => {
+  const both = await two('taken', async (relay) => {
     claim = await relay.claim('researcher', { worker: 'fast', requestId: 'r1' })
     expect(await relay.archive()).toMatchObject({ traces: 1, open: 1 })
     await relay.request(request(), { requestId: 'r2', wait: false })

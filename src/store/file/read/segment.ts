@@ -12,6 +12,7 @@ import {
   leadingId,
   type Line,
   lineFrom,
+  metaOf,
   origin,
   parseLine,
   type Place,
@@ -25,6 +26,8 @@ const keyMember = Buffer.from('"key":')
 const idempotencyMember = Buffer.from('"idempotency":')
 const smallChunk = 64 * 1024
 const largeChunk = 1024 * 1024
+/** How much of what was read last is kept for those who follow the tape, and read it next. */
+const mostKept = 256 * 1024
 
 export interface Facts {
   anchor?: string | undefined
@@ -53,6 +56,8 @@ export class Segment {
   #indexed = 0
   #fingerprint = 0
   #recent = new Map<string, number>()
+  /** The lines that the last look found, and where it began and ended. */
+  #kept: Look | undefined
 
   /** The segment at that path, or undefined if there is no such file. */
   static open(path: string, indexPath: string): Segment | undefined {
@@ -103,6 +108,7 @@ export class Segment {
     this.#end = this.at.offset
     this.#recent.clear()
     this.catchUp()
+    this.#kept = undefined
     if (this.firstId === 0 && this.at.id > 0) this.#readFirst()
   }
 
@@ -123,11 +129,17 @@ export class Segment {
     if (size < this.at.offset) return this.#load()
     const start = this.at.offset
     this.#endedAt = this.at
-    const scan = new Scan(this.path, this.at, (line) => this.#learn(line, factsOf(line)))
+    const lines: Line[] = []
+    const keeps = size - start <= mostKept
+    const scan = new Scan(this.path, this.at, (line) => {
+      this.#learn(line, factsOf(line))
+      if (keeps) lines.push(line)
+    })
     for (const chunk of chunksOf(this.#fd, start, size)) scan.push(chunk)
     this.tail = scan.finish()
     this.damage = [...this.damage.filter((known) => known.offset < start), ...scan.damage]
     this.at = { ...scan.at }
+    this.#kept = keeps ? { from: this.#endedAt, to: this.at, lines } : undefined
     this.#end = this.tail?.offset ?? size
     if (this.firstId === 0 && this.at.id > 0) this.#readFirst()
   }
@@ -260,7 +272,16 @@ export class Segment {
 
   /** The lines with ids between the bounds, both exclusive, as known when called. */
   lines(after: number, before: number, onDamage?: (damage: Damage) => void): Generator<Line> {
-    return this.#stretch(this.startOf(after), this.#end, { after, before, onDamage })
+    const bounds = { after, before, onDamage }
+    const kept = this.#kept
+    const isKept = this.damage.length === 0 && kept !== undefined && after >= kept.from.id && after <= kept.to.id
+    return isKept ? this.#following(kept, this.#end, bounds) : this.#stretch(this.startOf(after), this.#end, bounds)
+  }
+
+  /** As `#stretch`, for who has read up to where the last look began, or further. */
+  *#following({ lines, to }: Look, end: number, bounds: Bounds): Generator<Line> {
+    for (const line of lines) if (line.id > bounds.after && line.id < bounds.before) yield line
+    if (bounds.before > to.id + 1 && end > to.offset) yield* this.#stretch(to, end, bounds)
   }
 
   /** The same, newest first. */
@@ -355,6 +376,12 @@ export class Segment {
   }
 }
 
+interface Look {
+  readonly from: Position
+  readonly to: Position
+  readonly lines: readonly Line[]
+}
+
 interface Bounds {
   readonly after: number
   readonly before: number
@@ -364,10 +391,11 @@ interface Bounds {
 function factsOf(line: Line): Facts {
   const isAnchor = hasKind(line, anchorMark)
   if (!isAnchor && !line.bytes.includes(keyMember) && !line.bytes.includes(idempotencyMember)) return {}
-  const { payload, meta } = parseLine(line)
+  const payload = isAnchor ? parseLine(line).payload : undefined
+  const meta = metaOf(line) ?? parseLine(line).meta
   const word = (value: unknown) => (typeof value === 'string' ? value : undefined)
   return {
-    anchor: isAnchor ? word((payload as { name?: unknown } | null)?.name) : undefined,
+    anchor: word((payload as { name?: unknown } | null | undefined)?.name),
     key: word(meta?.key),
     idempotency: word(meta?.idempotency),
   }
