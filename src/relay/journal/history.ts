@@ -158,7 +158,9 @@ async function isPassedOver(journal: Journal, taken: Taken, at: number, requestI
   if (open === undefined) return ((await journal.newestOf(requestId))?.entry.id ?? at) < at
   const { token } = open.hold ?? open.lapsed ?? {}
   const { worker } = taken.hold
-  return token !== undefined && token !== holdOn(taken, requestId).token && open.lost.every((one) => one.worker !== worker)
+  return (
+    token !== undefined && token !== holdOn(taken, requestId).token && open.lost.every((one) => one.worker !== worker)
+  )
 }
 
 function idsOf(event: Exclude<RelayEvent, Taken>): { traceId?: string; requestId: string } {

@@ -17,8 +17,8 @@ import { after, onAbort } from '../timers.ts'
 
 /** A worker that has claimed something within this time counts as present. */
 const presenceMs = 1_000
-/** How long a request is left to a worker that comes first, in milliseconds: when work is slow, and in appends when it is fast. */
-const courtesy = { slow: 5, appends: 8, most: 500 }
+/** How long a request is left to the worker that comes first, in milliseconds: while work is slow, and while it is fast. */
+const courtesy = { slow: 10, fast: 500 }
 
 /** How far the clocks of two machines may be apart before one of them counts as having jumped. */
 const tolerance = 1_000
@@ -80,8 +80,9 @@ export class Claims {
 
   /**
    * Claims up to `most` requests at once, with one entry. The caller follows the tape. Workers of other processes
-   * claim from the same inbox, and every commit takes its time: so those that are present line up, and each leaves a request for a
-   * moment to those before it, longer when writing is what takes the time. A request whose worker died is claimed alone, so that it takes no other work down with it.
+   * claim from the same inbox, so those that are present share it: each takes its own part at once, and what the others leave after a
+   * moment. When writing is what takes the time, more workers would only write more: then one of them takes everything, and the others
+   * what it leaves. A request whose worker died is claimed alone, so that it takes no other work down with it.
    */
   async claimSome(agent: string, options: SomeOptions): Promise<Claim[]> {
     this.#check(agent, options)
@@ -96,24 +97,31 @@ export class Claims {
     }
   }
 
-  /** How long a worker leaves a request to those that come before it. */
+  /** How long a worker leaves the requests of others to them; 0 when there are none. */
   courtesyMs(agent: string, { worker, isFast }: { worker: string; isFast: boolean }): number {
-    const { openRequests, appendMs } = this.#context.journal
-    const before = openRequests.workers(agent, presenceMs).filter((other) => other < worker).length
-    const each = isFast ? Math.min(courtesy.appends * appendMs, courtesy.most) : 0
-    return before * Math.max(each, courtesy.slow)
+    const { place, of } = this.#share(agent, worker)
+    if (isFast) return place === 0 ? 0 : courtesy.fast
+    return of === 1 ? 0 : courtesy.slow
+  }
+
+  /** The place of a worker among those of its agent that are present. */
+  #share(agent: string, worker: string): { place: number; of: number } {
+    const others = this.#context.journal.openRequests.workers(agent, presenceMs).filter((other) => other !== worker)
+    return { place: others.filter((other) => other < worker).length, of: others.length + 1 }
   }
 
   #choose(openRequests: OpenRequests, agent: string, { worker, most, isIdle, isFast }: SomeOptions): OpenRequest[] {
     const { now, monotonic, settings } = this.#context
     const leftAlone = monotonic() - this.courtesyMs(agent, { worker, isFast })
+    const { place, of } = this.#share(agent, worker)
+    const isOwn = ({ entry }: OpenRequest) => (isFast ? place === 0 : entry % of === place)
     const chosen: OpenRequest[] = []
     let looked = 0
     for (const open of openRequests.inbox(agent).inTurn(now(), settings.patienceMs)) {
       if (chosen.length >= most || ++looked > most * 8 + 64) break
       if (isSuspect(open)) return chosen.length === 0 && isIdle ? [open] : chosen
       const isUrgent = open.priority === 'critical' || open.priority === 'high'
-      if (isUrgent || open.seen <= leftAlone) chosen.push(open)
+      if (isUrgent || isOwn(open) || open.seen <= leftAlone) chosen.push(open)
     }
     return chosen
   }

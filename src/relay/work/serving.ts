@@ -23,8 +23,8 @@ export interface ServeOptions {
   readonly concurrency?: number | undefined
 }
 
-/** How long a worker that others come before reads nothing. */
-const mostRestMs = 50
+/** How long a worker that another comes before reads nothing. */
+const restingMs = 500
 const concurrencySchema = z.int().min(1)
 /** How long an answer waits for others at most. */
 const mostTogetherMs = 10
@@ -50,22 +50,23 @@ export async function serve(
   checked(concurrencySchema, concurrency, 'concurrency')
   const { journal } = context
   let handlerMs = Number.POSITIVE_INFINITY
+  const handling = new Map<string, Claim>()
+  /** Work whose answer is not yet written, with the requests that are being handled. */
+  const open = new Set<Promise<void>>()
   const { broken, stop } = await journal.follow(() => restMs())
   const stopping = AbortSignal.any(options.signal === undefined ? [journal.closing] : [options.signal, journal.closing])
   const failed = new AbortController()
   const ended = AbortSignal.any([stopping, broken, failed.signal])
   const bell = new Bell()
-  /** A worker that leaves the requests to others need not read each line as it is written. */
+  /** A worker that has no room, or leaves the requests to another, need not read each line as it is written. */
   function restMs(): number {
     const isFast = handlerMs < journal.appendMs / 2
-    return isFast ? Math.min(parts.claims.courtesyMs(agent, { worker, isFast }) / 2, mostRestMs) : 0
+    if (!isFast && handling.size >= concurrency) return Math.min(handlerMs / 8, mostTogetherMs)
+    return isFast && open.size === 0 && parts.claims.courtesyMs(agent, { worker, isFast }) > 0 ? restingMs : 0
   }
   const ignore = onAbort(ended, () => bell.ring())
-  const handling = new Map<string, Claim>()
   /** Claimed, and next in turn. */
   const ready: Claim[] = []
-  /** Work whose answer is not yet written, with the requests that are being handled. */
-  const open = new Set<Promise<void>>()
 
   const giveBack = async ({ requestId, token }: Claim) =>
     parts.claims.release(requestId, { claim: { token } }).catch(unlessGone)
