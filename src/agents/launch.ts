@@ -29,8 +29,8 @@ export function startWith(name: AgentName, document: string, cwd: string, sessio
   const agent = agentNamed(name)
   const unread = ruleFiles.filter((file) => !agent.ruleFiles.includes(file) && fs.existsSync(path.join(cwd, file)))
   const prompt = continueText(document, unread)
-  const { inlineAbove = Infinity } = agent
-  const isWhole = !readable || fs.statSync(document).size > inlineAbove
+  const { inlineAbove } = agent
+  const isWhole = !readable || (inlineAbove !== undefined && fs.statSync(document).size > inlineAbove)
   const whole = isWhole ? withDocumentText(prompt, fs.readFileSync(document, 'utf8')) : prompt
   const { program, takesId } = agent
   return {
