@@ -1,12 +1,17 @@
 // Who is at the door: the address that was asked for, the page that asks, and the token. Checked before anything else.
 
-import { getCookie } from 'hono/cookie'
-import type { Context } from 'hono'
 import { allows, type Caller, type Scope } from '../operations/index.ts'
 import { HttpError } from './problem.ts'
 import type { Token, Tokens } from './tokens.ts'
 
 export const cookieName = 'baton_session'
+
+/** What is looked at of a request to know who is at the door. */
+export interface Knock {
+  readonly method: string
+  header(name: string): string | undefined
+  cookie(name: string): string | undefined
+}
 
 /** The addresses under which this server may be asked for: anything else is a page that made its name resolve to us. */
 export class Addresses {
@@ -21,15 +26,15 @@ export class Addresses {
   }
 
   /** Throws if the request is for another host, or comes from the page of another site. */
-  check(headers: Headers): void {
-    const host = headers.get('host')?.toLowerCase() ?? ''
+  check(knock: Pick<Knock, 'header'>): void {
+    const host = knock.header('host')?.toLowerCase() ?? ''
     if (!this.#hosts.has(host)) {
       throw new HttpError('foreign_host', 'The Host of the request is not an address of this server', {
         hint: 'Ask for the address that "baton up" printed.',
       })
     }
-    const origin = headers.get('origin')
-    if (origin === null || this.#origins.has(origin.toLowerCase())) return
+    const origin = knock.header('origin')
+    if (origin === undefined || this.#origins.has(origin.toLowerCase())) return
     throw new HttpError('foreign_origin', 'The request comes from the page of another site', {
       hint: 'Call from a program without an Origin header, or from a page of this server.',
     })
@@ -37,21 +42,21 @@ export class Addresses {
 }
 
 /** Who calls, by the token in the Authorization header or behind the cookie. */
-export function tokenOf(c: Context, tokens: Tokens): Token {
-  const header = c.req.header('authorization')
-  if (header !== undefined) {
-    const value = /^Bearer ([\w.~+/=-]{1,300})$/i.exec(header)?.[1]
+export function tokenOf(knock: Knock, tokens: Tokens): Token {
+  const authorization = knock.header('authorization')
+  if (authorization !== undefined) {
+    const value = /^Bearer ([\w.~+/=-]{1,300})$/i.exec(authorization)?.[1]
     const token = value === undefined ? undefined : tokens.find(value)
     if (token !== undefined && token.kind !== 'browser') return token
     throw unauthenticated('This token does not count')
   }
-  const cookie = getCookie(c, cookieName)
+  const cookie = knock.cookie(cookieName)
   if (cookie === undefined) throw unauthenticated('A token is needed')
   const token = tokens.find(cookie)
   if (token?.kind !== 'browser') throw unauthenticated('You are no longer signed in')
   // A cookie comes along with whatever a page asks for: what changes something must say that it is our own page.
-  const { method } = c.req
-  if (method !== 'GET' && method !== 'HEAD' && c.req.header('origin') === undefined) {
+  const { method } = knock
+  if (method !== 'GET' && method !== 'HEAD' && knock.header('origin') === undefined) {
     throw new HttpError('foreign_origin', 'A request with a cookie needs an Origin', {
       hint: 'Programs use a token in the Authorization header.',
     })

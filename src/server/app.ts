@@ -1,24 +1,30 @@
-// The server as a function from requests to answers: who is at the door, then the route. What listens on a port is serve.ts.
+// What answers requests: who is at the door, then the route. Operations and streams are served on Node's own objects; pages, sign-in,
+// blobs and MCP by hono. What listens on a port is serve.ts.
 
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
-import { setCookie } from 'hono/cookie'
+import { getCookie, setCookie } from 'hono/cookie'
 import * as z from 'zod'
 import type { Workspace } from '../operations/index.ts'
-import { Addresses, cookieName, demand, tokenOf } from './access.ts'
+import { Addresses, cookieName, demand, type Knock, tokenOf } from './access.ts'
 import { Audit } from './audit.ts'
-import { addBlobs } from './blobs.ts'
+import { addBlobs, readBytes } from './blobs.ts'
+import { type Answer, Exchange, safeHeaders } from './exchange.ts'
 import { Answers } from './idempotency.ts'
 import { Live } from './live.ts'
 import { Lives } from './lives.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { addPages } from './pages.ts'
-import { HttpError, problemResponse, scrubber } from './problem.ts'
-import { readBytes } from './request.ts'
-import { addRoutes, endpoints, type Served, type Variables } from './routes.ts'
+import { HttpError, problemAnswer, scrubber } from './problem.ts'
+import { type Matched, Router } from './router.ts'
+import { endpoints, type Served, serveOperation } from './routes.ts'
 import { SignIn } from './sign-in.ts'
-import { eventStream } from './stream.ts'
-import type { Tokens } from './tokens.ts'
+import { eventStream, type Streamed } from './stream.ts'
+import type { Token, Tokens } from './tokens.ts'
+
+export type Variables = { Variables: { token: Token } }
 
 export interface AppOptions {
   readonly workspace: Workspace
@@ -42,9 +48,12 @@ const mostAtWork = 512
 const browserLifeMs = 30 * 24 * 60 * 60 * 1000
 
 export interface App {
-  readonly fetch: (request: Request, env?: object) => Response | Promise<Response>
+  readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void
   readonly answers: Answers
 }
+
+/** Answers a request whose sender is known. */
+type Route = (exchange: Exchange, params: Readonly<Record<string, string>>, token: Token) => Promise<Answer | Streamed>
 
 export function createApp(options: AppOptions): App {
   const { workspace, tokens, signIn, closing, onProblem } = options
@@ -52,7 +61,7 @@ export function createApp(options: AppOptions): App {
   const url = `${scheme}://${hosts[0]}:${port}`
   const addresses = new Addresses(hosts, port, scheme)
   const scrub = scrubber(workspace)
-  const problem = (error: unknown) => problemResponse(error, scrub, onProblem)
+  const problem = (error: unknown) => problemAnswer(error, scrub, onProblem)
   const live = new Live(workspace.store, options.waiting, onProblem)
   const metrics = new Metrics()
   const audit = new Audit(workspace.store)
@@ -65,18 +74,58 @@ export function createApp(options: AppOptions): App {
     onWrite: () => live.nudge(),
     problem,
   }
+  const router = new Router<Route>()
+  for (const endpoint of endpoints) {
+    router.add(endpoint.method, endpoint.path, (exchange, params, token) =>
+      serveOperation(exchange, endpoint, params, token, served),
+    )
+  }
+  router.add('GET', '/v1/live', async (exchange, _params, token) => {
+    demand(token, 'read')
+    const life = lives.begin(token, exchange.signal)
+    const query = Object.fromEntries(exchange.query())
+    return eventStream(await live.events(query, exchange.header('last-event-id'), life.signal), life.end)
+  })
+
+  const admit = (knock: Knock): Token => {
+    if (metrics.atWork > mostAtWork) {
+      throw new HttpError('unavailable', 'Too many requests are at work', {
+        hint: 'Try again.',
+        headers: { 'retry-after': '1' },
+      })
+    }
+    return tokenOf(knock, tokens)
+  }
+  const serve = async (exchange: Exchange, matched: Matched<Route> | undefined, others: () => Promise<void>) => {
+    const done = metrics.begin()
+    let reply: Answer | Streamed | undefined
+    try {
+      addresses.check(exchange)
+      reply = await matched?.route(exchange, matched.params(), admit(exchange))
+    } catch (error) {
+      reply = problem(error)
+    }
+    done(reply?.status)
+    if (reply === undefined) return others()
+    if ('body' in reply) return exchange.send(reply)
+    await exchange.stream(reply.headers, reply.texts).catch(onProblem)
+    reply.end()
+  }
+
   const app = new Hono<Variables>()
-  app.onError((error) => problem(error))
-  app.notFound((c) => problem(noRoute(c)))
+  const refuse = (error: unknown) => {
+    const { body, ...rest } = problem(error)
+    return new Response(body, rest)
+  }
+  app.onError(refuse)
+  app.notFound((c) => refuse(noRoute(c, router)))
 
   app.use(async (c, next) => {
     const done = metrics.begin()
     try {
-      addresses.check(c.req.raw.headers)
       await next()
     } finally {
-      c.header('x-content-type-options', 'nosniff')
-      c.header('referrer-policy', 'no-referrer')
+      for (const [name, value] of Object.entries(safeHeaders)) c.header(name, value)
       if (c.req.path.startsWith('/v1')) c.header('cache-control', 'no-store')
       done(c.res.status)
     }
@@ -98,13 +147,7 @@ export function createApp(options: AppOptions): App {
   addPages(app, options.web)
 
   app.use(async (c, next) => {
-    if (metrics.atWork > mostAtWork) {
-      throw new HttpError('unavailable', 'Too many requests are at work', {
-        hint: 'Try again.',
-        headers: { 'retry-after': '1' },
-      })
-    }
-    c.set('token', tokenOf(c, tokens))
+    c.set('token', admit(knockOf(c)))
     await next()
   })
   app.post('/v1/sign-out', async (c) => {
@@ -126,19 +169,29 @@ export function createApp(options: AppOptions): App {
     demand(c.get('token'), 'read')
     return c.text(await metrics.text(workspace.store, live), 200, { 'content-type': 'text/plain; version=0.0.4' })
   })
-  app.get('/v1/live', async (c) => {
-    const life = lives.begin(c.get('token'), c.req.raw.signal)
-    const events = await live.events(c.req.query(), c.req.header('last-event-id'), life.signal)
-    return eventStream(events, life.end)
-  })
   app.all('/mcp', async (c) => {
     const { name, scope } = c.get('token')
     demand(c.get('token'), 'read')
     return (await import('../mcp/index.ts')).answerMcp(workspace, { name, scope }, c.req.raw)
   })
   addBlobs(app, workspace.store)
-  addRoutes(app, served)
-  return { fetch: (request, env) => app.fetch(request, env), answers: served.answers }
+  const others = getRequestListener((request) => app.fetch(request), { overrideGlobalObjects: false })
+  return {
+    answers: served.answers,
+    listener: (incoming, outgoing) => {
+      const exchange = new Exchange(incoming, outgoing)
+      const matched = router.match(exchange.method, exchange.path)
+      void serve(exchange, matched, () => others(incoming, outgoing))
+    },
+  }
+}
+
+function knockOf(c: Context): Knock {
+  return {
+    method: c.req.method,
+    header: (name) => c.req.header(name),
+    cookie: (name) => getCookie(c, name),
+  }
 }
 
 async function smallJson(c: Context): Promise<unknown> {
@@ -150,11 +203,10 @@ async function smallJson(c: Context): Promise<unknown> {
   }
 }
 
-function noRoute(c: Context): HttpError {
+function noRoute(c: Context, router: Router<unknown>): HttpError {
   const { path, method } = c.req
-  const same = endpoints.filter((each) => new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
-  if (same.length === 0) return new HttpError('no_route', 'There is nothing at this address', { hint: 'See /docs.' })
-  const allow = same.map((each) => each.method).join(', ')
+  const allow = router.methods(path).join(', ')
+  if (allow === '') return new HttpError('no_route', 'There is nothing at this address', { hint: 'See /docs.' })
   return new HttpError('method', `This address takes ${allow}, not ${method}`, {
     hint: 'See /docs.',
     headers: { allow },

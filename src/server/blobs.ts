@@ -1,12 +1,13 @@
 // Blobs are bytes, not JSON: they have routes of their own, with ranges.
 
 import { Readable } from 'node:stream'
-import type { Hono } from 'hono'
+import type { Context, Hono } from 'hono'
 import type { Store } from '../store/index.ts'
 import { demand } from './access.ts'
+import type { Variables } from './app.ts'
+import { tooLarge } from './exchange.ts'
 import { HttpError } from './problem.ts'
-import { largeBodyBytes, readBytes } from './request.ts'
-import type { Variables } from './routes.ts'
+import { largeBodyBytes } from './request.ts'
 
 export function addBlobs(app: Hono<Variables>, store: Store): void {
   app.post('/v1/blobs', async (c) => {
@@ -45,4 +46,20 @@ function rangeIn(header: string): { start: number; end?: number } {
     })
   }
   return end === undefined ? { start } : { start, end }
+}
+
+/** Reads the body, and stops as soon as it is too large. */
+export async function readBytes(c: Context, most: number): Promise<Uint8Array> {
+  const announced = c.req.header('content-length')
+  if (announced !== undefined && Number(announced) > most) throw tooLarge(most)
+  // The server holds a sender to what it has announced.
+  if (announced !== undefined) return new Uint8Array(await c.req.arrayBuffer())
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of (c.req.raw.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += part.length
+    if (bytes > most) throw tooLarge(most)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
 }

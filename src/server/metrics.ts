@@ -8,11 +8,12 @@ export class Metrics {
   /** Requests that are not answered yet; a stream is answered when it begins. */
   atWork = 0
 
-  begin(): (status: number) => void {
+  /** What it returns is told the status; undefined: somebody else answers, and counts it. */
+  begin(): (status: number | undefined) => void {
     this.atWork += 1
     return (status) => {
       this.atWork -= 1
-      this.#answered.set(status, (this.#answered.get(status) ?? 0) + 1)
+      if (status !== undefined) this.#answered.set(status, (this.#answered.get(status) ?? 0) + 1)
     }
   }
 

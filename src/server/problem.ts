@@ -5,6 +5,7 @@ import os from 'node:os'
 import * as z from 'zod'
 import { BatonError, type ConflictError, type ErrorCode, type InvalidError, type NotFoundError } from '../errors.ts'
 import type { Workspace } from '../operations/index.ts'
+import type { Answer } from './exchange.ts'
 
 /** What only this door can be asked wrongly. */
 type HttpCode =
@@ -84,17 +85,17 @@ export class HttpError extends Error {
 }
 
 /** The answer to a failure. What nobody foresaw is told to `onUnexpected` and not to the caller. */
-export function problemResponse(
+export function problemAnswer(
   error: unknown,
   scrub: (text: string) => string,
   onUnexpected: (error: unknown) => void,
-): Response {
+): Answer {
   const { headers = {}, ...problem } = problemOf(error, onUnexpected)
-  const text = scrub(JSON.stringify(problem))
-  return new Response(text, {
+  return {
     status: problem.status,
     headers: { 'content-type': 'application/problem+json', ...headers },
-  })
+    body: scrub(JSON.stringify(problem)),
+  }
 }
 
 const schemaHint = 'See /openapi.json for what it takes.'

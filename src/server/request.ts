@@ -1,8 +1,8 @@
 // From an HTTP request to the input of an operation: fields from the path, the query or the body, checked by its schema.
 
-import type { Context } from 'hono'
 import * as z from 'zod'
 import type { AnyOperation } from '../operations/index.ts'
+import type { Exchange } from './exchange.ts'
 import { HttpError } from './problem.ts'
 
 /** What one request may carry: the largest batch of entries, as JSON that escapes generously. */
@@ -39,10 +39,14 @@ export function takesBody({ method }: Endpoint): boolean {
 }
 
 /** The input as the caller gave it; parsing it is the schema's. */
-export async function inputOf(c: Context, endpoint: Endpoint): Promise<Record<string, unknown>> {
-  const input = takesBody(endpoint) ? await bodyOf(c, endpoint) : queryOf(c, endpoint)
-  for (const field of endpoint.inPath) input[field] = c.req.param(field)
-  const expect = c.req.header('if-match')
+export async function inputOf(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  params: Readonly<Record<string, string>>,
+): Promise<Record<string, unknown>> {
+  const input = takesBody(endpoint) ? await bodyOf(exchange, endpoint) : queryOf(exchange, endpoint)
+  Object.assign(input, params)
+  const expect = exchange.header('if-match')
   if (expect !== undefined && endpoint.types.has('expect')) input.expect ??= expectationIn(expect)
   return input
 }
@@ -60,11 +64,11 @@ function expectationIn(header: string): unknown {
   return match[1] === undefined ? id : { key: match[1], id }
 }
 
-function queryOf(c: Context, { types, inPath }: Endpoint): Record<string, unknown> {
+function queryOf(exchange: Exchange, { types, inPath }: Endpoint): Record<string, unknown> {
   const input: Record<string, unknown> = {}
-  for (const [field, values] of Object.entries(c.req.queries())) {
+  const query = exchange.query()
+  for (const [field, text] of query) {
     if (inPath.includes(field)) continue
-    const text = values.at(-1) ?? ''
     switch (types.get(field)) {
       case 'integer':
       case 'number':
@@ -75,7 +79,10 @@ function queryOf(c: Context, { types, inPath }: Endpoint): Record<string, unknow
           text === '' || text === '1' || text === 'true' ? true : text === '0' || text === 'false' ? false : text
         break
       case 'array':
-        input[field] = values.flatMap((value) => value.split(',')).filter((word) => word !== '')
+        input[field] = query
+          .getAll(field)
+          .flatMap((value) => value.split(','))
+          .filter((word) => word !== '')
         break
       default:
         input[field] = text
@@ -84,9 +91,10 @@ function queryOf(c: Context, { types, inPath }: Endpoint): Record<string, unknow
   return input
 }
 
-async function bodyOf(c: Context, { operation }: Endpoint): Promise<Record<string, unknown>> {
-  const type = c.req.header('content-type')
-  const text = await readText(c, operation.name === 'tape.import' ? largeBodyBytes : bodyBytes)
+async function bodyOf(exchange: Exchange, { operation }: Endpoint): Promise<Record<string, unknown>> {
+  const type = exchange.header('content-type')
+  const bytes = await exchange.bytes(operation.name === 'tape.import' ? largeBodyBytes : bodyBytes)
+  const text = bytes.toString()
   if (text === '') return {}
   if (type === undefined || !/^application\/(.+\+)?json\s*(;|$)/i.test(type)) {
     throw new HttpError('media_type', 'The body must be JSON', { hint: 'Send "Content-Type: application/json".' })
@@ -102,31 +110,5 @@ async function bodyOf(c: Context, { operation }: Endpoint): Promise<Record<strin
       hint: `See /openapi.json for ${operation.name}.`,
     })
   }
-  return { ...body }
-}
-
-async function readText(c: Context, most: number): Promise<string> {
-  return new TextDecoder('utf-8', { fatal: false }).decode(await readBytes(c, most))
-}
-
-/** Reads the body, and stops as soon as it is too large. */
-export async function readBytes(c: Context, most: number): Promise<Uint8Array> {
-  const announced = c.req.header('content-length')
-  if (announced !== undefined && Number(announced) > most) throw tooLarge(most)
-  // The server holds a sender to what it has announced.
-  if (announced !== undefined) return new Uint8Array(await c.req.arrayBuffer())
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of (c.req.raw.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += part.length
-    if (bytes > most) throw tooLarge(most)
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
-}
-
-function tooLarge(most: number): HttpError {
-  return new HttpError('too_large', `A body may hold ${most} bytes here`, {
-    hint: 'Send it in parts; large content goes to /v1/blobs.',
-  })
+  return body as Record<string, unknown>
 }

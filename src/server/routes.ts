@@ -1,9 +1,9 @@
 // The operations as routes below /v1. One handler serves them all; what is special about an operation stands in the table.
 
-import type { Context, Hono } from 'hono'
 import {
   allows,
   type Call,
+  type Caller,
   isLive,
   type LiveOperation,
   type Operation,
@@ -12,11 +12,12 @@ import {
 } from '../operations/index.ts'
 import { callerOf } from './access.ts'
 import type { Audit } from './audit.ts'
+import type { Answer, Exchange } from './exchange.ts'
 import { type Answers, demandSame, fingerprint } from './idempotency.ts'
 import type { Life, Lives } from './lives.ts'
 import { HttpError } from './problem.ts'
 import { type Endpoint, endpointOf, inputOf, takesBody } from './request.ts'
-import { eventStream, lines } from './stream.ts'
+import { eventStream, lines, type Streamed } from './stream.ts'
 import type { Token } from './tokens.ts'
 
 export interface Served {
@@ -26,24 +27,40 @@ export interface Served {
   readonly lives: Lives
   /** Told after every write, so that streams look at once. */
   readonly onWrite: () => void
-  /** The problem document of a failure, for streams that have begun already. */
-  readonly problem: (error: unknown) => Response
+  /** The problem document of a failure. */
+  readonly problem: (error: unknown) => Answer
 }
-
-export type Variables = { Variables: { token: Token } }
 
 export const endpoints: readonly Endpoint[] = table.map(endpointOf)
 
-export function addRoutes(app: Hono<Variables>, served: Served): void {
-  for (const endpoint of endpoints) {
-    const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')
-    app.on(endpoint.method, path, (c) => serve(c, endpoint, served))
+/** A class for its getter: one of an object literal would make a new shape for every request, and the collector work for it. */
+class PlainCall implements Call {
+  readonly #exchange: Exchange
+  readonly caller: Caller
+
+  constructor(exchange: Exchange, caller: Caller) {
+    this.#exchange = exchange
+    this.caller = caller
   }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal
+  }
+
+  progress(): void {}
 }
 
-async function serve(c: Context<Variables>, endpoint: Endpoint, served: Served): Promise<Response> {
+const jsonType = { 'content-type': 'application/json' }
+
+/** Answers a request for an operation. `params` are the fields that stand in the path. */
+export async function serveOperation(
+  exchange: Exchange,
+  endpoint: Endpoint,
+  params: Readonly<Record<string, string>>,
+  token: Token,
+  served: Served,
+): Promise<Answer | Streamed> {
   const { operation } = endpoint
-  const token = c.get('token')
   const caller = callerOf(token)
   if (!allows(caller.scope, operation.scope)) {
     throw new HttpError(
@@ -54,38 +71,33 @@ async function serve(c: Context<Variables>, endpoint: Endpoint, served: Served):
       },
     )
   }
-  const given = await inputOf(c, endpoint)
+  const given = await inputOf(exchange, endpoint, params)
   const input = endpoint.schema.parse(given)
-  if (isLive(operation) || wantsEvents(c)) {
-    const life = served.lives.begin(token, c.req.raw.signal)
+  if (isLive(operation) || exchange.wantsEvents) {
+    const life = served.lives.begin(token, exchange.signal)
     const call: Call = { signal: life.signal, progress: () => {}, caller }
-    if (isLive(operation)) return stream(c, operation.run(served.workspace, input, call), served, life)
-    return progressing(operation, input, call, served, life)
+    if (!isLive(operation)) return progressing(operation, input, call, served, life)
+    const records = operation.run(served.workspace, input, call)
+    return exchange.wantsEvents
+      ? eventStream(recordEvents(records, served), life.end)
+      : lines(records, served.problem, life.end)
   }
-  const call: Call = {
-    // Made when an operation asks for it: most do not.
-    get signal() {
-      return c.req.raw.signal
-    },
-    progress: () => {},
-    caller,
-  }
-  const key = takesBody(endpoint) || endpoint.method === 'DELETE' ? c.req.header('idempotency-key') : undefined
-  if (key === undefined) return json(c, await run(operation, input, call, served))
+  const call = new PlainCall(exchange, caller)
+  const key = takesBody(endpoint) || endpoint.method === 'DELETE' ? exchange.header('idempotency-key') : undefined
+  if (key === undefined) return json(await run(operation, input, call, served))
   demandKey(key)
   const name = fingerprint(token.id, key)
   const request = fingerprint(operation.name, JSON.stringify(given))
   if (operation.once !== undefined) {
     const answer = await run(operation, operation.once.carry(input, `http:${name}`, request), call, served)
     demandSame(operation.once.requestOf(answer), request)
-    return json(c, answer)
+    return json(answer)
   }
   const { body, repeated } = await served.answers.once(name, request, async () => ({
     status: 200,
     body: JSON.stringify(await run(operation, input, call, served)),
   }))
-  if (repeated) c.header('idempotency-replayed', 'true')
-  return c.body(body, 200, { 'content-type': 'application/json' })
+  return { status: 200, headers: repeated ? { ...jsonType, 'idempotency-replayed': 'true' } : jsonType, body }
 }
 
 async function run(operation: Operation, input: object, call: Call, served: Served): Promise<unknown> {
@@ -97,8 +109,8 @@ async function run(operation: Operation, input: object, call: Call, served: Serv
   return answer
 }
 
-function json(c: Context, answer: unknown): Response {
-  return c.body(JSON.stringify(answer), 200, { 'content-type': 'application/json' })
+function json(answer: unknown): Answer {
+  return { status: 200, headers: jsonType, body: JSON.stringify(answer) }
 }
 
 function demandKey(key: string): void {
@@ -109,25 +121,16 @@ function demandKey(key: string): void {
   })
 }
 
-function wantsEvents(c: Context): boolean {
-  return c.req.header('accept')?.startsWith('text/event-stream') === true
-}
-
-/** Records one after another: as events for a browser, as JSON lines for programs. */
-function stream(c: Context, records: ReturnType<LiveOperation['run']>, served: Served, { end }: Life): Response {
-  return wantsEvents(c) ? eventStream(recordEvents(records, served), end) : lines(records, served.problem, end)
-}
-
-async function* recordEvents(records: AsyncIterable<unknown>, served: Served): AsyncGenerator<string> {
+async function* recordEvents(records: ReturnType<LiveOperation['run']>, served: Served): AsyncGenerator<string> {
   try {
     for await (const record of records) yield `data: ${JSON.stringify(record)}\n\n`
   } catch (error) {
-    yield await problemEvent(error, served)
+    yield problemEvent(error, served)
   }
 }
 
 /** An operation with its progress, for whoever accepts events: `progress` as it goes, then `result` or `problem`. */
-function progressing(operation: Operation, input: object, call: Call, served: Served, { end }: Life): Response {
+function progressing(operation: Operation, input: object, call: Call, served: Served, { end }: Life): Streamed {
   async function* events(): AsyncGenerator<string> {
     const texts: string[] = []
     let wake = () => {}
@@ -151,12 +154,12 @@ function progressing(operation: Operation, input: object, call: Call, served: Se
     }
     await done
     const { answer } = state
-    if ('error' in answer) yield await problemEvent(answer.error, served)
+    if ('error' in answer) yield problemEvent(answer.error, served)
     else yield `event: result\ndata: ${JSON.stringify(answer.value)}\n\n`
   }
   return eventStream(events(), end)
 }
 
-async function problemEvent(error: unknown, served: Served): Promise<string> {
-  return `event: problem\ndata: ${await served.problem(error).text()}\n\n`
+function problemEvent(error: unknown, served: Served): string {
+  return `event: problem\ndata: ${served.problem(error).body}\n\n`
 }

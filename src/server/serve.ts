@@ -1,11 +1,10 @@
 // The server on its port, from the first request to the last.
 
 import fs from 'node:fs'
-import type http from 'node:http'
+import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
-import { createAdaptorServer } from '@hono/node-server'
 import { BatonError, StorageError } from '../errors.ts'
 import type { Workspace } from '../operations/index.ts'
 import { createApp } from './app.ts'
@@ -48,12 +47,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const { workspace, tokens, host, tls, web, waiting, onProblem } = options
   const closing = new AbortController()
   const signIn = new SignIn()
-  let handle: (request: Request, env: object) => Response | Promise<Response> = () =>
-    new Response(null, { status: 503 })
-  const server = createAdaptorServer({
-    fetch: (request, env) => handle(request, env),
-    ...(tls === undefined ? {} : { createServer: https.createServer, serverOptions: { cert: tls.cert, key: tls.key } }),
-  }) as http.Server
+  // Requests without a Host get an answer of ours, as those for another host do.
+  const settings = { requireHostHeader: false }
+  const server =
+    tls === undefined ? http.createServer(settings) : https.createServer({ ...settings, cert: tls.cert, key: tls.key })
   // A sender that trickles its request does not hold a connection for ever.
   server.headersTimeout = 15_000
   server.requestTimeout = 120_000
@@ -76,7 +73,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     closing: closing.signal,
     onProblem,
   })
-  handle = app.fetch
+  server.on('request', app.listener)
   const sweep = () => void app.answers.sweep().catch(onProblem)
   sweep()
   const sweeping = setInterval(sweep, sweepMs).unref()

@@ -1,58 +1,37 @@
-// Answers that come piece by piece. A piece is made when the reader has taken the one before, so a reader that does not read
-// costs no more than one piece.
+// Answers that come piece by piece: as events for a browser, as JSON lines for programs.
 
-import type { AnyOperation } from '../operations/index.ts'
+import type { LiveOperation } from '../operations/index.ts'
+import type { Answer } from './exchange.ts'
 
-type Records = Extract<AnyOperation, { each: unknown }> extends { run: (...given: never[]) => infer R } ? R : never
+/** `end` is called when the stream is over, however it ended. */
+export interface Streamed {
+  readonly status: 200
+  readonly headers: Readonly<Record<string, string>>
+  readonly texts: AsyncIterable<string>
+  readonly end: () => void
+}
 
-/** `onEnd` is called when the stream is over, however it ended. */
-export function eventStream(events: AsyncIterable<string>, onEnd: () => void): Response {
-  return new Response(pulled(events, onEnd), {
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      // A proxy that collects events before it passes them on would hold them back.
-      'x-accel-buffering': 'no',
-    },
-  })
+export function eventStream(texts: AsyncIterable<string>, end: () => void): Streamed {
+  const headers = {
+    'content-type': 'text/event-stream; charset=utf-8',
+    // A proxy that collects events before it passes them on would hold them back.
+    'x-accel-buffering': 'no',
+  }
+  return { status: 200, headers, texts, end }
 }
 
 /** Records as JSON lines. A failure on the way is the last line, since the status has been sent. */
-export function lines(records: Records, problem: (error: unknown) => Response, onEnd: () => void): Response {
+export function lines(
+  records: ReturnType<LiveOperation['run']>,
+  problem: (error: unknown) => Answer,
+  end: () => void,
+): Streamed {
   async function* texts(): AsyncGenerator<string> {
     try {
       for await (const record of records) yield `${JSON.stringify(record)}\n`
     } catch (error) {
-      yield `${JSON.stringify({ problem: JSON.parse(await problem(error).text()) as unknown })}\n`
+      yield `{"problem":${problem(error).body}}\n`
     }
   }
-  return new Response(pulled(texts(), onEnd), {
-    headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
-  })
-}
-
-const encoder = new TextEncoder()
-
-function pulled(texts: AsyncIterable<string>, onEnd: () => void): ReadableStream<Uint8Array> {
-  const iterator = texts[Symbol.asyncIterator]()
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const next = await iterator.next()
-          if (next.done !== true) return controller.enqueue(encoder.encode(next.value))
-        } catch (error) {
-          onEnd()
-          throw error
-        }
-        onEnd()
-        controller.close()
-      },
-      async cancel() {
-        onEnd()
-        await iterator.return?.()
-      },
-    },
-    { highWaterMark: 0 },
-  )
+  return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, texts: texts(), end }
 }

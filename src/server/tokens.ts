@@ -1,7 +1,7 @@
 // Who may call: tokens with a name and a scope, kept as hashes in a file that only the user can read. The server and the command
 // `baton token` share the file, so that what one writes counts for the other at once.
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import * as z from 'zod'
@@ -19,7 +19,7 @@ const tokenSchema = z.object({
   name: z.string(),
   scope: z.enum(scopes),
   kind: z.enum(kinds),
-  hash: z.string(),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
   created: z.string(),
   expires: z.string().optional(),
 })
@@ -33,8 +33,6 @@ export function serverFolder(folder: string): string {
   return path.join(folder, 'server')
 }
 
-const hashOf = (value: string) => createHash('sha256').update(value).digest('hex')
-
 export interface NewToken {
   readonly name: string
   readonly scope: Scope
@@ -47,6 +45,8 @@ export class Tokens {
   readonly #lock: string
   #seen = ''
   #tokens: readonly Token[] = []
+  #hashes = new Map<Token, Buffer>()
+  #isFresh = false
 
   constructor(folder: string) {
     const own = serverFolder(folder)
@@ -63,9 +63,9 @@ export class Tokens {
 
   /** The token with that value; every one is compared, and in constant time. */
   find(value: string): Token | undefined {
-    const wanted = Buffer.from(hashOf(value))
+    const wanted = hash('sha256', value, 'buffer')
     let found: Token | undefined
-    for (const token of this.all()) if (timingSafeEqual(Buffer.from(token.hash), wanted)) found = token
+    for (const token of this.all()) if (timingSafeEqual(this.#hashes.get(token)!, wanted)) found = token
     return found
   }
 
@@ -85,7 +85,10 @@ export class Tokens {
           hint: `Choose another name, or revoke it: baton token revoke ${name}`,
         })
       }
-      return [...tokens, { id, name, scope, kind, hash: hashOf(token), created: new Date().toISOString(), ...expires }]
+      return [
+        ...tokens,
+        { id, name, scope, kind, hash: hash('sha256', token), created: new Date().toISOString(), ...expires },
+      ]
     })
     return { token, id }
   }
@@ -116,22 +119,29 @@ export class Tokens {
     const lock = new Lock(this.#lock, 10_000)
     await lock.take()
     try {
-      this.#refresh()
+      this.#isFresh = false
       const tokens = change(this.all())
       replaceFile(this.#file, JSON.stringify({ version: 1, tokens }, null, 2))
-      this.#refresh()
+      this.#isFresh = false
     } finally {
       lock.release()
       lock.close()
     }
   }
 
-  /** Reads the file again if it is another one than before: it is always replaced, never written in place. */
+  /**
+   * Reads the file again if it is another one than before: it is always replaced, never written in place. Requests that arrive
+   * together share one look.
+   */
   #refresh(): void {
+    if (this.#isFresh) return
+    this.#isFresh = true
+    setImmediate(() => (this.#isFresh = false))
     const stat = fs.statSync(this.#file, { throwIfNoEntry: false })
     const state = stat === undefined ? '' : `${stat.ino}:${stat.mtimeMs}:${stat.size}`
     if (state === this.#seen) return
     this.#tokens = stat === undefined ? [] : read(this.#file)
+    this.#hashes = new Map(this.#tokens.map((token) => [token, Buffer.from(token.hash, 'hex')]))
     this.#seen = state
   }
 }

@@ -1,11 +1,12 @@
-// The server without a port: requests go straight to its app.
+// The server of a workspace in this process. It believes that its port is 4747; requests reach it wherever it listens.
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { createApp } from '../../src/server/app.ts'
 import { SignIn } from '../../src/server/sign-in.ts'
 import { type TokenKind, Tokens } from '../../src/server/tokens.ts'
 import type { Scope } from '../../src/operations/index.ts'
 import { temporaryWorkspace } from '../operations/workspace.ts'
-
-const origin = 'http://127.0.0.1:4747'
 
 export async function servedWorkspace() {
   const opened = await temporaryWorkspace()
@@ -26,6 +27,9 @@ export async function servedWorkspace() {
     closing: closing.signal,
     onProblem: (error) => problems.push(error),
   })
+  const server = http.createServer({ requireHostHeader: false }, app.listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
   const token = async (scope: Scope, kind: TokenKind = 'program') =>
     (await tokens.create({ name: `${scope}-${Math.random()}`, scope, kind })).token
   const admin = await token('admin')
@@ -41,8 +45,21 @@ export async function servedWorkspace() {
       if (value === '') headers.delete(name)
       else headers.set(name, value)
     }
-    const body = options.body === undefined ? {} : { body: JSON.stringify(options.body) }
-    return app.fetch(new Request(`${origin}${path}`, { method, headers, ...body }))
+    const body = options.body === undefined ? '' : JSON.stringify(options.body)
+    if (body !== '') headers.set('content-length', String(Buffer.byteLength(body)))
+    return new Promise<Response>((resolve, reject) => {
+      const given = Object.fromEntries(headers)
+      const sent = http.request({ port, method, path, headers: given, setHost: false }, (answer) => {
+        const got = new Headers()
+        for (let i = 0; i < answer.rawHeaders.length; i += 2)
+          got.append(answer.rawHeaders[i]!, answer.rawHeaders[i + 1]!)
+        const { statusCode = 0 } = answer
+        const isEmpty = statusCode === 204 || statusCode === 304
+        const content = isEmpty ? null : (Readable.toWeb(answer) as ReadableStream<Uint8Array>)
+        resolve(new Response(content, { status: statusCode, headers: got }))
+      })
+      sent.on('error', reject).end(body)
+    })
   }
   return {
     ...opened,
@@ -53,6 +70,8 @@ export async function servedWorkspace() {
     ask,
     close: async () => {
       closing.abort()
+      server.close()
+      server.closeAllConnections()
       await opened.close()
     },
   }
