@@ -93,6 +93,7 @@ const lines: Record<FactKind, (found: Ledger) => string[]> = {
 const closedWords: Record<Closed['reason'], string> = {
   passed: 'passed',
   replaced: 'replaced by another command',
+  before: 'failed in the same way without the work',
   published: 'committed or sent out since',
   changed: 'changed since',
   left: 'a step on the way',

@@ -207,11 +207,11 @@ export type FailureRole = 'check' | 'ci' | 'publish' | 'task' | 'report' | 'step
 
 /**
  * `passed`: the same check, or one that includes it, succeeded. `replaced`: the same program succeeded with other arguments while
- * nothing was changed. `published`: the work was committed or sent out since. `changed`: what the user reported was worked on
+ * nothing was changed. `before`: it failed in the same way while the work was stashed. `published`: the work was committed or sent out since. `changed`: what the user reported was worked on
  * since. `left`: a step on the way that nobody came back to. `said`: a model found words that say so.
  */
 export interface Closed {
-  readonly reason: 'passed' | 'replaced' | 'published' | 'changed' | 'left' | 'said'
+  readonly reason: 'passed' | 'replaced' | 'before' | 'published' | 'changed' | 'left' | 'said'
   readonly id?: number
 }
 
@@ -239,6 +239,8 @@ export interface Decision {
 export interface Question {
   readonly text: string
   readonly options?: readonly string[]
+  /** What it is about, where that is not what the assistant said before it: the plan to approve. */
+  readonly about?: string
   /** `tool`: asked with a tool made for it; `text`: the assistant's last words end in a question. */
   readonly source: 'tool' | 'text'
   readonly id: number
@@ -248,6 +250,8 @@ export interface Question {
 
 export interface BackgroundTask {
   readonly command: string
+  /** It checks the work: what it ends with is wanted, unlike that of a server. */
+  readonly checks?: true
   /** The agent's own handle on it: a shell id, a session id, a pid. */
   readonly handle?: string
   readonly startedId: number

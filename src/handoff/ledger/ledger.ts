@@ -162,7 +162,7 @@ export class LedgerBuilder {
         ...open.map(({ id, call, name }) => ({
           id,
           what: line(call.what || name),
-          isQuestion: call.kind === 'questions',
+          isQuestion: isAsking(call),
         })),
         ...wrapping.map(({ id, what }) => ({ id, what, isQuestion: false })),
       ].filter(({ id }) => id > this.#answeredId),
@@ -204,14 +204,17 @@ export class LedgerBuilder {
       ],
       inFlight: [
         ...interrupted.filter(({ id }) => id > this.#settledId),
-        ...open.map(({ callId, name, call, id }) => ({
-          callId,
-          tool: name,
-          what: line(call.what),
-          id,
-          interrupted: id < Math.max(this.#lastSpokenId, this.#cutId),
-          ...(id < this.#cutId && { by: 'baton' as const }),
-        })),
+        // A dialog that waits for the user is a question, unless the work went on without its answer.
+        ...open
+          .filter(({ call, id }) => !isAsking(call) || id <= this.#answeredId)
+          .map(({ callId, name, call, id }) => ({
+            callId,
+            tool: name,
+            what: line(call.what),
+            id,
+            interrupted: id < Math.max(this.#lastSpokenId, this.#cutId),
+            ...(id < this.#cutId && { by: 'baton' as const }),
+          })),
         ...wrapping
           .filter(({ id }) => id > this.#settledId)
           .map(({ callId, name, what, id }) => ({
@@ -544,6 +547,10 @@ export class LedgerBuilder {
     if (latest?.call.kind !== 'todos') return this.#todos.facts()
     return latest.call.todos.map((todo) => ({ ...todo, id: latest.id }))
   }
+}
+
+function isAsking({ kind }: Call): boolean {
+  return kind === 'questions' || kind === 'plan'
 }
 
 /** The agent has no list at all, as Claude Code says of some models: what stood in an earlier one is not its plan. */

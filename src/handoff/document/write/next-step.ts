@@ -2,7 +2,7 @@
 // interrupted goes on where it stopped. Nothing is invented: where nothing is open, the step says so.
 
 import { codeSpan } from '../../safety/fence.ts'
-import type { Ending, Failure, Ledger, Question, Quote, Todo } from '../../ledger/facts.ts'
+import type { BackgroundTask, Ending, Failure, Ledger, Question, Quote, Todo } from '../../ledger/facts.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
 import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
@@ -45,10 +45,10 @@ function stepsFrom(ledger: Ledger): Step[] {
   const request = requestOf(ledger)
   switch (ending.state) {
     case 'asks':
-      return waiting(ledger.questions).map(({ text, options = [], id }, at, all) => ({
+      return waiting(ledger.questions).map(({ text, options = [], about, id }, at, all) => ({
         text: `${toAnswer}${brief(text)}${options.length === 0 ? '' : ` (${options.map((option) => brief(option)).join(' / ')})`}`,
         ids: [id],
-        ...(at === all.length - 1 && saidBesides(ledger, text)),
+        ...(about !== undefined && about !== '' ? { data: about } : at === all.length - 1 && saidBesides(ledger, text)),
       }))
     case 'answered':
       return afterAnswer(ledger)
@@ -85,13 +85,23 @@ function saidBesides({ lastWords }: Ledger, question: string): Pick<Item, 'data'
 function afterAnswer(ledger: Ledger): Step[] {
   const { lastWords, lastRequest } = ledger
   const here = (id: number) => id > (lastRequest?.id ?? 0)
-  const todo = openTodo(ledger, (each) => here(each.id))
+  const { todo, isStale } = todoOfTurn(ledger, here)
+  const checking = ledger.background.findLast(({ checks, startedId }) => checks === true && here(startedId))
   const broken = brokenChecks(ledger).findLast(({ lastId }) => here(lastId))
   const asked = uncheckedOnServer(ledger)
-  const found = [todo && todoStep(todo), broken && fixStep(broken, ledger), asked].filter((step) => step !== undefined)
+  const found = [
+    checking && checkOn(checking),
+    isStale ? undefined : todo && todoStep(todo),
+    broken && fixStep(broken, ledger),
+    asked,
+  ].filter((step) => step !== undefined)
   if (found.length > 0) return found.map((step, at) => (at === 0 && broken ? withAccount(step, ledger) : step))
   const left = openTodo(ledger)
   const isNothing = left === undefined && openFailures(ledger).length === 0 && inheritedFailures(ledger).length === 0
+  if (isStale && lastWords !== undefined) {
+    const text = `Wait for the user: no request is waiting. The todo list still has ${code(todo!.text)} in progress, but the turn is over. The assistant said last: ${codeSpan(closingLine(lastWords.text))}`
+    return [{ text, ids: [todo!.id, lastWords.id], about: todo!.text, saysEnd: true, waits: true }]
+  }
   const text = isNothing
     ? 'Wait for the user: no request is waiting, and nothing is known to be open'
     : 'No request is waiting'
@@ -100,6 +110,24 @@ function afterAnswer(ledger: Ledger): Step[] {
   // Something may be left that no list, check or question shows: then only the assistant's own words name it.
   const closing = isNothing ? ` beyond what the assistant said last: ${said}` : `. The assistant said last: ${said}`
   return [{ text: text + closing, ids: [lastWords.id], saysEnd: true, waits: true }]
+}
+
+/**
+ * What is open on the list of the turn. A list whose last items are in progress is stale if work was done after it was written
+ * and the turn has ended: agents forget to tick off the last item.
+ */
+function todoOfTurn(ledger: Ledger, here: (id: number) => boolean): { todo: Todo | undefined; isStale: boolean } {
+  const todo = openTodo(ledger, (each) => here(each.id))
+  const isLast = todo?.status === 'in_progress' && !ledger.todos.some(({ status }) => status === 'pending')
+  return { todo, isStale: isLast && hasWorkedSince(todo.id, ledger) }
+}
+
+function checkOn({ command, startedId }: BackgroundTask): Step {
+  return {
+    text: `Check on ${code(command)}, still running in the background`,
+    ids: [startedId],
+    about: `background ${startedId}`,
+  }
 }
 
 /** Who left something broken has said at the end why, and who can mend it. */
@@ -193,7 +221,7 @@ function laterSteps(ledger: Ledger): Step[] {
       ? { text: `Still on the todo list: ${brief(todo.text)}`, ids: [todo.id] }
       : todo && todoStep(todo),
     broken && fixStep(broken, ledger),
-    running && { text: `Check on ${code(running.command)}, still running in the background`, ids: [running.startedId] },
+    running && checkOn(running),
   ]
   return later.filter((step) => step !== undefined)
 }

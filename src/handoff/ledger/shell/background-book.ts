@@ -18,9 +18,9 @@ export class BackgroundBook {
   readonly #running = new Map<string, Running>()
   #nameless = 0
 
-  start(command: string, handle: string | undefined, id: number, ended?: Ended): void {
+  start(command: string, handle: string | undefined, id: number, ended?: Ended, checks = false): void {
     const key = handle ?? `\u0000${(this.#nameless += 1)}`
-    const fact = { command: line(command), handle, startedId: id, lastId: id }
+    const fact = { command: line(command), ...(checks && { checks: true as const }), handle, startedId: id, lastId: id }
     this.#running.set(key, { fact, ...(ended && { ended }) })
   }
 

@@ -110,9 +110,12 @@ export class ShellBook {
     if (answer.running !== undefined || (call.background && answer.exit === undefined && !output.isError)) {
       this.#bookEffects(script, undefined, answer, turn.id)
       if (answer.running !== undefined) this.#waiting.set(answer.running, { script, command })
-      this.#background.start(script.command, answer.running, turn.id, (ok, endId) => {
+      const ended = (ok: boolean | undefined, endId: number) => {
         if (ok !== undefined) this.#commands.end(command, ok, undefined, '', endId)
-      })
+      }
+      // What a script of the project does is not known by its name, unless that says that it tests.
+      const checks = script.runs.some(({ check }) => check !== undefined && (check.test || !check.script))
+      this.#background.start(script.command, answer.running, turn.id, ended, checks)
     } else if (answer.interrupted) {
       const { callId, name: tool, id } = turn
       const what = script.command === '' ? tool : line(script.command)
@@ -197,12 +200,32 @@ export class ShellBook {
   #outcome(script: Script, command: Command, answer: ShellOutput, isError: boolean, id: number): CommandOutcome {
     const outcome = readOutcome(script.steps, script.runs, answer, isError)
     this.#commands.end(command, outcome.ok, answer.exit, answer.tail, id)
+    if (this.#isPutAside(script, answer)) {
+      if (!outcome.ok) this.#failures.failedBefore(outcome.runs, outcome.message, id)
+      return outcome
+    }
     this.#commands.tested(outcome, script.command, id)
     if (outcome.ok) this.#failures.succeed([...outcome.runs, ...this.#inner(outcome.runs, answer)], script.subjects, id)
     // Looking for something that is not there is no failure of the work.
     else if (outcome.runs.length > 0) this.#failed(outcome, script, answer, id)
     return outcome
   }
+
+  /** Whether the script ran a check while the work was stashed: that says nothing about the work. */
+  #isPutAside({ steps, runs }: Script, { head, tail }: ShellOutput): boolean {
+    let found = false
+    for (const [index, step] of steps.entries()) {
+      if (this.#isStashed && runs[index]?.check !== undefined) found = true
+      if (programOf(step) !== 'git') continue
+      const { verb, rest } = gitVerb(step)
+      if (verb !== 'stash') continue
+      const [how = 'push'] = rest.map(({ text }) => text ?? '')
+      if (how === 'pop' || how === 'apply') this.#isStashed = false
+      else if (/^(?:push|save|-)/.test(how)) this.#isStashed = !`${head}\n${tail}`.includes('No local changes to save')
+    }
+    return found
+  }
+  #isStashed = false
 
   /** What the scripts of the project ran: as their output says, now or when they ran before. */
   #inner(runs: readonly StepRun[], { head, tail }: ShellOutput): StepRun[] {

@@ -2,7 +2,7 @@
 // the same program on at least the same part of the work.
 
 import { covers, type Check, impliedRunners, isGlob } from '../shell/checks.ts'
-import type { Failure } from '../facts.ts'
+import type { Closed, Failure } from '../facts.ts'
 import { type StepRun, toRun } from '../shell/outcome.ts'
 import { readScript } from '../shell/steps.ts'
 
@@ -11,8 +11,8 @@ interface Open {
   /** What still has to succeed. */
   waiting: Need[]
   readonly attempt: Attempt
-  /** Entry of the success with other arguments. */
-  replacedBy?: number
+  /** Why it is of no concern, although nothing has put it right. */
+  closed?: Closed
 }
 
 /** How the failed command can be told from the same one with other arguments. */
@@ -79,11 +79,17 @@ export class FailureBook {
     }
   }
 
+  /** The same checks failed with the same message while the work was put aside: they failed before it. */
+  failedBefore(runs: readonly StepRun[], message: string | undefined, id: number): void {
+    for (const open of this.#open.values()) {
+      const isSame = open.waiting.every(({ run }) => run && runs.some((each) => settles(each, run)))
+      if (isSame && open.fact.message === message) open.closed = { reason: 'before', id }
+    }
+  }
+
   /** Unresolved and resolved, in the order in which they first failed. */
   facts(): Failure[] {
-    const open = [...this.#open.values()].map(({ fact, replacedBy }): Failure =>
-      replacedBy === undefined ? fact : { ...fact, closed: { reason: 'replaced', id: replacedBy } },
-    )
+    const open = [...this.#open.values()].map(({ fact, closed }): Failure => (closed ? { ...fact, closed } : fact))
     return [...this.#resolved, ...open].sort((a, b) => a.firstId - b.firstId)
   }
 
@@ -94,9 +100,9 @@ export class FailureBook {
   #replace(runs: readonly StepRun[], id: number): void {
     for (const open of this.#open.values()) {
       const { attempt, fact } = open
-      if (open.replacedBy !== undefined || this.#lastChange > fact.lastId) continue
+      if (open.closed !== undefined || this.#lastChange > fact.lastId) continue
       if (fact.role === 'check' && !attempt.isBrief) continue
-      if (runs.some(({ family }) => attempt.families.includes(family))) open.replacedBy = id
+      if (runs.some(({ family }) => attempt.families.includes(family))) open.closed = { reason: 'replaced', id }
     }
   }
 

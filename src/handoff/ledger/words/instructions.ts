@@ -151,7 +151,11 @@ export class InstructionBook {
 
   #standing({ fact, sentences, missing }: Kept): string[] {
     if (fact.refused !== undefined) return [...fact.standing]
-    const candidates = sentences.filter(({ text, weight, terms, leadsIn }) => {
+    // The first sentence of all says what the session is for, if work was done for it.
+    const goal = fact.id === this.first?.id && this.#workedOn() ? sentences[0] : undefined
+    const candidates = sentences.filter((sentence) => {
+      const { text, weight, terms, leadsIn } = sentence
+      if (sentence === goal) return false
       const says = weight >= leastWeight && wordsIn(terms) >= leastWords && text.length <= longestSentence
       return says && !leadsIn && !asks(text) && !isPasted(text)
     })

@@ -3,6 +3,7 @@
 
 import type { Question, Quote } from '../facts.ts'
 import type { Asked, Call } from '../tools/tool-calls.ts'
+import { planTitle } from './decisions.ts'
 import { questionsIn } from './message-text.ts'
 import { asks } from './sentences.ts'
 import { hasTerm, type Haystack, isAmong, sharedWith, type Terms, termsOf, weightIn } from './terms.ts'
@@ -66,9 +67,13 @@ export class QuestionBook {
     lastWords: Quote | undefined,
     answeredId: number,
   ): Question[] {
-    const dialogs = calls.flatMap(({ call, id }): Question[] =>
-      call.kind === 'questions' && id > answeredId ? call.questions.map((each) => questionOf(each, id)) : [],
-    )
+    const dialogs = calls.flatMap(({ call, id }): Question[] => {
+      if (id <= answeredId) return []
+      if (call.kind === 'questions') return call.questions.map((each) => questionOf(each, id))
+      if (call.kind !== 'plan') return []
+      const text = `May this plan be carried out: ${planTitle(call.text)}`
+      return [{ text, about: call.text, source: 'tool', id }]
+    })
     const said = lastWords && lastWords.id > answeredId ? questionsOf(lastWords) : []
     const left = [
       ...this.#left.filter((open) => !isTakenUp(open, cameUpAgain)),

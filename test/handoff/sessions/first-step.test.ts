@@ -1,0 +1,194 @@
+// What a document says to do first, in short sessions that end in ways a successor is easily misled by.
+
+import { expect, test } from 'vitest'
+import { Claude, Codex, documentOf, Gemini, Opencode, Pi } from './transcripts.ts'
+
+const sessions: [name: string, make: () => { text(): string }, first: RegExp, openFailures?: RegExp][] = [
+  [
+    'thanks for finished work',
+    () => {
+      const s = new Claude().user('Rename the helper to formatPrice everywhere')
+      s.edit('src/price.ts', 'a', 'b').ends('Renamed in 6 files; the type check passes.')
+      return s.user('thanks!').ends('You are welcome.')
+    },
+    /^Wait for the user: no request is waiting/,
+  ],
+  [
+    'a command for the program itself behind the last reply',
+    () => {
+      const s = new Claude().user('Rename the helper to formatPrice everywhere')
+      s.edit('src/price.ts', 'a', 'b').ends('Renamed in 6 files.')
+      s.user(
+        '<command-name>/exit</command-name>\n<command-message>exit</command-message>\n<command-args></command-args>',
+      )
+      return s.user('<local-command-stdout>Goodbye!</local-command-stdout>')
+    },
+    /^Wait for the user: no request is waiting/,
+  ],
+  [
+    'a test that fails in the same way without the work',
+    () => {
+      const failing = ' FAIL  src/old/dates.test.ts > dates > reads them\nError: bad date\n'
+      const s = new Claude().user('Add a tooltip to the save button').edit('src/save.tsx', 'a', 'b')
+      s.run('npm test', `${failing} Tests  1 failed | 80 passed (81)`, 1)
+      s.run(
+        'git stash && npm test; git stash pop',
+        `${failing} Tests  1 failed | 80 passed (81)\nDropped refs/stash@{0}`,
+      )
+      return s.ends('The button has a tooltip. `dates > reads them` fails on main as well, so I left it alone.')
+    },
+    /^Wait for the user: .*fails on main as well/,
+    /^None$/,
+  ],
+  [
+    'a test that fails with the work, and passes without it',
+    () => {
+      const s = new Claude().user('Add a tooltip to the save button').edit('src/save.tsx', 'a', 'b')
+      s.run('npm test', ' FAIL  src/save.test.ts > save > asks\nError: x\n Tests  1 failed | 80 passed (81)', 1)
+      s.run('git stash -u', 'Saved working directory and index state WIP on main: 1234567 Begin')
+      s.run('npm test', ' Tests  81 passed (81)').run('git stash pop', 'Dropped refs/stash@{0} (1234567)')
+      return s.ends('The tooltip is there, but it breaks `save > asks`, and I do not see why yet.')
+    },
+    /^Fix `npm test`/,
+    /npm test/,
+  ],
+  [
+    'a list whose last item was not ticked off',
+    () => {
+      const s = new Claude().user('Set up the release pipeline')
+      const todos = [
+        { content: 'Write the workflow', status: 'completed', activeForm: 'Writing' },
+        { content: 'Document it', status: 'in_progress', activeForm: 'Documenting' },
+      ]
+      s.tool('TodoWrite', { todos }, 'Todos have been modified successfully.').write('docs/release.md', 'x')
+      return s.ends('The pipeline is set up and documented.')
+    },
+    /^Wait for the user: .*still has `Document it` in progress, .*The assistant said last: `The pipeline/,
+  ],
+  [
+    'a list with items that were not begun',
+    () => {
+      const s = new Claude().user('Set up the release pipeline')
+      const todos = [
+        { content: 'Write the workflow', status: 'in_progress', activeForm: 'Writing' },
+        { content: 'Document it', status: 'pending', activeForm: 'Documenting' },
+      ]
+      s.tool('TodoWrite', { todos }, 'Todos have been modified successfully.').write('ci.yml', 'x')
+      return s.ends('The workflow is half way.')
+    },
+    /^Finish: Write the workflow/,
+  ],
+  [
+    'a plan that waits for its approval',
+    () => {
+      const s = new Claude().user('We drop support for Node 16, make a plan first').read('package.json')
+      s.call('ExitPlanMode', { plan: '# Drop Node 16\n\n1. engines\n2. polyfills' })
+      return s
+    },
+    /^Get the user's answer to: May this plan be carried out: Drop Node 16/,
+  ],
+  [
+    'a dialog that waits for its answer',
+    () => {
+      const s = new Claude().user('Add payments')
+      const options = ['Stripe', 'Adyen'].map((label) => ({ label, description: label }))
+      const question = { question: 'Which provider should we use?', header: 'Provider', multiSelect: false, options }
+      s.call('AskUserQuestion', { questions: [question] })
+      return s
+    },
+    /^Get the user's answer to: Which provider should we use\? \(Stripe \/ Adyen\)/,
+  ],
+  [
+    'a check that still runs in the background',
+    () => {
+      const s = new Claude().user('run the integration suite and tell me what breaks')
+      const id = s.call('Bash', { command: 'npm run test:integration', run_in_background: true })
+      s.result(id, 'Command running in background with ID: b7k2. Output is being written to: /tmp/x')
+      return s.ends('The suite is running in the background; I will report when it is done.')
+    },
+    /^Check on `npm run test:integration`/,
+  ],
+  [
+    'a server that still runs in the background',
+    () => {
+      const s = new Claude().user('start the app, I want to click around').read('package.json')
+      const id = s.call('Bash', { command: 'npm run dev', run_in_background: true })
+      s.result(id, 'Command running in background with ID: b7k3. Output is being written to: /tmp/x')
+      return s.ends('It runs on port 3000.')
+    },
+    /^Wait for the user/,
+  ],
+  [
+    'what a hook sent the agent on to do',
+    () => {
+      const s = new Claude().user('Fix the flaky login spec').edit('e2e/login.spec.ts', 'a', 'b')
+      s.ends('Fixed: the spec waits for the redirect now.')
+      s.user('Stop hook feedback:\n- [npm run lint]: src/a.ts:3 error unused variable x', { isMeta: true })
+      return s.edit('src/a.ts', 'x', '').run('npm run lint', '').ends('Lint is clean now, too.')
+    },
+    /^Wait for the user/,
+    /^None$/,
+  ],
+  [
+    'a push that was rejected first',
+    () => {
+      const s = new Claude().user('commit and push this').run('git commit -am "Tidy"', '[main 1234abc] Tidy')
+      s.run('git push', ' ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs', 1)
+      s.run('git pull --rebase', 'Successfully rebased and updated refs/heads/main.')
+      return s.run('git push', '   1..2  main -> main').ends('Committed and pushed.')
+    },
+    /^Wait for the user/,
+    /^None$/,
+  ],
+  [
+    'a turn of Codex that was stopped, and another one that was not',
+    () => {
+      const s = new Codex().user('profile the startup').run('hyperfine ./app', 'Time (mean): 812 ms')
+      s.says('Most of it is the config scan.').aborted()
+      return s.user('ok, just tell me the number for the config scan').ends('It takes 512 of 812 ms.')
+    },
+    /^Wait for the user/,
+  ],
+  [
+    'an error of the provider that a retry got past',
+    () => {
+      const s = new Pi().user('write unit tests for the slug function')
+      s.tool('write', { path: 'test/slug.test.ts', content: 'x' }, 'Successfully wrote 1 byte')
+      s.says('', 'error', '529 overloaded').user('go on').run('npm test', 'Tests  5 passed (5)')
+      return s.ends('Five tests for slug, all pass.')
+    },
+    /^Wait for the user/,
+    /^None$/,
+  ],
+  [
+    'a request that the user cancelled in Gemini CLI',
+    () => new Gemini().user('convert the readme to asciidoc').note('info', 'Request cancelled.'),
+    /^(?:Act on|Continue with) the user's request: convert the readme/,
+  ],
+  [
+    'a turn that the user stopped in opencode',
+    () => {
+      const s = new Opencode().user('bump all dependencies, but leave react on 18')
+      s.says('Vite first.', s.run('npm install vite@6', 'added 3 packages'))
+      return s.fails('MessageAbortedError', 'The operation was aborted.')
+    },
+    /^Continue with the user's request: bump all dependencies, but leave react on 18\. The user stopped it/,
+  ],
+]
+
+test.each(sessions)('the first step behind %s [H10]', async (_, make, first, openFailures = /^/) => {
+  const told = await documentOf(make())
+  expect(told.first).toMatch(first)
+  expect(told.section('failures')).toMatch(openFailures)
+})
+
+test('what the session is for is no constraint of it', async () => {
+  const s = new Claude()
+  s.user(
+    'Build a small program that converts our price lists to JSON.\n\nGround rules:\n- no dependencies besides vitest',
+  )
+  s.write('src/parser.ts', 'x').run('npx vitest run', 'Tests  9 passed (9)')
+  const { section } = await documentOf(s.ends('It handles quotes and line ends. 9 tests pass.'))
+  expect(section('constraints')).toBe("None besides the user's words above")
+  expect(section('goal')).toContain('no dependencies besides vitest')
+})
