@@ -12,6 +12,7 @@ import { buildFingerprint, clearStamp, installFingerprint, readStamp, root, writ
 /** Program that must be on PATH: Debian package that brings it. A suite that drives another program adds it here. */
 const TEST_PACKAGES = {
   chromium: 'chromium',
+  ip: 'iproute2',
   'nats-server': 'nats-server',
   pg_ctlcluster: 'postgresql',
   sqlite3: 'sqlite3',

@@ -54,7 +54,7 @@ async function openQuestions(workspace: Workspace) {
 }
 
 /** The states in which nothing happens until somebody looks. */
-const stuck: ReadonlySet<string> = new Set(['dialog', 'unsupervised', 'dead'])
+const stuck: ReadonlySet<string> = new Set(['dialog', 'unsupervised', 'dead', 'lost'])
 
 async function sessions({ store }: Workspace): Promise<Item[]> {
   const items: Item[] = []

@@ -11,7 +11,7 @@ import type { RunningAgent } from './drivers/running-agents.ts'
 import type { Run } from './run.ts'
 import { Journal } from './session/journal.ts'
 import { holderOf } from './session/lease.ts'
-import { leaseKey, sessionNames, sessionRows } from './session/session-row.ts'
+import { isElsewhere, leaseKey, sessionNames, sessionRows } from './session/session-row.ts'
 import { sessionTape } from './run.ts'
 import { supervise, type SuperviseOptions, type SupervisorEvent } from './supervise.ts'
 
@@ -187,10 +187,16 @@ export class AbandonedScan {
       if (this.#over.get(key) === lastId) continue
       const { run, ended, stopped } = await new Journal(store, name).load()
       if (run === undefined || ended !== undefined || stopped) this.#over.set(key, lastId)
+      else if (await isOfAnotherMachine(store, tape)) continue
       else if ((await holderOf(store, tape, leaseKey)) === undefined) found.push({ address, name, run })
     }
     return found
   }
+}
+
+async function isOfAnotherMachine(store: Store, tape: string): Promise<boolean> {
+  const row = (await store.latest(tape, 'row'))?.payload as { data?: { host?: string } } | undefined
+  return isElsewhere(row?.data?.host)
 }
 
 export function paneOf(place: unknown): string | undefined {

@@ -83,6 +83,27 @@ test('a stream that is deleted and made anew under a process that is at rest: it
   expect(store.workspace).toBe(anew.workspace)
 })
 
+test('many processes that open a workspace at once, new or deleted a moment ago, make one stream [E2]', async ({
+  onTestFinished,
+}) => {
+  const servers = await startNats()
+  onTestFinished(() => servers.stop())
+  const address = servers.address('a')
+  const names = new Set<string>()
+  for (let round = 0; round < 3; round++) {
+    const stores = await Promise.all(Array.from({ length: 12 }, () => openStore(address)))
+    expect(new Set(stores.map(({ workspace }) => workspace)).size).toBe(1)
+    await Promise.all(stores.map((store, n) => store.append('main', count(n))))
+    expect((await stores[0]!.info('main'))?.lastId).toBe(12)
+    for (const store of stores) await store.close()
+    await administer(address, ({ streams, stream }) => {
+      names.add(stream)
+      return streams.delete(stream)
+    })
+  }
+  expect(names.size).toBe(3)
+})
+
 test('a stream that is put back to an earlier state is noticed by its next acknowledgement, and nothing stands behind a gap [E2]', async ({
   onTestFinished,
 }) => {

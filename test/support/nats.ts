@@ -20,19 +20,19 @@ export interface NatsServers {
 }
 
 /** One server, or a cluster of three. `args` are added to the command line of each. */
-export async function startNats({ size = 1, args = [] as string[] } = {}): Promise<NatsServers> {
+export async function startNats({ size = 1, args = [] as string[], host = '127.0.0.1' } = {}): Promise<NatsServers> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-nats-'))
-  const ports = await freePorts(size * 2)
-  const routes = ports.slice(size).map((port) => `nats://127.0.0.1:${port}`)
+  const ports = await freePorts(size * 2, host)
+  const routes = ports.slice(size).map((port) => `nats://${host}:${port}`)
   const running: ({ server: ChildProcess; ended: Promise<void> } | undefined)[] = []
   const start = async (at: number) => {
     const cluster = size === 1 ? [] : ['--cluster_name', 'c', '--cluster', routes[at]!, '--routes', routes.join(',')]
-    const name = ['-n', `n${at}`, '-a', '127.0.0.1', '-p', String(ports[at]), '-js', '-sd', path.join(folder, `${at}`)]
+    const name = ['-n', `n${at}`, '-a', host, '-p', String(ports[at]), '-js', '-sd', path.join(folder, `${at}`)]
     // `setpriv` ends the server with the runner that started it.
     const [program, ...rest] = ['setpriv', '--pdeathsig', 'KILL', 'nats-server', ...name, ...cluster, ...args]
     const server = spawn(program, rest, { stdio: 'ignore' })
     running[at] = { server, ended: new Promise((resolve) => server.once('exit', () => resolve())) }
-    await reachable(ports[at]!)
+    await reachable(ports[at]!, host)
   }
   const kill = async (at: number) => {
     running[at]?.server.kill('SIGKILL')
@@ -43,7 +43,7 @@ export async function startNats({ size = 1, args = [] as string[] } = {}): Promi
   return {
     size,
     address: (workspace) => {
-      const hosts = ports.slice(0, size).map((port) => `127.0.0.1:${port}`)
+      const hosts = ports.slice(0, size).map((port) => `${host}:${port}`)
       return `nats://${hosts.join(',')}/${workspace}`
     },
     kill,
@@ -55,11 +55,11 @@ export async function startNats({ size = 1, args = [] as string[] } = {}): Promi
   }
 }
 
-async function freePorts(size: number): Promise<number[]> {
+async function freePorts(size: number, host: string): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: size }, () => {
       return new Promise<net.Server>((resolve) => {
-        const server = net.createServer().listen(0, '127.0.0.1', () => resolve(server))
+        const server = net.createServer().listen(0, host, () => resolve(server))
       })
     }),
   )
@@ -68,10 +68,10 @@ async function freePorts(size: number): Promise<number[]> {
   return ports
 }
 
-async function reachable(port: number): Promise<void> {
+async function reachable(port: number, host: string): Promise<void> {
   for (const end = Date.now() + 60_000; ;) {
     const isUp = await new Promise<boolean>((resolve) => {
-      const probe = net.connect(port, '127.0.0.1', () => {
+      const probe = net.connect(port, host, () => {
         probe.destroy()
         resolve(true)
       })

@@ -16,8 +16,8 @@ export interface PostgresServer {
   stop(): Promise<void>
 }
 
-/** `access` is a line for pg_hba.conf that comes before the others, which let everybody in. `durable`: writes reach the disk before they are acknowledged, as on a real server. */
-export async function startPostgres({ durable = false, access = '' } = {}): Promise<PostgresServer> {
+/** `listen` is an address beside its socket. `access` is a line for pg_hba.conf that comes before the others, which let everybody in. `durable`: writes reach the disk before they are acknowledged, as on a real server. */
+export async function startPostgres({ durable = false, access = '', listen = '' } = {}): Promise<PostgresServer> {
   const bin = programs()
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-postgres-'))
   const data = path.join(folder, 'data')
@@ -49,7 +49,7 @@ export async function startPostgres({ durable = false, access = '' } = {}): Prom
     fs.writeFileSync(file, `${access}\n${fs.readFileSync(file, 'utf8')}`)
   }
   const settings = [
-    'listen_addresses=',
+    `listen_addresses=${listen}`,
     'max_connections=200',
     ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
   ]

@@ -90,6 +90,8 @@ export function stateWord({ state, until }: Pick<SessionRow, 'state' | 'until'>)
       return until === undefined ? 'limited' : `limited until ${timeText(until)}`
     case 'unsupervised':
       return 'nobody supervises it'
+    case 'lost':
+      return 'its machine is silent'
     case 'dead':
       return 'its agent is gone'
     case 'starting':

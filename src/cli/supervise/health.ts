@@ -64,7 +64,7 @@ export async function health(options: HealthOptions, ref: string | undefined): P
 
 /** Nobody looks after it, or it asks something. */
 function needsPerson({ state }: SessionRow): boolean {
-  return state === 'unsupervised' || state === 'dead' || state === 'dialog'
+  return state === 'unsupervised' || state === 'dead' || state === 'lost' || state === 'dialog'
 }
 
 function asksPerson({ status, check_type }: HealthCheck): boolean {

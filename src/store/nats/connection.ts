@@ -17,6 +17,7 @@ import {
   isTimeout,
   mayPass,
   streamNotFound,
+  subjectsTaken,
   tooFewServers,
   wrongLastSequence,
 } from './server.ts'
@@ -101,15 +102,25 @@ export class NatsServers {
         }),
       { patience },
     )
-    const known = await this.persist(() => this.find(), { patience })
-    if (known !== undefined) return { stream: known, isIndexNew }
-    const { stream, made } = await this.persist(() => this.#agreeOnName(), { patience })
-    await this.persist(
-      () => this.#make({ ...common, name: stream, subjects: [`${this.prefix}.>`], allow_rollup_hdrs: true }),
-      { patience },
-    )
-    await this.persist(() => this.publisher.publish(made, Buffer.from(stream)), { patience })
+    const stream = await this.persist(() => this.#findOrMake(common), { patience })
     return { stream, isIndexNew }
+  }
+
+  async #findOrMake(config: Partial<StreamConfig>): Promise<string> {
+    for (;;) {
+      const known = await this.find()
+      if (known !== undefined) return known
+      const { stream, made } = await this.#agreeOnName()
+      try {
+        await this.#make({ ...config, name: stream, subjects: [`${this.prefix}.>`], allow_rollup_hdrs: true })
+      } catch (error) {
+        // Another starter has made one since we looked.
+        if (codeOf(error) === subjectsTaken) continue
+        throw error
+      }
+      await this.publisher.publish(made, Buffer.from(stream))
+      return stream
+    }
   }
 
   /** The stream that keeps the workspace now, if there is one. */

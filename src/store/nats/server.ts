@@ -9,6 +9,7 @@ import type { NatsAddress } from './address.ts'
 export const noMessage = 10037
 export const streamNotFound = 10059
 export const wrongStream = 10060
+export const subjectsTaken = 10065
 export const wrongLastSequence = 10071
 export const tooFewServers = 10005
 export const fullCodes = new Set([10023, 10028, 10047, 10077])

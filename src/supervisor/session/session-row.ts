@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { Store } from '../../store/index.ts'
-import { isRunning } from '../../system/index.ts'
+import { isRunning, thisProcess } from '../../system/index.ts'
 import { holderOf } from './lease.ts'
 import { sessionTape } from '../run.ts'
 
@@ -24,6 +24,8 @@ export interface SessionRow {
     | 'unsupervised'
     /** Nobody supervises it, and its agent is gone. */
     | 'dead'
+    /** Nobody supervises it, and it ran on another machine: only that one can tell more. */
+    | 'lost'
     | 'ended'
   /** The step of the cycle, and what is waited for, in words. */
   readonly step?: string
@@ -42,6 +44,8 @@ export interface SessionRow {
   readonly nextCycleTurns?: number
   readonly usd?: number
   readonly started: string
+  /** The machine that it runs on. */
+  readonly host?: string
   /** The supervisor's process; missing: nobody supervises it now. */
   readonly supervisor?: { readonly pid: number; readonly host: string }
   readonly place?: unknown
@@ -58,8 +62,18 @@ export async function* sessionRows(store: Store): AsyncGenerator<SessionRow> {
     const holder = await holderOf(store, sessionTape(name), leaseKey)
     if (holder !== undefined) yield { ...row, supervisor: { pid: holder.pid, host: holder.host } }
     // What its last supervisor saw need not be so any more.
-    else yield row.state === 'ended' ? row : { ...row, state: isAgentThere(row.place) ? 'unsupervised' : 'dead' }
+    else yield row.state === 'ended' ? row : { ...row, state: unattended(row) }
   }
+}
+
+function unattended({ host, place }: SessionRow): SessionRow['state'] {
+  if (isElsewhere(host)) return 'lost'
+  return isAgentThere(place) ? 'unsupervised' : 'dead'
+}
+
+/** Sessions of another machine are not this one's to judge or to drive. */
+export function isElsewhere(host: string | undefined): boolean {
+  return host !== undefined && host !== thisProcess().host
 }
 
 /** Without a screen an agent is a process for each turn, so that none is missing between two. */

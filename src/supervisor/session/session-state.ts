@@ -12,6 +12,7 @@ import type { Cycled, Past } from './journal.ts'
 import { WorkDone } from './progress.ts'
 import type { SessionRow } from './session-row.ts'
 import { Spending, type SpendingRecord } from './spending.ts'
+import { thisProcess } from '../../system/index.ts'
 
 /** The share of the threshold from which on a cycle counts as near. */
 const near = 0.7
@@ -193,6 +194,7 @@ export class SessionState {
       ...(left === undefined ? {} : { nextCycleTurns: left }),
       ...(usd === undefined ? {} : { usd: Math.round(usd * 10_000) / 10_000 }),
       started: this.#started,
+      host: thisProcess().host,
       ...(place === undefined ? {} : { place }),
       ...(shown.ended === undefined ? {} : { ended: shown.ended }),
     }
