@@ -14,7 +14,7 @@ import type { SupervisorSettings } from '../settings.ts'
 import type { AgentPlace, Driver } from './driver.ts'
 import { HeadlessDriver } from './headless.ts'
 import { needProgram } from './program.ts'
-import { launchedIn, startInTmux, takePane } from './tmux-start.ts'
+import { launchedIn, longestPrompt, startInTmux, takePane } from './tmux-start.ts'
 import { TmuxDriver } from './tmux.ts'
 import { hasBegun } from './turn.ts'
 
@@ -37,7 +37,7 @@ export function agentOpener({
   return async (run, wanted) => {
     const adapter = adapterNamed(run.agent, { env, agents: settings().agents })
     if (wanted.how !== 'attach') needProgram(adapter, commandOf(adapter, run), env)
-    const start = inFull(adapter, wanted)
+    const start = inFull(adapter, run.driver, wanted)
     const since = Date.now()
     // An agent that can be told the id of its session is never looked for.
     const id = start.how === 'launch' && run.driver === 'tmux' && takesId(adapter) ? randomUUID() : undefined
@@ -72,9 +72,12 @@ function commandOf(adapter: Adapter, { driver }: Run): Command {
   return driver === 'tmux' ? capability(adapter, 'launch')({}) : capability(adapter, 'turn')('', undefined)
 }
 
-function inFull(adapter: Adapter, start: Start): Start {
+/** With the document in the prompt, where the agent needs that; a prompt that is too long then is left to be typed. */
+function inFull(adapter: Adapter, driver: Run['driver'], start: Start): Start {
   if (start.how !== 'launch' || start.prompt === undefined) return start
-  return { ...start, prompt: promptFor(adapter, start.prompt) }
+  const { prompt: short, ...rest } = start
+  const prompt = promptFor(adapter, short)
+  return driver === 'tmux' && Buffer.byteLength(prompt) > longestPrompt ? rest : { ...start, prompt }
 }
 
 function takesId(adapter: Adapter): boolean {

@@ -28,6 +28,9 @@ export interface TmuxStart {
   readonly size?: readonly [number, number]
 }
 
+/** Bytes of a prompt on the command line: tmux takes no command of more than 16 KiB, environment included. */
+export const longestPrompt = 4_096
+
 /** These belong to the terminal and the shell that something is started from. */
 const notPassed = new Set(['TMUX', 'TMUX_PANE', 'TERM', 'TERM_PROGRAM', 'TERM_PROGRAM_VERSION', 'COLORTERM', 'PWD'])
 /** Without the person's own settings, which may do anything when a server starts. */

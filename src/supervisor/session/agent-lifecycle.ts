@@ -9,6 +9,7 @@ import { keepDocument } from '../documents/document-store.ts'
 import { documentsFolder, freePath, ownFolder, writeDocumentFile } from '../documents/document-file.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { AgentPlace } from '../drivers/driver.ts'
+import { longestPrompt } from '../drivers/tmux-start.ts'
 import type { Journal, Launching, Past, Whereabouts } from './journal.ts'
 import { resumeText, taskText } from '../../handoff/index.ts'
 import { pending, typing } from '../cycle/prompt-delivery.ts'
@@ -33,8 +34,6 @@ export interface OpenedAgent {
   readonly cycle: Cycle
 }
 
-/** Bytes of a prompt on the command line: tmux takes no command of more than 16 KiB, environment included. */
-const longest = 4_096
 /** Bytes of one argument: Linux takes less than 128 KiB. */
 const longestArgument = 100_000
 
@@ -74,7 +73,7 @@ export class AgentLifecycle {
   async begin(prompt: string | undefined, agent?: string): Promise<OpenedAgent> {
     const { run } = this.#options.session
     const first = run.driver === 'headless' ? this.#shortened(prompt) : prompt
-    if (first === undefined || run.driver === 'headless' || Buffer.byteLength(first) <= longest)
+    if (first === undefined || run.driver === 'headless' || Buffer.byteLength(first) <= longestPrompt)
       return { handle: await this.launchWith(first, agent), cycle: { at: 'watching' } }
     const cycle: Cycle = { at: 'watching', say: pending(first, Date.now()) }
     await this.intend(cycle)

@@ -1,7 +1,7 @@
 // Continues a session whose agent crashed or has reached a limit: by reopening it, or by a fresh start with a document, which
 // is durable before the old context is given up. An agent that ended by itself, or that a person ended, stays ended.
 
-import type { Cycle, Stored, Trigger } from '../cycle/cycle-state.ts'
+import type { Cycle, Resuming, Stored, Trigger } from '../cycle/cycle-state.ts'
 import { pending } from '../cycle/prompt-delivery.ts'
 import { restartText, resumeText } from '../../handoff/index.ts'
 import type { Ending } from '../drivers/driver.ts'
@@ -86,7 +86,7 @@ async function startAfresh(
   const next = resumingWith(document, 'n' in cycle ? cycle.n : n, observation?.session, trigger, Date.now())
   await lifecycle.intend(next)
   const handle = await lifecycle.launchWith(resumeText(document.path), agent)
-  return { handle, cycle: { ...next, prompt: { ...next.prompt, state: 'typed', at: Date.now() } } }
+  return { handle, cycle: toldTo(handle, next) }
 }
 
 /** Lets another agent continue while this one has reached a limit. */
@@ -102,7 +102,13 @@ export async function continueInAnotherAgent(
   const next = resumingWith(document, lost.n, lost.observation?.session, trigger, Date.now())
   await lifecycle.intend(next)
   const handle = await lifecycle.launchWith(resumeText(document.path), agent)
-  return { handle, cycle: { ...next, prompt: { ...next.prompt, state: 'typed', at: Date.now() } } }
+  return { handle, cycle: toldTo(handle, next) }
+}
+
+/** A prompt that is too long to be started with is typed when the agent is ready for it. */
+function toldTo({ driver }: AgentHandle, cycle: Resuming): Cycle {
+  if (driver.sent.length === 0) return { ...cycle, prompt: pending(cycle.prompt.text, Date.now()) }
+  return { ...cycle, prompt: { ...cycle.prompt, state: 'typed', at: Date.now() } }
 }
 
 function percentOf(observation: Observation | undefined): { percent?: number } {
