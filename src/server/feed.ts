@@ -8,14 +8,20 @@ const keptEntries = 2_000
 const keptBytes = 4 * 1024 * 1024
 /** How much a reader is given at once. */
 const pieceBytes = 256 * 1024
-/** With many readers, entries that come one by one are passed on together. */
-const crowd = 20
-const crowdPauseMs = 10
+/** The more readers there are, the more entries are passed on together: every piece is a write for each of them. */
+const readersPerMs = 4
 
 export interface Fed {
   readonly id: number
   /** The entry as JSON. */
   readonly text: string
+}
+
+/** What one reader is given. Readers at the same position are given the same object. */
+export interface Piece {
+  readonly fed: readonly Fed[]
+  /** Where to go on. */
+  readonly upTo: number
 }
 
 /** Wakes everybody who waits. They share one promise: who stops waiting leaves nothing behind. */
@@ -43,6 +49,8 @@ export class Feed {
   /** The first id that is in memory, or that will be. */
   #start = Number.POSITIVE_INFINITY
   #ready: Promise<void>
+  /** What the last reader was given, and what was newest then. */
+  #last: { id: number; newest: number; piece: Piece } = { id: -1, newest: -1, piece: { fed: [], upTo: 0 } }
   #readers = 0
   #timer: NodeJS.Timeout | undefined
   readonly #onNews: () => void
@@ -83,7 +91,7 @@ export class Feed {
         this.#timer = undefined
         this.#onNews()
       },
-      this.#readers > crowd ? crowdPauseMs : 0,
+      Math.floor(this.#readers / readersPerMs),
     )
   }
 
@@ -100,14 +108,18 @@ export class Feed {
     return true
   }
 
-  /** What comes behind an id, or nothing if there is none yet; `upTo` is where to go on. */
-  async after(id: number): Promise<{ fed: readonly Fed[]; upTo: number }> {
+  /** What comes behind an id, or nothing if there is none yet. */
+  async after(id: number): Promise<Piece> {
     await this.#ready
     if (this.failure !== undefined) throw this.failure
     if (id >= this.#start - 1) {
+      const newest = this.#kept.at(-1)?.id ?? 0
+      if (this.#last.id === id && this.#last.newest === newest) return this.#last.piece
       const from = this.#kept.length === 0 ? 0 : id + 1 - this.#kept[0]!.id
-      const fed = piece(this.#kept, Math.max(0, from))
-      return { fed, upTo: fed.at(-1)?.id ?? id }
+      const fed = pieceOf(this.#kept, Math.max(0, from))
+      const piece = { fed, upTo: fed.at(-1)?.id ?? id }
+      this.#last = { id, newest, piece }
+      return piece
     }
     const fed: Fed[] = []
     let bytes = 0
@@ -123,7 +135,7 @@ export class Feed {
   }
 }
 
-function piece(kept: readonly Fed[], from: number): Fed[] {
+function pieceOf(kept: readonly Fed[], from: number): Fed[] {
   const fed: Fed[] = []
   for (let at = from, bytes = 0; at < kept.length && bytes <= pieceBytes; at++) {
     fed.push(kept[at]!)

@@ -4,7 +4,7 @@
 
 import type { Store, TapeInfo } from '../store/index.ts'
 import { HttpError } from './problem.ts'
-import { Feed, lastIdOf, Wake } from './feed.ts'
+import { Feed, lastIdOf, type Piece, Wake } from './feed.ts'
 
 const heartbeatMs = 15_000
 const lookMs = 1_000
@@ -187,14 +187,24 @@ export class Live {
   }
 }
 
+/** The events of a piece for readers of one tape, which are the same for all of them. */
+const shared = new WeakMap<Piece, string>()
+
 async function entryEvents(tape: string, feed: Feed, positions: Map<string, number>): Promise<string> {
-  const { fed, upTo } = await feed.after(positions.get(tape)!)
+  const piece = await feed.after(positions.get(tape)!)
+  const { fed, upTo } = piece
+  const known = positions.size === 1 ? shared.get(piece) : undefined
+  if (known !== undefined) {
+    positions.set(tape, upTo)
+    return known
+  }
   let text = ''
   const name = JSON.stringify(tape)
   for (const { id, text: entry } of fed) {
     positions.set(tape, id)
     text += `event: entry\nid: ${eventId(positions)}\ndata: {"tape":${name},"entry":${entry}}\n\n`
   }
+  if (positions.size === 1) shared.set(piece, text)
   positions.set(tape, upTo)
   return text
 }

@@ -22,6 +22,9 @@ import { origin } from '../line.ts'
 const groupBytes = 4 * 1024 * 1024
 /** How many appends of a lone caller share one turn of the event loop. */
 const lookAround = 8
+/** From how many appends at once it pays to wait for those who return, and for how long at most. */
+const crowd = 4
+const mostWaitMs = 2
 const nothingWritten: Outcome = { kept: 0, isSynced: true, failure: undefined }
 
 /** Work that needs the tape for itself: archive, repair, the arrival of a new tape. */
@@ -56,6 +59,10 @@ export class Writer {
   #running: Promise<void> | undefined
   #committing = false
   #lastGroup = 0
+  /** How many appends were under way when the last group was done. */
+  #atOnce = 0
+  /** How long a sync takes, of late. */
+  #syncMs = 0
   #aloneFor = 0
   #poison: UnknownOutcomeError | undefined
 
@@ -113,7 +120,9 @@ export class Writer {
     await fileLimit.enter(this)
     await this.#gather()
     while (this.#queue.length > 0) {
+      await this.#awaitReturning()
       const tell = await this.#locked(this.#takeGroup())
+      this.#atOnce = this.#lastGroup + this.#queue.length
       tell()
       if (this.#queue.length === 0) await this.#gather()
       else if (fileLimit.isCrowded) {
@@ -133,6 +142,18 @@ export class Writer {
   #gather(): Promise<void> {
     const isAlone = this.#lastGroup === 1 && ++this.#aloneFor % lookAround !== 0
     return new Promise((resolve) => (isAlone ? process.nextTick(resolve) : setImmediate(resolve)))
+  }
+
+  /**
+   * Callers whom the last group answered are often on their way back, such as clients of a server. With a sync for each half of
+   * them they would get half as much done, so a group that is smaller than the crowd was waits for a part of what a sync takes.
+   */
+  async #awaitReturning(): Promise<void> {
+    if (this.#atOnce < crowd || this.#queue.length >= this.#atOnce) return
+    const deadline = performance.now() + Math.min(mostWaitMs, this.#syncMs / 2)
+    while (this.#queue.length < this.#atOnce && performance.now() < deadline) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
   }
 
   #takeGroup(): Append[] | Exclusive {
@@ -244,10 +265,12 @@ export class Writer {
 
   /** `meanwhile` is done while the disk works, where that leaves this thread free. */
   async #sync(fd: number, isNew: boolean, inPool: boolean, meanwhile: () => void): Promise<void> {
+    const start = performance.now()
     try {
       const syncing = inPool ? syncInPool(fd) : fs.fdatasyncSync(fd)
       meanwhile()
       if (syncing !== undefined) await syncing
+      this.#syncMs += (performance.now() - start - this.#syncMs) / 8
       if (isNew) syncFolder(path.dirname(this.paths.tape))
     } catch (cause) {
       // The kernel may have dropped the pages: a second sync would succeed and mean nothing. So there is none.
