@@ -3,12 +3,22 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { continueText, withDocumentText, writeDocument } from '../../src/handoff/index.ts'
+import {
+  continueText,
+  handoffSession,
+  resumeText,
+  saveDocument,
+  withDocumentText,
+  writeDocument,
+} from '../../src/handoff/index.ts'
+import type { Store } from '../../src/store/index.ts'
 import { Tape, openTape, tokenCounter } from '../../src/tape/index.ts'
 import { importFile } from '../../src/transcripts/import.ts'
 import { fileAt } from '../../src/transcripts/resolve.ts'
 import type { AgentName } from '../../src/agents/index.ts'
+import { runs } from '../support/full.ts'
 import { temporaryFolder, temporaryStore } from '../support/workspace.ts'
 
 type Line = Record<string, unknown>
@@ -236,6 +246,128 @@ describe('ten hops over three agents', () => {
     expect(settled).toContain('Make the tests pass.')
   })
 })
+
+type Hop =
+  | { readonly how: 'anchor' | "model's own" | 'compaction' | 'new tape' }
+  | { readonly how: 'continue' | 'cycle'; readonly agent: number; readonly given: 'inline' | 'read' | 'file' }
+
+const hopKind: fc.Arbitrary<Hop> = fc.oneof(
+  fc.record({
+    how: fc.constantFrom('anchor' as const, "model's own" as const, 'compaction' as const, 'new tape' as const),
+  }),
+  fc.record({
+    how: fc.constantFrom('continue' as const, 'cycle' as const),
+    agent: fc.nat({ max: 2 }),
+    given: fc.constantFrom('inline' as const, 'read' as const, 'file' as const),
+  }),
+)
+
+/** Passes the work on in one way, and does a part of it there. Returns the tape on which it goes on. */
+async function pass(store: Store, folder: string, from: string, hop: Hop, number: number): Promise<string> {
+  const tape = new Tape(store, from)
+  const part = `src/part-${number}.ts`
+  const rule = number === 4 ? ["Dates are shown in the reader's own zone, whatever the browser claims."] : []
+  if (hop.how === 'continue' || hop.how === 'cycle') {
+    const isCycle = hop.how === 'cycle'
+    const { markdown, document, note } = await writeDocument(tape, {
+      budget: 2_000,
+      profile: isCycle ? 'cycle' : 'session',
+    })
+    await saveDocument(store, from, markdown, note, document)
+    const file = path.join(folder, `handoff-${number}.md`)
+    fs.writeFileSync(file, markdown)
+    const [agent, scribe] = agents[hop.agent]!
+    const session = `000000${String(number).padStart(2, '0')}-2222-4222-8333-444455556666`
+    const s = scribe(session)
+    const prompt = isCycle ? resumeText(file) : continueText(file)
+    const lines = [
+      ...s.user(hop.given === 'inline' ? withDocumentText(prompt, markdown) : prompt),
+      ...(hop.given === 'read' ? s.reads(file, markdown) : []),
+      ...s.writes(part),
+      ...s.says(`Part ${number} is done.`),
+      ...rule.flatMap((words) => [...s.user(words), ...s.says('Understood.')]),
+    ]
+    const transcript = path.join(
+      folder,
+      `${number}`,
+      `${agent === 'codex' ? 'rollout-2026-05-01T10-00-00-' : ''}${session}.jsonl`,
+    )
+    fs.mkdirSync(path.dirname(transcript), { recursive: true })
+    fs.writeFileSync(transcript, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    return (await importFile(store, fileAt(transcript, agent))).tape
+  }
+  let to = tape
+  if (hop.how === 'new tape') {
+    const moved = await handoffSession(tape, { into: `tape-${number}`, budget: 2_000 })
+    if (moved.status !== 'done') throw new Error(moved.message)
+    to = new Tape(store, moved.tape)
+  } else if (hop.how === 'anchor')
+    await tape.append([{ kind: 'anchor', payload: { name: `phase ${number}`, state: null } }])
+  else if (hop.how === 'compaction')
+    await tape.append([
+      { kind: 'anchor', payload: { name: 'compaction', state: { summary: 'The work goes on in parts.' } } },
+    ])
+  else await tape.handoff(`half of ${number}`, { state: { summary: 'in parts' } })
+  const say = (role: string, content: string) => ({ kind: 'message', payload: { role, content } })
+  const id = `w${number}`
+  await to.append([
+    { kind: 'tool_call', payload: { calls: [{ id, name: 'Write', arguments: { file_path: part, content: 'x' } }] } },
+    { kind: 'tool_result', payload: { results: [{ call_id: id, name: 'Write', output: 'written' }] } },
+    say('assistant', `Part ${number} is done.`),
+    ...rule.flatMap((words) => [say('user', words), say('assistant', 'Understood.')]),
+  ])
+  return to.name
+}
+
+test(
+  'ten hops in any order of their kinds keep what the first user said and what each hop did [H13]',
+  { timeout: 120_000 },
+  async () => {
+    const hops = fc.array(hopKind, { minLength: 9, maxLength: 9 })
+    await fc.assert(
+      fc.asyncProperty(hops, async (order) => {
+        const store = await temporaryStore()
+        const folder = temporaryFolder()
+        const s = claude('00000001-2222-4222-8333-444455556666')
+        const file = path.join(folder, 'first.jsonl')
+        const lines = [
+          ...s.user('Build the returns page of the shop. Never touch src/api.ts, partners import it.'),
+          ...s.writes('src/returns.ts'),
+          ...s.says('The page is there.'),
+          ...s.user('All amounts stay in cents, whatever the carriers send.'),
+          ...s.says(
+            'I keep the amounts as integers in a ledger table rather than as JSON, because the auditors read it with SQL.',
+          ),
+          ...s.user('Now the labels.'),
+          ...s.writes('src/labels.ts'),
+          ...s.runs(
+            'npx vitest run test/labels.test.ts',
+            ' FAIL  test/labels.test.ts > prints\n Tests  1 failed (1)',
+            1,
+          ),
+          ...s.says('The label test still fails, the printer is missing here.'),
+        ]
+        fs.writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+        let tape = (await importFile(store, fileAt(file, 'claude'))).tape
+        for (const [at, hop] of order.entries()) tape = await pass(store, folder, tape, hop, at + 2)
+        const { markdown } = await writeDocument(new Tape(store, tape), { budget: 2_000 })
+        const parts = order.map((_, at) => `part-${at + 2}.ts`)
+        const wanted = [
+          'Build the returns page of the shop. Never touch src/api.ts, partners import it.',
+          'All amounts stay in cents, whatever the carriers send.',
+          "Dates are shown in the reader's own zone, whatever the browser claims.",
+          'ledger table rather than as JSON',
+          'npx vitest run test/labels.test.ts',
+          'returns.ts',
+          'labels.ts',
+          ...parts,
+        ]
+        expect(wanted.filter((words) => !markdown.includes(words))).toEqual([])
+      }),
+      { numRuns: runs(24) },
+    )
+  },
+)
 
 test("a plain anchor and the model's own handoff do not make a document forget the user [H13] [T9]", async () => {
   const tape = await openTape('main', { store: await temporaryStore() })
