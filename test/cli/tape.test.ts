@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import readline from 'node:readline'
@@ -395,4 +396,27 @@ test('what a reference points at is shown without its secrets, as in the documen
     expect(out).toContain('push with [redacted')
     expect(out).not.toContain(token)
   }
+})
+
+test('a blob is shown without its secrets, in ranges too, and bytes that are no text as they are [H14]', async () => {
+  const cwd = await folder()
+  const put = (bytes: Buffer): string => {
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    fs.mkdirSync(path.join(cwd, '.baton', 'blobs'), { recursive: true })
+    fs.writeFileSync(path.join(cwd, '.baton', 'blobs', sha256), bytes)
+    return `blob:${sha256}`
+  }
+  const token = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`
+  const text = put(Buffer.from(`first line\npush with ${token}\nlast line, naïve\n`))
+  const whole = (await baton(cwd, ['show', text])).out
+  expect(whole).toContain('push with [redacted')
+  expect(whole).not.toContain(token)
+  const parts = [
+    await baton(cwd, ['show', text, '--length', '24']),
+    await baton(cwd, ['show', text, '--offset', '24', '--length', '10']),
+    await baton(cwd, ['show', text, '--offset', '34']),
+  ]
+  expect(parts.map(({ out }) => out).join('')).toBe(whole)
+  const image = put(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00, 0xc3]))
+  expect((await baton(cwd, ['show', image])).code).toBe(0)
 })

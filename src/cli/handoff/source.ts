@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { type AgentName, agentNames } from '../../agents/index.ts'
 import { CancelledError, NotFoundError } from '../../errors.ts'
-import { resumeHandoff } from '../../handoff/index.ts'
+import { redactValue, resumeHandoff } from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
 import { isReserved } from '../../tape/index.ts'
 import { listSessions, type Session, sessionFile } from '../../transcripts/index.ts'
@@ -74,15 +74,19 @@ async function picked(works: readonly Work[], { io }: SourceOptions): Promise<Wo
     input: io.stdin,
     output: io.stdout,
     message: 'What do you want to hand off?',
-    options: works.slice(0, offered).map((work) => ({
-      value: work,
-      label:
-        'session' in work ? `${work.session.agent}  ${work.session.title ?? work.session.id}` : `tape  ${work.tape}`,
-      hint: age(work.date),
-    })),
+    options: await Promise.all(
+      works.slice(0, offered).map(async (work) => ({ value: work, label: await labelOf(work), hint: age(work.date) })),
+    ),
   })
   if (isCancel(answer)) throw new CancelledError('Nothing was chosen')
   return answer
+}
+
+/** A title often is the first prompt, and that may hold a secret. */
+async function labelOf(work: Work): Promise<string> {
+  if (!('session' in work)) return `tape  ${work.tape}`
+  const { value: title } = await redactValue(work.session.title ?? work.session.id)
+  return `${work.session.agent}  ${title}`
 }
 
 /** The tapes of the workspace and the sessions of this folder, the last one worked on first. */

@@ -1,5 +1,6 @@
 // `baton show`: what a reference points at. Secrets stay out, as in the documents that print these references.
 
+import { isUtf8 } from 'node:buffer'
 import { pipeline } from 'node:stream/promises'
 import { type Closed, type Ledger, type Profile, redactValue } from '../../handoff/index.ts'
 import { factKinds, referenceFacts, referenceSection, referenceShow } from '../../operations/index.ts'
@@ -31,9 +32,45 @@ export async function show(options: ShowOptions, ref: string): Promise<void> {
   })
 }
 
-async function showBlob({ workspace }: Door, sha256: string, { offset: start = 0, length, io }: ShowOptions) {
-  const range = length === undefined ? { start } : { start, end: start + length }
-  await pipeline(await workspace.store.getBlob(sha256, range), io.stdout, { end: false })
+/** A range is one of the text without its secrets, so that ranges which follow each other show all of it. */
+async function showBlob({ workspace }: Door, sha256: string, { offset = 0, length, io }: ShowOptions) {
+  const source = withoutSecrets(await workspace.store.getBlob(sha256))
+  await pipeline(sliceOf(source, offset, length === undefined ? undefined : offset + length), io.stdout, { end: false })
+}
+
+/** So much is searched at a time; it ends with a line. */
+const blockLength = 4_000_000
+
+async function* withoutSecrets(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer[] = []
+  let size = 0
+  for await (const chunk of source) {
+    held.push(chunk)
+    size += chunk.length
+    const end = size < blockLength ? 0 : chunk.lastIndexOf(10) + 1
+    if (end === 0) continue
+    const block = Buffer.concat([...held.slice(0, -1), chunk.subarray(0, end)])
+    held = [chunk.subarray(end)]
+    size = chunk.length - end
+    yield withoutSecretsIn(block)
+  }
+  yield withoutSecretsIn(Buffer.concat(held))
+}
+
+/** What holds no secret stays as it is, to the byte, as does what is no text, such as an image. */
+async function withoutSecretsIn(bytes: Buffer): Promise<Buffer> {
+  if (!isUtf8(bytes)) return bytes
+  const { value, kinds } = await redactValue(bytes.toString('utf8'))
+  return kinds.size === 0 ? bytes : Buffer.from(value)
+}
+
+async function* sliceOf(source: AsyncIterable<Buffer>, start: number, end = Number.POSITIVE_INFINITY) {
+  let at = 0
+  for await (const chunk of source) {
+    if (at >= end) return
+    yield chunk.subarray(Math.max(0, start - at), Math.max(0, end - at))
+    at += chunk.length
+  }
 }
 
 async function showEntries({ run }: Door, ref: string, out: Output): Promise<void> {
