@@ -22,6 +22,25 @@ function offset(): number {
   return Date.now() - performance.now()
 }
 
+/** A moment from which something counts. It moves back with a clock that is set back, and is never later than before. */
+export class Moment {
+  #at: number
+  #offset = offset()
+
+  constructor(at: number) {
+    this.#at = at
+  }
+
+  get at(): number {
+    const now = offset()
+    if (this.#offset - now >= least) {
+      this.#at -= this.#offset - now
+      this.#offset = now
+    }
+    return this.#at
+  }
+}
+
 /**
  * The cycle by the clock as it is now: what is waited for has as much time left as before. What was written before the
  * clock was set keeps its old date, so that the times from which something counts only ever move back.

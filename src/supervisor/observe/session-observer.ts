@@ -5,6 +5,7 @@ import { type Agent, agentNamed, type AgentStatus, sessionId } from '../../agent
 import { StorageError } from '../../errors.ts'
 import { everySecond, isRunning, isThere, startOf, watchFolder } from '../../system/index.ts'
 import { type Meter, stateOf } from '../../transcripts/index.ts'
+import { Moment } from '../cycle/clock.ts'
 import type { AgentPlace, Ending } from '../drivers/driver.ts'
 import type { HeadlessPlace } from '../drivers/headless.ts'
 import type { Observation, Observer, ObserverOptions } from './observation.ts'
@@ -22,8 +23,8 @@ export class SessionObserver implements Observer {
   /** The agent whose form the transcripts have. */
   readonly #agent: Agent
   /** When the process was started; undefined: unknown. */
-  readonly #started: number | undefined
-  readonly #since: number
+  readonly #started: Moment | undefined
+  readonly #since: Moment
   readonly #env: NodeJS.ProcessEnv
   readonly #finder: TranscriptFinder
   readonly #cwd: string
@@ -54,8 +55,9 @@ export class SessionObserver implements Observer {
 
   constructor(options: ObserverOptions) {
     const { adapter, driver, cwd, env = process.env, before, former } = options
-    this.#started = options.since ?? startedAt(driver.place)
-    const since = this.#started ?? Date.now()
+    const started = options.since ?? startedAt(driver.place)
+    const since = new Moment(started ?? Date.now())
+    this.#started = started === undefined ? undefined : since
     this.#options = options
     this.#agent = agentNamed(adapter.transcript)
     this.#since = since
@@ -278,10 +280,10 @@ export class SessionObserver implements Observer {
   #locateByStatus(): boolean {
     const files = this.#agent.status
     if (files === undefined) return false
-    let status = files.read(this.#env, this.#statusPids, this.#started)
+    let status = files.read(this.#env, this.#statusPids, this.#started?.at)
     if (status === undefined) {
       this.#statusPids = this.#finder.pids()
-      status = files.read(this.#env, this.#statusPids, this.#started)
+      status = files.read(this.#env, this.#statusPids, this.#started?.at)
     }
     // A headless agent is gone after its turn, and its status file with it.
     if (status === undefined && this.#options.driver.place.driver === 'headless') return false
@@ -310,7 +312,7 @@ export class SessionObserver implements Observer {
 
   /** Milliseconds since anything was written. */
   #quietMs(): number {
-    return Date.now() - Math.max(this.#view?.changed ?? 0, this.#since)
+    return Date.now() - Math.max(this.#view?.changed ?? 0, this.#since.at)
   }
 
   /** The question that the agent's own status file names. */
@@ -334,7 +336,7 @@ export class SessionObserver implements Observer {
       return works || (this.#isUnclear() && !this.#screenPolling.isAtRest) ? { ...own, turn: 'working' } : own
     }
     // The process that was in this turn is gone, and no line will ever end the turn: it is over.
-    if (isBefore(told.date, this.#started)) return { ...own, turn: 'idle' }
+    if (isBefore(told.date, this.#started?.at)) return { ...own, turn: 'idle' }
     // A turn that was stopped before its first word leaves no line.
     if (status === 'idle' && quiet) return { turn: 'idle', turnSince: new Date(statusSince).toISOString() }
     const over = this.#options.adapter.showsWork === true ? this.#screenPolling.restsSince() : undefined
@@ -411,7 +413,7 @@ export class SessionObserver implements Observer {
       error: view?.failed === true ? view.error : this.#ending?.error,
       changed: view?.changed,
       alive: this.#alive,
-      started: this.#started,
+      started: this.#started?.at,
     }
   }
 }

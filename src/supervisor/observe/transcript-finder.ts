@@ -8,6 +8,7 @@ import path from 'node:path'
 import { type Adapter, agentNamed, projectFolders, projectSession, type SessionFile } from '../../agents/index.ts'
 import { allProcesses, folderOf, openFilesOf, treeOf } from '../../system/index.ts'
 import { addFact, emptyStats, TranscriptReader } from '../../transcripts/index.ts'
+import type { Moment } from '../cycle/clock.ts'
 import type { Driver } from '../drivers/driver.ts'
 import { tryHold } from '../drivers/pane-lock.ts'
 import { isAgent } from '../drivers/tmux-start.ts'
@@ -21,7 +22,7 @@ export interface FinderOptions {
   readonly cwd: string
   readonly driver: Driver
   /** Transcripts that were begun earlier are not this agent's, unless proven. In milliseconds. */
-  readonly since: number
+  readonly since: Moment
   /** Transcripts that were there before it was started: see `presentIn`. */
   readonly before?: ReadonlySet<string> | undefined
   /** Ids of sessions that an earlier process of this run wrote. */
@@ -63,7 +64,7 @@ export class TranscriptFinder {
   /** The folders in which a transcript of it may appear. */
   folders(now: number): string[] {
     const { adapter, env, cwd, since } = this.#options
-    return projectFolders(adapter.transcript, env, cwd, since, now)
+    return projectFolders(adapter.transcript, env, cwd, since.at, now)
   }
 
   /** The transcript that the agent writes now, if it is not `current`. `resting`: the agent is between turns. */
@@ -133,10 +134,10 @@ export class TranscriptFinder {
       this.folders(Date.now()).flatMap((nest) => agent.find(nest).map((file) => [keyOf(file), file])),
     )
     for (const [key, file] of files) {
-      if (file.parent !== undefined || file.changed < since - slack) continue
+      if (file.parent !== undefined || file.changed < since.at - slack) continue
       if (before?.has(key) || claimed.has(key) || (current !== undefined && key === keyOf(current.file))) continue
       const head = headOf(file)
-      if (head.isSubagent || head.begun < since - slack) continue
+      if (head.isSubagent || head.begun < since.at - slack) continue
       if (head.cwd !== undefined && realOf(head.cwd) !== cwd) continue
       const view = this.#others.get(key) ?? new TranscriptView(file, cwd)
       this.#others.set(key, view)

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { shifted } from '../../../src/supervisor/cycle/clock.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { Moment, shifted } from '../../../src/supervisor/cycle/clock.ts'
 import { atRest, step } from '../../../src/supervisor/cycle/cycle.ts'
 import { policy, sight } from '../support/sightings.ts'
 
@@ -26,4 +26,17 @@ test('what counts from a time counts from before a clock that is set back, and f
   const back = shifted(cycle, -hours)
   expect(back).toMatchObject({ at: 'asked', trigger: { at: now - hours }, prompt: { began: now - hours } })
   expect(shifted(cycle, hours)).toMatchObject({ trigger: { at: now }, prompt: { began: now } })
+})
+
+test('what counts from the start of an agent counts after the clock was set back, too; set forward, nothing is forgotten [C6]', () => {
+  vi.useFakeTimers({ toFake: ['Date'], now })
+  onTestFinished(() => void vi.useRealTimers())
+  const started = new Moment(now)
+  vi.setSystemTime(now + hours)
+  expect(started.at).toBe(now)
+  vi.setSystemTime(now - hours)
+  // A prompt that is typed now is not older than the agent.
+  expect(started.at).toBeLessThan(now - hours + 1_000)
+  vi.setSystemTime(now)
+  expect(started.at).toBeLessThan(now - hours + 1_000)
 })
