@@ -1,7 +1,8 @@
-// Three outputs in dist/: the library as tsc writes it, with its types; the CLI as one bundle split along its dynamic
-// imports, because hooks call it and a few files load much faster than hundreds; and the dashboard, one chunk a page.
+// Three outputs in dist/: the library as tsc writes it, with its types; the CLI as one script, because hooks call it and one
+// file loads much faster than hundreds; and the dashboard, one chunk a page.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import * as esbuild from 'esbuild'
 import * as vite from 'vite'
@@ -18,9 +19,9 @@ const VENDORED = {
   '@ai-sdk/openai-compatible': 'ai-openai-compatible',
   'gpt-tokenizer/encodingParams/constants': 'tokenizer-constants',
 }
+/** Those that are small enough to be in the CLI as well. */
+const SMALL = ['gpt-tokenizer/encodingParams/constants']
 const OUTSIDE = ['zod', 'zod/*', '@opentelemetry/*']
-
-const SHEBANG = '#!/usr/bin/env node\n'
 
 // Taken before the build, so that a source saved meanwhile is built next time.
 const fingerprint = buildFingerprint()
@@ -54,43 +55,54 @@ const vendor = await esbuild.build({
   logLevel: 'warning',
 })
 importFromVendor()
-copyFileSync(
-  join(root, 'node_modules/gpt-tokenizer/data/o200k_base.tiktoken'),
-  join(next, 'vendor/o200k_base.tiktoken'),
-)
+const { makeTable } = await import(join(next, 'tape/vocabulary.js'))
+const vocabulary = readFileSync(join(root, 'node_modules/gpt-tokenizer/data/o200k_base.tiktoken'), 'latin1')
+writeFileSync(join(next, 'vendor/o200k.table'), makeTable(vocabulary))
 
-const cli = await esbuild.build({
+/** @satisfies {esbuild.BuildOptions} */
+const program = {
   absWorkingDir: root,
-  metafile: true,
-  entryPoints: { main: 'src/cli/main.ts' },
-  outdir: join(next, 'cli'),
-  // Chunks lie beside main.js: `../../package.json` is then right from every bundled file, as it is from src/*/.
-  chunkNames: 'chunk-[hash]',
   bundle: true,
-  splitting: true,
-  format: 'esm',
+  format: 'cjs',
   platform: 'node',
   target: 'node20.19',
   minifySyntax: true,
   legalComments: 'none',
+  logLevel: 'warning',
+  // A script that was compiled before cannot import; Node can require modules just as well.
+  supported: { 'dynamic-import': false },
+}
+// One script, since V8 keeps the compiled code of scripts, not of modules (src/cli/start.ts). What is imported when it is
+// needed is still run only then.
+const bundle = join(next, 'cli', 'program.js')
+const cli = await esbuild.build({
+  ...program,
+  metafile: true,
+  entryPoints: ['src/cli/main.ts'],
+  outfile: bundle,
   // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
   external: ['fs-native-extensions', '@opentelemetry/*', '@nats-io/*', 'pg', 'pg-connection-string'],
   // Its entry for Node is UMD, which cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  // Bundled CommonJS packages still call require() for Node's own modules.
-  banner: { js: requireForBundles },
-  logLevel: 'warning',
+  define: { 'import.meta.url': 'bundleUrl' },
+  banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
   plugins: [
     { name: 'vendored', setup: leaveInVendor },
     { name: 'one-language', setup: keepOneLanguage },
     { name: 'past-the-index', setup: importPastTheIndex },
   ],
 })
-
+const hash = createHash('sha256').update(readFileSync(bundle)).digest('hex').slice(0, 16)
 const main = join(next, 'cli', 'main.js')
-const code = readFileSync(main, 'utf8')
-if (!code.startsWith('#!')) writeFileSync(main, SHEBANG + code)
+await esbuild.build({
+  ...program,
+  entryPoints: ['src/cli/start.ts'],
+  outfile: main,
+  define: { BUNDLE_HASH: JSON.stringify(hash) },
+  banner: { js: '#!/usr/bin/env node' },
+})
 chmodSync(main, 0o755)
+writeFileSync(join(next, 'cli', 'package.json'), '{ "type": "commonjs" }\n')
 
 writeLicences([vendor.metafile, cli.metafile], await buildDashboard())
 
@@ -98,9 +110,9 @@ rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(next, join(root, 'dist'))
 writeStamp('build', fingerprint)
 
-/** Chunks of the CLI share the vendored packages with the library. @param {esbuild.PluginBuild} build */
+/** The CLI shares the large packages with the library. @param {esbuild.PluginBuild} build */
 function leaveInVendor(build) {
-  for (const [name, file] of Object.entries(VENDORED)) {
+  for (const [name, file] of Object.entries(VENDORED).filter(([name]) => !SMALL.includes(name))) {
     const exactly = new RegExp(`^${name.replaceAll('/', '\\/')}$`)
     build.onResolve({ filter: exactly }, () => ({ path: `../vendor/${file}.js`, external: true }))
   }

@@ -28,6 +28,7 @@ import {
   withinWindow,
 } from './narrative.ts'
 import { narrativeText, repairText, wrapDocument } from './agent-prompts.ts'
+import { opensPhase, type PhaseFacts } from './phase.ts'
 import { redact } from './safety/redact.ts'
 import { type DocumentNote, saveDocument, type SavedDocument } from './saved.ts'
 
@@ -47,6 +48,8 @@ export interface WriteOptions {
   /** Where the work happened, if that is on this machine: its files are reconciled with git. */
   cwd?: string
   project?: string
+  /** The facts, where the tape was written a moment ago. */
+  phase?: PhaseFacts
   /** In percent, where it is known. */
   contextUsage?: number
   /** What the agent wrote about its own work: its claims, beside the facts. */
@@ -131,12 +134,13 @@ async function recordedUsage(tape: Tape): Promise<number | undefined> {
 /** The facts of the phase that a context starts with: the anchor's state, and the entries from its `from` on. */
 export async function phaseLedger(
   tape: Tape | undefined,
-  options: Pick<WriteOptions, 'from' | 'cwd' | 'signal' | 'before' | 'leaveOut'> = {},
+  options: Pick<WriteOptions, 'from' | 'cwd' | 'phase' | 'signal' | 'before' | 'leaveOut'> = {},
 ): Promise<Ledger> {
   const { from, cwd, signal, before, leaveOut } = options
   const place = cwd === undefined ? {} : { cwd }
   if (tape === undefined) return withBefore(ledger([], place), before)
-  const own = await ledger(phaseEntries(tape, await startOf(tape, from)), place)
+  const seen = from === undefined ? options.phase?.facts(cwd) : undefined
+  const own = seen ?? (await ledger(phaseEntries(tape, await startOf(tape, from)), place))
   const told = before === undefined ? withDocumentFile(own) : withBefore(own, before)
   const found = withSubagentFiles(told, await subagentLedgers(tape, told.span?.from))
   const facts = await reconcileWithGit(found, { cwd, signal })
@@ -182,23 +186,15 @@ async function subagentLedgers({ store, name }: Tape, since: string | undefined)
   return found
 }
 
-/**
- * Where the phase begins: at the start of the session, or at the last handoff that put a document on the tape. A compaction, a plain
- * anchor or the model's own handoff shortens what it sees, not what the user asked for and what it did.
- */
 async function startOf(tape: Tape, from: string | undefined): Promise<AnchorRef | undefined> {
   if (from !== undefined) return findAnchor(tape.store, tape.name, from)
   let before: number | undefined
   for (;;) {
     const found = await tape.anchors({ limit: 1, before })
     const [anchor] = found
-    if (anchor === undefined || anchor.name === 'session/start' || holdsDocument(anchor.state)) return anchor
+    if (anchor === undefined || opensPhase(anchor)) return anchor
     before = anchor.id
   }
-}
-
-function holdsDocument(state: unknown): boolean {
-  return typeof state === 'object' && state !== null && 'document' in state && typeof state.document === 'string'
 }
 
 async function* phaseEntries(tape: Tape, anchor: AnchorRef | undefined): AsyncGenerator<Entry> {

@@ -2,7 +2,7 @@
 // with a mark, an entry that says how far the transcript was read: an import that dies in between continues from there.
 
 import { BatonError, ConflictError, InvalidError } from '../errors.ts'
-import type { Draft, Store } from '../store/index.ts'
+import { type Draft, type Entry, entryFrom, type Store } from '../store/index.ts'
 import { isReserved, recordEdge } from '../tape/index.ts'
 import { edgeTo } from '../tape/index.ts'
 import {
@@ -28,6 +28,8 @@ export interface ImportOptions {
   readonly upTo?: number | undefined
   /** Called with the number of bytes of the transcript that have been read. */
   readonly onProgress?: ((bytes: number) => void) | undefined
+  /** Called with every entry that is written; it is durable when the import ends. */
+  readonly onEntry?: ((entry: Entry) => void) | undefined
 }
 
 export interface Imported {
@@ -73,8 +75,8 @@ export function tapeFor(file: SessionFile): string {
 export async function importFile(store: Store, file: SessionFile, options: ImportOptions = {}): Promise<Imported> {
   const tape = options.tape ?? tapeFor(file)
   if (isReserved(tape)) throw new InvalidError(`${tape} is one of Baton's own tapes`)
-  const { parent = sessionKey(file), onProgress, upTo } = options
-  const job: ImportJob = { store, tape, file, parent, upTo, entries: 0, bytes: 0, damaged: [], onProgress }
+  const { parent = sessionKey(file), onProgress, onEntry, upTo } = options
+  const job: ImportJob = { store, tape, file, parent, upTo, entries: 0, bytes: 0, damaged: [], onProgress, onEntry }
   for (let attempt = 1; ; attempt++) {
     try {
       const created = (await store.info(tape)) === undefined
@@ -99,6 +101,7 @@ interface ImportJob {
   readonly parent: string
   readonly upTo: number | undefined
   readonly onProgress: ((bytes: number) => void) | undefined
+  readonly onEntry: ((entry: Entry) => void) | undefined
   readonly damaged: LineDamage[]
   entries: number
   bytes: number
@@ -110,10 +113,21 @@ class Refusal extends ConflictError {}
 async function create(job: ImportJob): Promise<void> {
   const reader = new TranscriptReader(agentNamed(job.file.agent), job.file, undefined, job.upTo)
   try {
-    const info = await job.store.create(job.tape, firstBatches(job, reader))
+    const info = await job.store.create(job.tape, shown(job, firstBatches(job, reader)))
     job.entries += info.entries
   } finally {
     reader.close()
+  }
+}
+
+/** Shows each entry of a new tape to whoever wants to see it. */
+async function* shown({ onEntry }: ImportJob, batches: AsyncIterable<Draft[]>): AsyncGenerator<Draft[]> {
+  let id = 0
+  for await (const drafts of batches) {
+    yield drafts
+    if (onEntry === undefined) continue
+    const now = new Date().toISOString()
+    for (const draft of drafts) onEntry(entryFrom(draft, ++id, draft.date ?? now))
   }
 }
 
@@ -162,8 +176,9 @@ async function appendNew(job: ImportJob): Promise<boolean> {
   const reader = new TranscriptReader(agent, file, replaced ? undefined : cursor, job.upTo)
   const moved = before?.moved
   const append = async (drafts: Draft[], seen: number) => {
-    await store.append(tape, drafts, { expect: seen })
-    job.entries += drafts.length
+    const entries = await store.append(tape, drafts, { expect: seen })
+    job.entries += entries.length
+    if (job.onEntry) entries.forEach(job.onEntry)
     return seen + drafts.length
   }
   let seen = lastId

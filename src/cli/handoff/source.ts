@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { type AgentName, agentNames } from '../../agents/index.ts'
 import { CancelledError, NotFoundError } from '../../errors.ts'
-import { redactValue, resumeHandoff } from '../../handoff/index.ts'
+import { redactValue, resumeHandoff, type WriteOptions } from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
 import { isReserved } from '../../tape/index.ts'
 import { listSessions, type Session, sessionFile } from '../../transcripts/index.ts'
@@ -21,7 +21,7 @@ interface SourceOptions extends Globals {
 /** The tape to write about, and what is known of the work on it. A session of another agent is imported onto its tape first. */
 interface Source {
   readonly name: string
-  readonly about: { cwd?: string; project?: string; contextUsage?: number }
+  readonly about: Pick<WriteOptions, 'cwd' | 'project' | 'contextUsage' | 'phase'>
 }
 
 /** `ref`: a session or a tape. Without one, and without `--tape`, the person or the dates decide. */

@@ -1,0 +1,96 @@
+// What the file `baton` runs: it starts the program from its bundle. Compiling the code takes longer than most commands run,
+// so what V8 compiled for a command is kept for the next time: beside the bundle, or where that cannot be written, in the
+// user's cache folder. What is kept may be deleted.
+
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import os from 'node:os'
+import path from 'node:path'
+import v8 from 'node:v8'
+import vm from 'node:vm'
+
+/** Names the bundle: V8 itself only compares the length of the source. Set by the build. */
+declare const BUNDLE_HASH: string
+
+interface KeptCode {
+  readonly code: Buffer
+  /** How much code was compiled when it was kept. */
+  readonly compiled: number
+}
+
+/** Code is kept again when a run has compiled so much more of the program than those before it. */
+const growth = 1.1
+const trailerBytes = 8
+
+const bundle = path.join(__dirname, 'program.js')
+const name = `${BUNDLE_HASH}-${process.version}-${process.arch}-${commandOf(process.argv)}`
+const folders = [path.join(__dirname, 'compiled'), path.join(userCache(), 'baton', 'compiled')]
+
+const kept = readKept()
+const script = new vm.Script(
+  `(function (exports, require, module, __filename, __dirname) {${fs.readFileSync(bundle, 'latin1')}\n})`,
+  { filename: bundle, ...(kept && { cachedData: kept.code }) },
+)
+const before = script.cachedDataRejected === false && kept !== undefined ? kept.compiled : 0
+process.on('exit', (code) => {
+  // A command that failed has seen too little of the program.
+  if (code === 0 && compiledBytes() > before * growth) keep()
+})
+const main: unknown = script.runInThisContext()
+if (typeof main === 'function') main({}, createRequire(bundle), {}, bundle, __dirname)
+
+function commandOf([, , word]: readonly string[]): string {
+  return word !== undefined && /^[a-z]+$/.test(word) ? word : 'other'
+}
+
+function userCache(): string {
+  return process.env.XDG_CACHE_HOME || path.join(process.env.HOME || os.homedir(), '.cache')
+}
+
+function readKept(): KeptCode | undefined {
+  for (const folder of folders) {
+    let fd: number
+    try {
+      fd = fs.openSync(path.join(folder, name), 'r')
+    } catch {
+      continue // nothing was kept here
+    }
+    try {
+      if (!isTrusted(fs.fstatSync(fd))) continue
+      const bytes = fs.readFileSync(fd)
+      if (bytes.length <= trailerBytes) continue
+      const end = bytes.length - trailerBytes
+      return { code: bytes.subarray(0, end), compiled: bytes.readDoubleLE(end) }
+    } finally {
+      fs.closeSync(fd)
+    }
+  }
+  return undefined
+}
+
+/** Kept code is run like the program: nobody may have written it but the user, and whoever installed the program. */
+function isTrusted({ uid, mode }: fs.Stats): boolean {
+  return (uid === process.getuid?.() || uid === fs.statSync(bundle).uid) && (mode & 0o022) === 0
+}
+
+function compiledBytes(): number {
+  return v8.getHeapCodeStatistics().bytecode_and_metadata_size
+}
+
+function keep(): void {
+  const trailer = Buffer.alloc(trailerBytes)
+  trailer.writeDoubleLE(compiledBytes())
+  const bytes = Buffer.concat([script.createCachedData(), trailer])
+  for (const folder of folders) {
+    const part = path.join(folder, `${name}.${process.pid}`)
+    try {
+      fs.mkdirSync(folder, { recursive: true, mode: 0o755 })
+      fs.writeFileSync(part, bytes, { mode: 0o644, flag: 'wx' })
+      fs.renameSync(part, path.join(folder, name))
+      return
+    } catch {
+      // Nobody is hurt if it cannot be kept: the next start takes as long as this one.
+      fs.rmSync(part, { force: true })
+    }
+  }
+}
