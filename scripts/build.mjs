@@ -92,7 +92,14 @@ const cli = await esbuild.build({
     { name: 'past-the-index', setup: importPastTheIndex },
   ],
 })
-const hash = createHash('sha256').update(readFileSync(bundle)).digest('hex').slice(0, 16)
+// In ASCII it is read in a fraction of the time. esbuild leaves patterns and `String.raw` as they are; what we write with the
+// latter are patterns too, where the escape means the same.
+const ascii = readFileSync(bundle, 'utf8').replaceAll(
+  /[^\0-\x7F]/g,
+  (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+)
+writeFileSync(bundle, ascii)
+const hash = createHash('sha256').update(ascii).digest('hex').slice(0, 16)
 const main = join(next, 'cli', 'main.js')
 await esbuild.build({
   ...program,

@@ -24,18 +24,18 @@ const io: Io = {
   exit: { code: 0 },
 }
 
-/** An agent waits for its hook, so that one does without the other commands. */
-async function main([command, ...rest]: readonly string[]): Promise<number> {
-  const [agent, event] = rest
-  if (command !== 'hook' || agent === undefined || event === undefined) {
-    return (await import('./program.ts')).run(process.argv.slice(2), io)
-  }
-  await (await import('./connect/hook.ts')).hook(io, agent, event)
-  return 0
-}
-
+const argv = process.argv.slice(2)
+const [command, agent, event] = argv
 // As Node has it: what is still waited for when nothing is left to happen has failed.
 process.exitCode = 13
-void main(process.argv.slice(2)).then((code) => {
-  process.exitCode = code
-})
+void main()
+
+async function main(): Promise<void> {
+  // An agent waits for its hook, so that one does without the other commands.
+  if (command === 'hook' && agent !== undefined && event !== undefined) {
+    await (await import('./connect/hook.ts')).hook(io, agent, event)
+    process.exitCode = 0
+  } else {
+    process.exitCode = await (await import('./program.ts')).run(argv, io)
+  }
+}

@@ -36,15 +36,16 @@ process.on('exit', (code) => {
   // A command that failed has seen too little of the program.
   if (code === 0 && compiledBytes() > before * growth) keep()
 })
-const main: unknown = script.runInThisContext()
-if (typeof main === 'function') main({}, createRequire(bundle), {}, bundle, __dirname)
+const main = script.runInThisContext() as (...given: readonly unknown[]) => void
+main({}, createRequire(bundle), {}, bundle, __dirname)
 
 function commandOf([, , word]: readonly string[]): string {
   return word !== undefined && /^[a-z]+$/.test(word) ? word : 'other'
 }
 
 function userCache(): string {
-  return process.env.XDG_CACHE_HOME || path.join(process.env.HOME || os.homedir(), '.cache')
+  const { XDG_CACHE_HOME, HOME } = process.env
+  return XDG_CACHE_HOME || path.join(HOME || os.homedir(), '.cache')
 }
 
 function readKept(): KeptCode | undefined {

@@ -199,7 +199,7 @@ export const documentDiff = operation({
   route: 'GET /documents/{tape}/diff',
   input: z.object({ tape: tapeName, from: z.int().positive().describe('The entry of the older one.'), to: documentId }),
   output: z.object({ text: z.string(), changes: z.looseObject({}) }),
-  async run({ store }, { tape, from, to }) {
+  async run({ store }, { tape, from, to }): Promise<{ text: string; changes: Record<string, unknown> }> {
     const changes = diffDocuments(await documentOn(store, tape, from), await documentOn(store, tape, to))
     const fields: Record<string, unknown> = { ...changes }
     return { text: renderDiff(changes), changes: fields }

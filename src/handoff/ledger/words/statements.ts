@@ -84,34 +84,28 @@ export class StatementBook {
     const last = all.at(-1)?.id ?? 0
     // What was said twice counts as said the second time.
     const candidates = [...new Map(all.map((each) => [each.text, each])).values()]
-    const times = new Map<string, number>()
-    const tell = (stems: Iterable<string>) => {
-      for (const stem of stems) times.set(stem, (times.get(stem) ?? 0) + 1)
-    }
-    for (const text of told) tell(termsOf(text).keys())
-    const worth = ({ terms, text, id, factor }: Candidate) => {
-      let sum = 0
-      for (const [stem, weight] of terms)
-        sum += weight * Math.log2(1 + (this.#spread.get(stem) ?? 0)) * toldBefore ** (times.get(stem) ?? 0)
+    const stems = new Stems((stem) => this.#spread.get(stem) ?? 0)
+    for (const text of told) stems.tell(termsOf(text).keys())
+    const valued = candidates.map((candidate) => ({ candidate, terms: stems.weigh(candidate.terms) }))
+    const worth = ({ candidate: { text, id, factor }, terms }: (typeof valued)[number]) => {
       const recency = 1 + ((newest - 1) * (id - first)) / Math.max(1, last - first)
-      return (sum * factor * recency) / (text.length + overhead)
+      return (stems.sum(terms) * factor * recency) / (text.length + overhead)
     }
     // Telling one sentence only lowers the worth of the others, so what was the best and still is needs no other look.
-    const left = candidates
-      .map((candidate) => ({ candidate, most: worth(candidate) }))
-      .sort((a, b) => a.most - b.most || b.candidate.id - a.candidate.id)
+    const left = new BestFirst(
+      valued
+        .map((each) => ({ ...each, most: worth(each) }))
+        .sort((a, b) => a.most - b.most || b.candidate.id - a.candidate.id)
+        .reverse(),
+    )
     const ranked: Statement[] = []
-    while (left.length > 0 && ranked.length < mostRanked) {
-      const { candidate } = left.pop()!
-      const most = worth(candidate)
-      if (most >= (left.at(-1)?.most ?? 0)) {
-        tell(candidate.terms.keys())
+    for (let next = left.take(); next !== undefined && ranked.length < mostRanked; next = left.take()) {
+      const { candidate } = next
+      const most = worth(next)
+      if (most >= left.most) {
+        stems.tell(candidate.terms.keys())
         ranked.push({ text: candidate.text, id: candidate.id })
-      } else {
-        let at = left.length
-        while (at > 0 && left[at - 1]!.most > most) at -= 1
-        left.splice(at, 0, { candidate, most })
-      }
+      } else left.add({ ...next, most })
     }
     return ranked
   }
@@ -125,6 +119,106 @@ export class StatementBook {
     }
     if (messages === this.#pending) this.#pending = []
     if (this.#accepted.length > mostCandidates) this.#accepted.splice(0, this.#accepted.length - mostCandidates)
+  }
+}
+
+/** The words of a sentence as numbers: sums are made for every sentence again and again. */
+interface WeighedTerms {
+  readonly stems: readonly number[]
+  readonly weights: readonly number[]
+}
+
+/** What each stem still counts for: less each time that it is told. */
+class Stems {
+  readonly #numbers = new Map<string, number>()
+  readonly #times: number[] = []
+  readonly #factors: number[] = []
+  readonly #spreadOf: (stem: string) => number
+
+  constructor(spreadOf: (stem: string) => number) {
+    this.#spreadOf = spreadOf
+  }
+
+  tell(stems: Iterable<string>): void {
+    for (const stem of stems) {
+      const number = this.#numberOf(stem)
+      this.#times[number]! += 1
+      this.#factors[number] = toldBefore ** this.#times[number]!
+    }
+  }
+
+  weigh(terms: Terms): WeighedTerms {
+    const stems: number[] = []
+    const weights: number[] = []
+    for (const [stem, weight] of terms) {
+      stems.push(this.#numberOf(stem))
+      weights.push(weight * Math.log2(1 + this.#spreadOf(stem)))
+    }
+    return { stems, weights }
+  }
+
+  sum({ stems, weights }: WeighedTerms): number {
+    let sum = 0
+    for (let i = 0; i < stems.length; i++) sum += weights[i]! * this.#factors[stems[i]!]!
+    return sum
+  }
+
+  #numberOf(stem: string): number {
+    const known = this.#numbers.get(stem)
+    if (known !== undefined) return known
+    const number = this.#times.push(0) - 1
+    this.#factors.push(1)
+    this.#numbers.set(stem, number)
+    return number
+  }
+}
+
+/** Gives the item with the greatest `most`; of equals the one that was added last, and of the first ones the one in front. */
+class BestFirst<Item extends { readonly most: number }> {
+  /** A heap: none is better than the one at half its place. */
+  readonly #heap: { readonly item: Item; readonly added: number }[]
+  #added: number
+
+  /** `items`: best first. */
+  constructor(items: readonly Item[]) {
+    this.#heap = items.map((item, i) => ({ item, added: items.length - i }))
+    this.#added = items.length
+  }
+
+  get most(): number {
+    return this.#heap[0]?.item.most ?? 0
+  }
+
+  add(item: Item): void {
+    let at = this.#heap.push({ item, added: ++this.#added }) - 1
+    for (let above = (at - 1) >> 1; at > 0 && this.#swapIfBetter(at, above); above = (at - 1) >> 1) at = above
+  }
+
+  take(): Item | undefined {
+    const [best] = this.#heap
+    const last = this.#heap.pop()
+    if (best === undefined || last === undefined || this.#heap.length === 0) return best?.item
+    this.#heap[0] = last
+    for (let at = 0; ;) {
+      const [left, right] = [2 * at + 1, 2 * at + 2]
+      const below = this.#isBetter(right, left) ? right : left
+      if (!this.#swapIfBetter(below, at)) return best.item
+      at = below
+    }
+  }
+
+  #isBetter(one: number, other: number): boolean {
+    const [a, b] = [this.#heap[one], this.#heap[other]]
+    if (a === undefined || b === undefined) return false
+    return a.item.most > b.item.most || (a.item.most === b.item.most && a.added > b.added)
+  }
+
+  #swapIfBetter(one: number, other: number): boolean {
+    if (!this.#isBetter(one, other)) return false
+    const held = this.#heap[one]!
+    this.#heap[one] = this.#heap[other]!
+    this.#heap[other] = held
+    return true
   }
 }
 

@@ -18,7 +18,7 @@ const tokenPattern = new RegExp(
   'gu',
 )
 const asciiPattern = /[A-Za-z0-9_][\w./@:%#+-]*/g
-const segmenter = new Intl.Segmenter('und', { granularity: 'word' })
+let segmenter: Intl.Segmenter | undefined
 
 export function termsOf(text: string): Map<string, number> {
   const terms = new Map<string, number>()
@@ -27,14 +27,36 @@ export function termsOf(text: string): Map<string, number> {
   }
   for (const token of text.match(isAscii(text) ? asciiPattern : tokenPattern) ?? []) {
     if (token > '\u0DFF' && unspacedPattern.test(token)) {
+      segmenter ??= new Intl.Segmenter('und', { granularity: 'word' })
       for (const { segment } of segmenter.segment(token)) add(segment, unspacedWeight(segment))
     } else {
-      const word = /[./:@+-]$/.test(token) ? token.replace(/[./:@+-]+$/, '') : token
-      const weight = weightOf(word)
-      if (weight > 0) add(stemOf(word, weight), weight)
+      const { stem, weight } = termOf(token)
+      if (weight > 0) add(stem, weight)
     }
   }
   return terms
+}
+
+interface Term {
+  readonly stem: string
+  readonly weight: number
+}
+
+/** Most words of a text were seen before. Longer ones would keep the whole text alive that they were cut from. */
+const knownTerms = new Map<string, Term>()
+const longestKnown = 12
+const mostKnown = 20_000
+
+function termOf(token: string): Term {
+  const known = knownTerms.get(token)
+  if (known !== undefined) return known
+  const word = /[./:@+-]$/.test(token) ? token.replace(/[./:@+-]+$/, '') : token
+  const weight = weightOf(word)
+  const term = { weight, stem: weight > 0 ? stemOf(word, weight) : '' }
+  if (token.length > longestKnown) return term
+  if (knownTerms.size >= mostKnown) knownTerms.clear()
+  knownTerms.set(token, term)
+  return term
 }
 
 export function weightIn(terms: Terms): number {
