@@ -82,16 +82,16 @@ function keep(): void {
   const trailer = Buffer.alloc(trailerBytes)
   trailer.writeDoubleLE(compiledBytes())
   const bytes = Buffer.concat([script.createCachedData(), trailer])
-  for (const folder of folders) {
-    const part = path.join(folder, `${name}.${process.pid}`)
+  folders.some((folder) => {
     try {
       fs.mkdirSync(folder, { recursive: true, mode: 0o755 })
+      const part = path.join(folder, `${name}.${process.pid}`)
+      fs.rmSync(part, { force: true })
       fs.writeFileSync(part, bytes, { mode: 0o644, flag: 'wx' })
       fs.renameSync(part, path.join(folder, name))
-      return
+      return true
     } catch {
-      // Nobody is hurt if it cannot be kept: the next start takes as long as this one.
-      fs.rmSync(part, { force: true })
+      return false // nobody is hurt if it cannot be kept: the next start takes as long as this one
     }
-  }
+  })
 }

@@ -1,10 +1,13 @@
 // The program as it is built: every command is there and can be loaded. What commands do is proved in process.
 
+import { execFileSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
 import type { Command } from 'commander'
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { build } from '../../src/cli/program.ts'
 import { temporaryFolder } from '../support/workspace.ts'
-import { batonProcess, ioOf } from './cli.ts'
+import { batonProcess, ioOf, program } from './cli.ts'
 
 describe.concurrent('the built program', () => {
   test.for(commandsOf(build(ioOf(import.meta.dirname))))(
@@ -51,6 +54,47 @@ describe.concurrent('the built program', () => {
     expect(run.code).toBe(code)
   })
 })
+
+describe('the compiled code of the program', () => {
+  test('is kept beside it, used again, and made anew when it is damaged', ({ onTestFinished }) => {
+    const folder = copyOfProgram(onTestFinished)
+    const started = (env = {}) => execFileSync(process.execPath, [path.join(folder, 'main.js'), '--version'], { env })
+    const version = started()
+    const kept = path.join(folder, 'compiled')
+    const [name, ...others] = fs.readdirSync(kept)
+    expect(others).toEqual([])
+    const file = path.join(kept, name!)
+    const made = fs.statSync(file)
+    expect(started()).toEqual(version)
+    expect(fs.statSync(file).mtimeMs).toBe(made.mtimeMs)
+    for (const damaged of [Buffer.alloc(made.size, 7), Buffer.alloc(0), fs.readFileSync(file).subarray(0, 1_000)]) {
+      fs.writeFileSync(file, damaged)
+      expect(started()).toEqual(version)
+      expect(fs.statSync(file).size).toBeGreaterThan(damaged.length === made.size ? 0 : damaged.length)
+    }
+    // What others may write is not run.
+    fs.chmodSync(file, 0o666)
+    expect(started()).toEqual(version)
+    expect(fs.statSync(file).mode & 0o777).toBe(0o644)
+  })
+
+  test('is kept in the cache folder of the user where the program cannot be written to', ({ onTestFinished }) => {
+    const folder = copyOfProgram(onTestFinished)
+    fs.writeFileSync(path.join(folder, 'compiled'), 'not a folder')
+    const cache = temporaryFolder(onTestFinished)
+    const env = { XDG_CACHE_HOME: cache }
+    const version = execFileSync(process.execPath, [path.join(folder, 'main.js'), '--version'], { env })
+    expect(fs.readdirSync(path.join(cache, 'baton/compiled'))).toHaveLength(1)
+    expect(execFileSync(process.execPath, [path.join(folder, 'main.js'), '--version'], { env })).toEqual(version)
+  })
+})
+
+function copyOfProgram(onTestFinished: (remove: () => void) => void): string {
+  const folder = temporaryFolder(onTestFinished)
+  for (const name of ['main.js', 'program.js', 'package.json'])
+    fs.copyFileSync(path.join(path.dirname(program), name), path.join(folder, name))
+  return folder
+}
 
 /** The name and the description of every command, hidden ones and those below a noun too. */
 function commandsOf(parent: Command, above: readonly string[] = []): [name: string, description: string][] {
