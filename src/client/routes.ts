@@ -78,4 +78,6 @@ export const routes = {
   taskDiff: 'GET /tasks/{task}/diff',
   taskDecide: 'POST /tasks/{task}/decide',
   waitingList: 'GET /waiting',
+  settingsShow: 'GET /settings',
+  doctorCheck: 'GET /doctor',
 } as const satisfies Record<keyof Operations, string>

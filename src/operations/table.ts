@@ -42,6 +42,7 @@ import {
   escalationAnswer,
 } from './relay/requests.ts'
 import { taskList, taskShow, taskCreate, taskHandoff, taskReceive, taskHistory, taskDiff, taskDecide } from './tasks.ts'
+import { doctorCheck, settingsShow } from './settings.ts'
 import { waitingList } from './waiting.ts'
 import { workspaceInfo } from './info.ts'
 import type { AnyOperation } from './operation.ts'
@@ -139,6 +140,8 @@ export const operations = {
   taskDiff,
   taskDecide,
   waitingList,
+  settingsShow,
+  doctorCheck,
 } as const
 
 export type Operations = typeof operations

@@ -2,13 +2,38 @@
 
 import * as z from 'zod'
 import { InvalidError } from '../errors.ts'
-import type { TaskHandoff } from '../task/index.ts'
+import { stateSchema as state, type TaskHandoff, type TaskProblem } from '../task/index.ts'
 import { operation } from './operation.ts'
 import { demandPerson } from './relay/requests.ts'
 
 const taskId = z.string().min(1).max(200).describe('The id of the task.')
-const state = z.looseObject({ task_id: z.string(), version: z.int(), phase: z.string() })
 const json = z.looseObject({})
+const decision = z.object({
+  verdict: z.string(),
+  by: z.string(),
+  date: z.string(),
+  via: z.string().optional().describe('How the person was recognised.'),
+  note: z.string().optional(),
+})
+const [artifacts, decisions, issues] = [
+  state.shape.artifacts.unwrap(),
+  state.shape.decisions_made.unwrap(),
+  state.shape.blocking_issues.unwrap(),
+]
+const version = z.looseObject({
+  version: z.int(),
+  lost: z.literal(true).optional().describe('It could not be kept when the tape was repaired.'),
+  date: z.string().optional(),
+  phase: z.string().optional(),
+  source_agent: z.string().optional(),
+  target_agent: z.string().optional(),
+  artifacts_added: z.int().optional(),
+  decisions_made: z.int().optional(),
+  forced: z.string().optional(),
+  approvals: z.array(decision),
+  rejections: z.array(decision),
+  withdrawals: z.array(decision),
+})
 
 export const taskList = operation({
   name: 'task.list',
@@ -16,12 +41,15 @@ export const taskList = operation({
   scope: 'read',
   route: 'GET /tasks',
   input: z.object({}),
-  output: z.object({ tasks: z.array(state), problems: z.array(json) }),
+  output: z.object({
+    tasks: z.array(state),
+    problems: z.array(z.object({ task_id: z.string(), message: z.string() })).describe('Tasks that cannot be read.'),
+  }),
   async run(workspace) {
     const tasks: z.output<typeof state>[] = []
-    const problems: Record<string, unknown>[] = []
-    for await (const each of (await workspace.tasks()).list((problem) => void problems.push({ ...problem })))
-      tasks.push({ ...each })
+    const problems: { task_id: string; message: string }[] = []
+    const note = ({ task_id, error }: TaskProblem) => void problems.push({ task_id, message: error.message })
+    for await (const each of (await workspace.tasks()).list(note)) tasks.push({ ...each })
     return { tasks, problems }
   },
 })
@@ -32,12 +60,22 @@ export const taskShow = operation({
   scope: 'read',
   route: 'GET /tasks/{task}',
   input: z.object({ task: taskId, version: z.int().min(1).optional() }),
-  output: z.object({ state, questions: z.array(json).describe('What waits for a person.') }),
+  output: z.object({
+    state,
+    questions: z
+      .array(z.looseObject({ id: z.string(), issue: z.string().optional(), escalation: z.string().optional() }))
+      .describe('What waits for a person.'),
+    drift: z
+      .object({ changed: z.array(z.string()), missing: z.array(z.string()) })
+      .optional()
+      .describe('Artifacts of the newest version that are not as they were handed over.'),
+  }),
   async run(workspace, { task, version }) {
     const tasks = await workspace.tasks()
     const found = version === undefined ? await tasks.get(task) : await tasks.at(task, version)
     const questions = await tasks.waitingForPerson(task)
-    return { state: { ...found }, questions: questions.map((question) => ({ ...question })) }
+    const drift = version === undefined ? await tasks.drift(found) : undefined
+    return { state: { ...found }, questions: questions.map((question) => ({ ...question })), drift }
   },
 })
 
@@ -98,7 +136,9 @@ export const taskHistory = operation({
   scope: 'read',
   route: 'GET /tasks/{task}/history',
   input: z.object({ task: taskId }),
-  output: z.object({ versions: z.array(json) }),
+  output: z.object({
+    versions: z.array(version),
+  }),
   async run(workspace, { task }) {
     const versions = await (await workspace.tasks()).history(task)
     return { versions: versions.map((version) => ({ ...version })) }
@@ -111,7 +151,18 @@ export const taskDiff = operation({
   scope: 'read',
   route: 'GET /tasks/{task}/diff',
   input: z.object({ task: taskId, from: z.int().min(1).optional(), to: z.int().min(1).optional() }),
-  output: json,
+  output: z.looseObject({
+    from: z.int(),
+    to: z.int(),
+    fields: z.record(z.string(), z.object({ from: z.unknown().optional(), to: z.unknown().optional() })),
+    artifacts: z.object({
+      added: artifacts,
+      changed: z.array(z.object({ from: artifacts.element, to: artifacts.element })),
+      removed: artifacts,
+    }),
+    decisions_made: z.object({ added: decisions, removed: decisions }),
+    blocking_issues: z.object({ added: issues, removed: issues }),
+  }),
   async run(workspace, { task, from, to }) {
     return { ...(await (await workspace.tasks()).diff(task, from, to)) }
   },

@@ -35,6 +35,6 @@ export {
   type TasksOptions,
 } from './tasks.ts'
 export { type LostVersions, type TaskVersion } from './versions.ts'
-export { artifactTypes, severities, taskSchemaNames } from './schema.ts'
+export { artifactTypes, severities, stateSchema, taskSchemaNames } from './schema.ts'
 export { taskSection } from './settings.ts'
 export { renderState } from './state-file.ts'

@@ -202,9 +202,14 @@ export class Tasks {
       summary: await this.summary(state),
       state_file: this.stateFile(task),
       ...(problem === undefined ? {} : { state_file_problem: problem }),
-      drift: await findDrift(this.project, state, this.#hashes),
+      drift: await this.drift(state),
       lost: head.lost,
     }
+  }
+
+  /** The artifacts that are not as they were handed over. */
+  drift(state: TaskState): Promise<Drift> {
+    return findDrift(this.project, state, this.#hashes)
   }
 
   /** The newest state; writes its file again if that differs. */

@@ -68,6 +68,8 @@ const calls: [string, Call][] = [
   ['relay.metrics', {}],
   ['escalation.list', {}],
   ['waiting.list', {}],
+  ['settings.show', {}],
+  ['doctor.check', {}],
   ['task.create', { task: 'PARSER', title: 'Build the parser' }],
   ['task.list', {}],
   ['task.show', { task: 'PARSER' }],

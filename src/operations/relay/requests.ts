@@ -118,9 +118,17 @@ export const relayStatus = operation({
   scope: 'read',
   route: 'GET /relay',
   input: z.object({}),
-  output: json,
+  output: z.looseObject({
+    pending: z.int(),
+    claimed: z.int(),
+    escalated: z.int(),
+    deadLetters: z.int(),
+    counters: z.record(z.string(), z.int()),
+    agents: z.record(z.string(), z.object({ pending: z.int(), claimed: z.int() })),
+  }),
   async run(workspace) {
-    return { ...(await (await workspace.relay()).status()) }
+    const status = await (await workspace.relay()).status()
+    return { ...status, counters: { ...status.counters } }
   },
 })
 
@@ -339,13 +347,27 @@ export const relayMetrics = operation({
 
 const escalationId = z.string().min(1).max(200)
 
+const escalation = z.looseObject({
+  id: z.string(),
+  requestId: z.string(),
+  traceId: z.string(),
+  from: z.string(),
+  priority: z.string(),
+  reason: z.string(),
+  reasonDetail: z.string(),
+  summary: z.string(),
+  missing: z.array(z.looseObject({ key: z.string(), expectedType: z.string(), description: z.string() })),
+  recommendations: z.array(z.string()),
+  askedAt: z.string(),
+})
+
 export const escalationList = operation({
   name: 'escalation.list',
   summary: 'What agents ask people, the most urgent first.',
   scope: 'read',
   route: 'GET /escalations',
   input: z.object({ limit: z.int().min(1).max(1000).default(100) }),
-  output: z.object({ escalations: z.array(json) }),
+  output: z.object({ escalations: z.array(escalation) }),
   async run(workspace, { limit }) {
     const found = await (await workspace.relay()).escalations.list({ limit })
     return { escalations: found.map((each) => ({ ...each })) }
@@ -358,7 +380,11 @@ export const escalationShow = operation({
   scope: 'read',
   route: 'GET /escalations/{id}',
   input: z.object({ id: escalationId }),
-  output: json,
+  output: escalation.extend({
+    request: json,
+    via: z.string().optional().describe('The agent that handed the request on.'),
+    answer: z.object({ by: z.string(), at: z.string(), response: json }).optional(),
+  }),
   async run(workspace, { id }) {
     return { ...(await (await workspace.relay()).escalations.show(id)) }
   },
