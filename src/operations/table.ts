@@ -3,6 +3,7 @@
 import { sessionMeters, supervisedMeters } from './agents/meters.ts'
 import { supervisedScreen } from './agents/screen.ts'
 import { activityShow, meterHistory } from './activity.ts'
+import { supervisedCycles } from './agents/cycles.ts'
 import { sessionList, sessionImport } from './agents/sessions.ts'
 import {
   supervisedList,
@@ -42,6 +43,7 @@ import {
   escalationAnswer,
 } from './relay/requests.ts'
 import { taskList, taskShow, taskCreate, taskHandoff, taskReceive, taskHistory, taskDiff, taskDecide } from './tasks.ts'
+import { relayRecent } from './relay/recent.ts'
 import { doctorCheck, settingsShow } from './settings.ts'
 import { waitingList } from './waiting.ts'
 import { workspaceInfo } from './info.ts'
@@ -101,6 +103,7 @@ export const operations = {
   supervisedList,
   supervisedShow,
   supervisedLogs,
+  supervisedCycles,
   supervisedMeters,
   supervisedScreen,
   supervisedControl,
@@ -123,6 +126,7 @@ export const operations = {
   relayCancel,
   relayProgress,
   relayReply,
+  relayRecent,
   relayHistory,
   relayDead,
   relayDeadRetry,

@@ -300,10 +300,14 @@ export const relayDead = operation({
   scope: 'read',
   route: 'GET /relay/dead',
   input: z.object({}),
-  output: z.object({ letters: z.array(json) }),
+  output: z.object({
+    letters: z.array(
+      z.looseObject({ requestId: z.string(), from: z.string(), to: z.string(), at: z.number(), lost: z.array(json) }),
+    ),
+  }),
   async run(workspace) {
     const letters = await (await workspace.relay()).deadLetters.list()
-    return { letters: letters.map((letter) => ({ ...letter })) }
+    return { letters: letters.map((letter) => ({ ...letter, lost: letter.lost.map((each) => ({ ...each })) })) }
   },
 })
 
@@ -326,7 +330,11 @@ export const relayAlerts = operation({
   scope: 'read',
   route: 'GET /relay/alerts',
   input: z.object({}),
-  output: z.object({ alerts: z.array(json) }),
+  output: z.object({
+    alerts: z.array(
+      z.looseObject({ name: z.string(), on: z.boolean(), text: z.string(), value: z.number(), since: z.string().optional() }),
+    ),
+  }),
   async run(workspace) {
     const alerts = await openAlerts({ relay: await workspace.relay(), store: workspace.store }).evaluate()
     return { alerts: alerts.map((alert) => ({ ...alert })) }

@@ -1,0 +1,91 @@
+// The configuration in effect, to look at: each value, and whether it comes from the file or is the default.
+
+import { useOperation } from '../../data/queries.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Answer } from '../../parts/states.tsx'
+import { Text } from '../../parts/text.tsx'
+import './machine.css'
+
+export default function Settings() {
+  const settings = useOperation('settingsShow', {}, { everyMs: 10_000 })
+  const workspace = useOperation('workspaceInfo', {})
+  return (
+    <div className="page">
+      <header className="page-head">
+        <div>
+          <h1>Settings</h1>
+          <p>What counts now. Change it in baton.config.json; the page follows.</p>
+        </div>
+      </header>
+      <Answer query={workspace}>
+        {({ place, project, guarantee, version }) => (
+          <section className="panel" aria-label="Workspace">
+            <dl className="panel-body machine-facts">
+              <dt>Workspace</dt>
+              <dd className="mono">
+                <Text>{place}</Text>
+              </dd>
+              <dt>Project</dt>
+              <dd className="mono">
+                <Text>{project}</Text>
+              </dd>
+              <dt>An acknowledged write is</dt>
+              <dd>
+                <Text>{guarantee}</Text>
+              </dd>
+              <dt>Baton</dt>
+              <dd>{version}</dd>
+            </dl>
+          </section>
+        )}
+      </Answer>
+      <Answer query={settings}>
+        {({ file, problem, sections }) => (
+          <>
+            <p className="muted">
+              {file === undefined ? (
+                'There is no baton.config.json: everything has its default.'
+              ) : (
+                <>
+                  From <Text>{file}</Text>
+                </>
+              )}
+            </p>
+            {problem !== undefined && (
+              <p className="panel panel-body machine-problem" role="alert">
+                <Text>{problem}</Text>
+              </p>
+            )}
+            {sections.map(({ name, problem: wrong, values }) => (
+              <section key={name} className="panel" aria-label={name}>
+                <div className="panel-head">
+                  <h2>{name}</h2>
+                </div>
+                {wrong !== undefined && (
+                  <p className="panel-body machine-problem" role="alert">
+                    <Text>{wrong}</Text>
+                  </p>
+                )}
+                <table className="machine-table">
+                  <tbody>
+                    {values.map((each) => (
+                      <tr key={each.name}>
+                        <th scope="row" className="mono">
+                          {each.name}
+                        </th>
+                        <td className="mono">
+                          <Text max={400}>{each.value}</Text>
+                        </td>
+                        <td>{each.isDefault ? <span className="faint small">default</span> : <Badge tone="live">set</Badge>}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </section>
+            ))}
+          </>
+        )}
+      </Answer>
+    </div>
+  )
+}

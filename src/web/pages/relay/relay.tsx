@@ -1,0 +1,227 @@
+// The relay: who asks whom, what is open, how requests ended, and those that nobody could finish.
+
+import { useMemo } from 'react'
+import { type AnswerOf, queryClient, useAction, useOperation } from '../../data/queries.ts'
+import { Badge, type Tone } from '../../parts/badge.tsx'
+import { Command } from '../../parts/copy.tsx'
+import { Graph, type GraphBox, type GraphLine } from '../../parts/graph.tsx'
+import { countText, spanText } from '../../parts/numbers.ts'
+import { Answer, Empty } from '../../parts/states.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Ago } from '../../parts/time.tsx'
+import { notify, notifyProblem } from '../../shell/notices.tsx'
+import { Link, tapeAddress } from '../../shell/router.tsx'
+import './relay.css'
+
+type Request = AnswerOf<'relayRecent'>['requests'][number]
+type Status = AnswerOf<'relayStatus'>
+
+export default function Relay() {
+  const status = useOperation('relayStatus', {})
+  const recent = useOperation('relayRecent', { limit: 200 })
+  return (
+    <div className="page">
+      <header className="page-head">
+        <div>
+          <h1>Relay</h1>
+          <p>Requests between agents, and to people.</p>
+        </div>
+      </header>
+      <Answer query={status}>{(answer) => <Figures status={answer} />}</Answer>
+      <Alerts />
+      <Answer query={recent}>
+        {({ requests }) =>
+          requests.length === 0 ? (
+            <section className="panel">
+              <Empty icon="relay" title="No requests yet">
+                <Command>baton relay ask writer human "Which licence?"</Command>
+              </Empty>
+            </section>
+          ) : (
+            <>
+              <section className="panel" aria-label="Topology">
+                <Topology requests={requests} agents={status.data?.agents ?? {}} />
+              </section>
+              <Dead />
+              <Requests requests={requests} />
+            </>
+          )
+        }
+      </Answer>
+    </div>
+  )
+}
+
+function Figures({ status }: { status: Status }) {
+  const { counters } = status
+  const figures: [string, number | undefined, Tone?][] = [
+    ['waiting', status.pending],
+    ['being worked on', status.claimed],
+    ['with a person', status.escalated, 'baton'],
+    ['dead letters', status.deadLetters, 'bad'],
+    ['resolved', counters['resolved']],
+    ['partial', counters['partial']],
+    ['failed', counters['failed']],
+    ['rejected by a limit', counters['rejected']],
+    ['loops stopped', counters['circularBlocked']],
+  ]
+  return (
+    <dl className="relay-figures">
+      {figures.map(([name, value = 0, tone]) => (
+        <div key={name} className="panel" data-tone={value > 0 ? tone : undefined}>
+          <dt className="muted small">{name}</dt>
+          <dd className="number">{countText(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Alerts() {
+  const alerts = useOperation('relayAlerts', {}, { everyMs: 15_000 })
+  const on = alerts.data?.alerts.filter((alert) => alert.on) ?? []
+  return on.map(({ name, text }) => (
+    <p key={name} className="panel panel-body relay-alert" role="alert">
+      <Text>{text}</Text>
+    </p>
+  ))
+}
+
+interface TopologyProps {
+  readonly requests: readonly Request[]
+  readonly agents: Status['agents']
+}
+
+function Topology({ requests, agents }: TopologyProps) {
+  const { boxes, lines } = useMemo(() => layOut(requests), [requests])
+  const drawn: GraphBox[] = boxes.map(({ name, ...place }) => {
+    const { pending = 0, claimed = 0 } = agents[name] ?? {}
+    return {
+      id: name,
+      ...place,
+      isMarked: name === 'human',
+      content: (
+        <>
+          <strong className="cut">
+            <Text max={60}>{name}</Text>
+          </strong>
+          <span className="tiny muted number">
+            {pending + claimed === 0 ? 'nothing open' : `${countText(pending)} waiting, ${countText(claimed)} at work`}
+          </span>
+        </>
+      ),
+    }
+  })
+  return <Graph boxes={drawn} lines={lines} label="Who asks whom" boxWidth={180} rowHeight={76} />
+}
+
+/** An agent stands right of those that ask it; in a circle, the first one seen is on the left. */
+function layOut(requests: readonly Request[]) {
+  const pairs = new Map<string, { from: string; to: string; count: number; open: number }>()
+  for (const { from, to, status } of requests.toReversed()) {
+    const key = `${from}\n${to}`
+    const pair = pairs.get(key) ?? { from, to, count: 0, open: 0 }
+    pair.count += 1
+    if (status === 'open' || status === 'claimed' || status === 'escalated') pair.open += 1
+    pairs.set(key, pair)
+  }
+  const columns = new Map<string, number>()
+  for (const { from, to } of pairs.values()) {
+    if (!columns.has(from)) columns.set(from, 0)
+    if (!columns.has(to)) columns.set(to, columns.get(from)! + 1)
+  }
+  const used: number[] = []
+  const boxes = [...columns].map(([name, column]) => {
+    const row = used[column] ?? 0
+    used[column] = row + 1
+    return { name, column, row }
+  })
+  const lines: GraphLine[] = [...pairs.values()].map(({ from, to, count, open }) => ({
+    from,
+    to,
+    label: open === 0 ? countText(count) : `${countText(count)}, ${countText(open)} open`,
+    isLive: open > 0,
+  }))
+  return { boxes, lines }
+}
+
+function Dead() {
+  const dead = useOperation('relayDead', {})
+  const refresh = () => void queryClient.invalidateQueries({ queryKey: ['relayDead'] })
+  const retry = useAction('relayDeadRetry', {
+    onDone: () => {
+      notify('It is back in its inbox.')
+      refresh()
+    },
+    onError: notifyProblem,
+  })
+  const letters = dead.data?.letters ?? []
+  if (letters.length === 0) return null
+  return (
+    <section className="panel" aria-label="Dead letters">
+      <div className="panel-head">
+        <h2>Dead letters</h2>
+        <span className="muted small">Requests whose workers died with them, again and again.</span>
+      </div>
+      <ul className="panel-body relay-dead">
+        {letters.map(({ requestId, from, to, lost }) => (
+          <li key={requestId} className="row wrap">
+            <span className="mono small">
+              <Text max={60}>{requestId}</Text>
+            </span>
+            <span>
+              <Text>{`${from} → ${to}`}</Text>
+            </span>
+            <span className="muted">{lost.length === 1 ? '1 worker lost' : `${lost.length} workers lost`}</span>
+            <button type="button" className="button" disabled={retry.isPending} onClick={() => retry.mutate({ requestId })}>
+              Try again
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function toneOf(status: Request['status']): Tone {
+  if (status === 'resolved') return 'live'
+  if (status === 'failed' || status === 'rejected') return 'bad'
+  return status === 'escalated' ? 'baton' : 'quiet'
+}
+
+function Requests({ requests }: { requests: readonly Request[] }) {
+  return (
+    <section className="panel" aria-label="Requests">
+      <div className="panel-head">
+        <h2>Requests</h2>
+        <span className="muted small">the newest {countText(requests.length)}</span>
+      </div>
+      <ul className="relay-requests">
+        {requests.map((request) => (
+          <li key={request.requestId}>
+            <span className="row wrap">
+              <Badge tone={toneOf(request.status)}>{request.status}</Badge>
+              <strong>
+                <Text max={100}>{`${request.from} → ${request.to}`}</Text>
+              </strong>
+              <span className="faint small">{request.priority}</span>
+              {request.durationMs !== undefined && <span className="number faint small">{spanText(request.durationMs)}</span>}
+              <span className="grow" />
+              <Link className="small faint" to={tapeAddress('relay/handoffs', request.entry)}>
+                <Ago date={request.date} />
+              </Link>
+            </span>
+            <span className="small">
+              <Text max={300}>{request.summary}</Text>
+            </span>
+            {request.why !== undefined && (
+              <span className="small relay-why">
+                <Text max={300}>{request.why}</Text>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,96 @@
+// The screen of an agent, live and read-only: lines of text with the styles of the terminal. Typing is for `baton attach`.
+
+import { useEffect, useState } from 'react'
+import { client, problemText } from '../../data/queries.ts'
+import { Loading } from '../../parts/states.tsx'
+import { Text } from '../../parts/text.tsx'
+
+type Screens = ReturnType<typeof client.supervisedScreen>
+type Picture = Screens extends AsyncIterable<infer P> ? P : never
+type Style = Picture['rows'][number][number]['style']
+
+export function Screen({ name, isOver }: { name: string; isOver: boolean }) {
+  const [picture, setPicture] = useState<Picture>()
+  const [problem, setProblem] = useState<string>()
+  useEffect(() => {
+    if (isOver) return undefined
+    const gone = new AbortController()
+    const follow = async () => {
+      try {
+        for await (const shown of client.supervisedScreen({ name }, { signal: gone.signal })) {
+          setPicture(shown)
+          setProblem(undefined)
+        }
+      } catch (error) {
+        if (gone.signal.aborted) return
+        const { what, hint } = problemText(error)
+        setProblem(hint === undefined ? what : `${what}. ${hint}`)
+      }
+    }
+    void follow()
+    return () => gone.abort()
+  }, [name, isOver])
+  return (
+    <section className="panel supervisor-screen" aria-label="Screen">
+      <div className="panel-head">
+        <h2>Screen</h2>
+        <span className="muted small">{picture !== undefined && <Text max={100}>{picture.title}</Text>}</span>
+      </div>
+      {picture !== undefined ? (
+        // A region that scrolls has to be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <pre className="supervisor-picture" tabIndex={0} aria-label="What the agent shows">
+          {picture.rows.map((spans, at) => (
+            // oxlint-disable-next-line react/no-array-index-key -- a row is known by its place only
+            <span key={at} className="supervisor-row">
+              {spans.map(({ text, style }, place) => (
+                // oxlint-disable-next-line react/no-array-index-key -- so is a span
+                <span key={place} className={classOf(style)} style={coloursOf(style)}>
+                  {text}
+                </span>
+              ))}
+              {'\n'}
+            </span>
+          ))}
+        </pre>
+      ) : (
+        <div className="panel-body muted">
+          {isOver ? 'The agent is not running.' : problem === undefined ? <Loading rows={6} /> : <Text>{problem}</Text>}
+        </div>
+      )}
+    </section>
+  )
+}
+
+function classOf(style: Style): string {
+  const on = (['bold', 'faint', 'italic', 'underline', 'strike'] as const).filter((name) => style[name] === true)
+  return on.map((name) => `cell-${name}`).join(' ')
+}
+
+function coloursOf({ color, background, inverse }: Style): { color?: string; backgroundColor?: string } {
+  const [ink, ground] = inverse === true ? [background ?? 'ground', color ?? 'ink'] : [color, background]
+  return {
+    ...(ink === undefined ? {} : { color: cssColour(ink) }),
+    ...(ground === undefined ? {} : { backgroundColor: cssColour(ground) }),
+  }
+}
+
+const sixteen = [
+  '#1d2326', '#e06c6c', '#7fc98f', '#d9b76a', '#6ea8e6', '#c08be0', '#5cc4c4', '#d5dadc',
+  '#5c676d', '#ff8a80', '#9be0a8', '#f0d28a', '#90c1ff', '#d7adf2', '#86e0e0', '#ffffff',
+]
+
+/** The usual palette of 256: sixteen names, a cube of colours, a ramp of greys. */
+function cssColour(color: number | string): string {
+  if (color === 'ink') return '#e9edee'
+  if (color === 'ground') return '#0c0f10'
+  if (typeof color === 'string') return /^#[\da-f]{6}$/i.test(color) ? color : 'inherit'
+  if (color < 16) return sixteen[color] ?? 'inherit'
+  if (color > 231) {
+    const grey = 8 + (color - 232) * 10
+    return `rgb(${grey} ${grey} ${grey})`
+  }
+  const level = (part: number) => (part === 0 ? 0 : 55 + part * 40)
+  const at = color - 16
+  return `rgb(${level(Math.floor(at / 36))} ${level(Math.floor(at / 6) % 6)} ${level(at % 6)})`
+}

@@ -1,0 +1,202 @@
+// One supervised session: what it does, its screen, its cycles step by step, its health checks.
+
+import { useState } from 'react'
+import { type AnswerOf, queryClient, useAction, useOperation } from '../../data/queries.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Command } from '../../parts/copy.tsx'
+import { Confirm } from '../../parts/dialog.tsx'
+import { Gauge } from '../../parts/gauge.tsx'
+import { spanText, usdText } from '../../parts/numbers.ts'
+import { Answer, Empty } from '../../parts/states.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Clock } from '../../parts/time.tsx'
+import { notify, notifyProblem } from '../../shell/notices.tsx'
+import type { PageProps } from '../../shell/pages.ts'
+import { Link, tapeAddress } from '../../shell/router.tsx'
+import { Screen } from './screen.tsx'
+import { stateTone } from './supervisor.tsx'
+import './supervisor.css'
+
+type Row = AnswerOf<'supervisedShow'>['session']
+type Cycle = AnswerOf<'supervisedCycles'>['cycles'][number]
+
+export default function SupervisedSession({ fields }: PageProps) {
+  const name = fields['name']!
+  const shown = useOperation('supervisedShow', { name })
+  const cycles = useOperation('supervisedCycles', { name })
+  return (
+    <div className="page">
+      <Answer query={shown}>
+        {({ session, checks }) => (
+          <>
+            <Head row={session} />
+            <div className="supervisor-columns">
+              <Screen name={name} isOver={session.state === 'ended' || session.state === 'dead'} />
+              <section className="panel" aria-label="Cycles">
+                <div className="panel-head">
+                  <h2>Cycles</h2>
+                  <Link className="small" to={tapeAddress(`session/${name}`)}>
+                    Its tape
+                  </Link>
+                </div>
+                <div className="panel-body supervisor-cycles">
+                  <Answer query={cycles}>
+                    {({ cycles }) =>
+                      cycles.length === 0 ? (
+                        <Empty title="No cycle yet">It begins by itself before the context is full.</Empty>
+                      ) : (
+                        cycles.map((cycle) => <CycleLine key={cycle.n} name={name} cycle={cycle} />)
+                      )
+                    }
+                  </Answer>
+                </div>
+              </section>
+              <section className="panel" aria-label="Health">
+                <div className="panel-head">
+                  <h2>Health</h2>
+                </div>
+                <ul className="panel-body supervisor-checks">
+                  {checks.length === 0 && <li className="muted">No checks yet.</li>}
+                  {checks.map((check) => (
+                    <li key={`${check.check_type} ${check.date}`} className="row wrap">
+                      <Badge tone={check.status === 'ok' ? 'live' : check.status === 'critical' ? 'bad' : 'baton'}>
+                        {check.status}
+                      </Badge>
+                      <span>
+                        <Text>{whatOf(check)}</Text>
+                      </span>
+                      <span className="faint small">
+                        <Clock date={check.date} />
+                      </span>
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            </div>
+          </>
+        )}
+      </Answer>
+    </div>
+  )
+}
+
+function whatOf(check: AnswerOf<'supervisedShow'>['checks'][number]): string {
+  const details = check['details'] as { what?: unknown } | undefined
+  return typeof details?.what === 'string' ? details.what : check.check_type
+}
+
+type Wish = 'pause' | 'unpause' | 'cycle' | 'stop'
+
+function Head({ row }: { row: Row }) {
+  const [stopping, setStopping] = useState(false)
+  const control = useAction('supervisedControl', {
+    onDone: ({ supervised }, { command }) => {
+      notify(supervised ? `${words[command]}.` : 'Noted. Nobody supervises it now; "baton watch" carries it out.')
+      void queryClient.invalidateQueries({ queryKey: ['supervisedShow'] })
+    },
+    onError: notifyProblem,
+  })
+  const wish = (command: Wish) => control.mutate({ name: row.name, command })
+  const isOver = row.state === 'ended'
+  return (
+    <header className="page-head">
+      <div>
+        <h1>
+          <Text>{row.name}</Text>
+        </h1>
+        <p className="row wrap">
+          <Badge tone={stateTone(row.state)} dot pulse={row.state === 'working'}>
+            {row.state}
+          </Badge>
+          <Text>{row.agent}</Text> in <Text>{row.project}</Text>
+          {row.usd !== undefined && <span className="number">{usdText(row.usd)}</span>}
+          {row.ended !== undefined && <Text>{row.ended}</Text>}
+          {row.step !== undefined && <Text>{row.step}</Text>}
+        </p>
+        <Gauge share={row.context_usage} threshold={typeof row['threshold'] === 'number' ? row['threshold'] : undefined} />
+      </div>
+      {!isOver && (
+        <div className="row wrap">
+          <button type="button" className="button button-baton" disabled={control.isPending} onClick={() => wish('cycle')}>
+            Hand over now
+          </button>
+          <button
+            type="button"
+            className="button"
+            disabled={control.isPending}
+            onClick={() => wish(row.state === 'paused' ? 'unpause' : 'pause')}
+          >
+            {row.state === 'paused' ? 'Resume' : 'Pause'}
+          </button>
+          <button type="button" className="button button-bad" disabled={control.isPending} onClick={() => setStopping(true)}>
+            Stop
+          </button>
+          <Command>{`baton attach ${row.name}`}</Command>
+        </div>
+      )}
+      {stopping && (
+        <Confirm title={`Stop ${row.name}?`} action="Stop it" onConfirm={() => wish('stop')} onClose={() => setStopping(false)}>
+          The agent is ended and not started again. What it has done stays on its tape and in the project.
+        </Confirm>
+      )}
+    </header>
+  )
+}
+
+const words: Record<Wish, string> = {
+  pause: 'Paused: Baton watches and does nothing',
+  unpause: 'Resumed',
+  cycle: 'It hands over at the end of its turn',
+  stop: 'It is being stopped',
+}
+
+/** What proves each step, in words. */
+const stepWords: Record<string, string> = {
+  asked: 'asked for the document',
+  documented: 'document stored',
+  clearing: 'context cleared',
+  resuming: 'told to resume',
+  verifying: 'resumption checked',
+  done: 'carried on',
+  failed: 'failed',
+}
+
+function CycleLine({ name, cycle }: { name: string; cycle: Cycle }) {
+  const { n, outcome, steps, percentBefore, percentAfter, totalMs, ownMs, document, reason } = cycle
+  const first = Date.parse(steps[0]?.date ?? '')
+  return (
+    <article className="supervisor-cycle">
+      <h3 className="row wrap">
+        Cycle {n}
+        <Badge tone={outcome === 'done' ? 'live' : outcome === 'failed' ? 'bad' : 'baton'}>{outcome}</Badge>
+        {percentBefore !== undefined && (
+          <span className="number muted">
+            {Math.round(percentBefore)} %{percentAfter !== undefined && ` → ${Math.round(percentAfter)} %`}
+          </span>
+        )}
+        {totalMs !== undefined && <span className="number muted">{spanText(totalMs)}</span>}
+        {ownMs !== undefined && <span className="number faint">Baton {spanText(ownMs)}</span>}
+        {document !== undefined && (
+          <Link className="small" to={tapeAddress(`session/${name}`, document.id)}>
+            document by the {document.by}
+          </Link>
+        )}
+      </h3>
+      {reason !== undefined && (
+        <p className="supervisor-reason">
+          <Text>{reason}</Text>
+        </p>
+      )}
+      <ol className="supervisor-steps">
+        {steps.map(({ step, id, date }) => (
+          <li key={id}>
+            <Link to={tapeAddress(`session/${name}`, id)}>
+              <span>{stepWords[step] ?? step}</span>
+              <span className="number faint tiny">+{((Date.parse(date) - first) / 1000).toFixed(1)} s</span>
+            </Link>
+          </li>
+        ))}
+      </ol>
+    </article>
+  )
+}

@@ -1,0 +1,179 @@
+// The sessions under supervision, and a form to start one more.
+
+import { type FormEvent, useState } from 'react'
+import { type AnswerOf, queryClient, useAction, useOperation } from '../../data/queries.ts'
+import { Badge, type Tone } from '../../parts/badge.tsx'
+import { Command } from '../../parts/copy.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Gauge } from '../../parts/gauge.tsx'
+import { usdText } from '../../parts/numbers.ts'
+import { Answer, Empty } from '../../parts/states.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Ago } from '../../parts/time.tsx'
+import { notifyProblem } from '../../shell/notices.tsx'
+import { Link, navigate, setQuery, usePlace } from '../../shell/router.tsx'
+import { useShortcut } from '../../shell/shortcuts.tsx'
+import './supervisor.css'
+
+type Row = AnswerOf<'supervisedList'>['sessions'][number]
+
+export default function Supervisor() {
+  const { query } = usePlace()
+  const all = query.get('all') === '1'
+  const sessions = useOperation('supervisedList', all ? { all } : {})
+  const [starting, setStarting] = useState(false)
+  useShortcut('n', 'Start an agent', () => setStarting(true))
+  return (
+    <div className="page">
+      <header className="page-head">
+        <div>
+          <h1>Supervisor</h1>
+          <p>Agents that Baton keeps running: it hands each over to itself before its context is full.</p>
+        </div>
+        <div className="row wrap">
+          <label className="row small">
+            <input type="checkbox" checked={all} onChange={() => setQuery({ all: all ? undefined : '1' })} /> Ended ones too
+          </label>
+          <button type="button" className="button button-main" onClick={() => setStarting(true)}>
+            Start an agent
+          </button>
+        </div>
+      </header>
+      <section className="panel" aria-label="Supervised sessions">
+        <Answer query={sessions}>
+          {({ sessions }) =>
+            sessions.length === 0 ? (
+              <Empty icon="supervisor" title="No agent is supervised in this workspace">
+                <Command>baton run claude --task job.md --until 'npm test'</Command>
+              </Empty>
+            ) : (
+              <ul className="supervisor-list">
+                {sessions.map((row) => (
+                  <li key={row.name}>
+                    <SessionLine row={row} />
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </Answer>
+      </section>
+      {starting && <StartDialog onClose={() => setStarting(false)} />}
+    </div>
+  )
+}
+
+export function stateTone(state: string): Tone {
+  if (state === 'dialog' || state === 'limited' || state === 'cycling') return 'baton'
+  if (state === 'dead' || state === 'unsupervised') return 'bad'
+  return state === 'working' || state === 'starting' ? 'live' : 'quiet'
+}
+
+function SessionLine({ row }: { row: Row }) {
+  const { name, agent, project, state, step, context_usage: usage, threshold, cycles, last_check, usd } = row
+  return (
+    <Link className="supervisor-line" to={`/supervisor/${encodeURIComponent(name)}`}>
+      <span className="supervisor-name">
+        <strong>
+          <Text max={80}>{name}</Text>
+        </strong>
+        <span className="muted small">
+          <Text max={40}>{agent}</Text> in <Text max={100}>{project.split('/').at(-1) ?? project}</Text>
+        </span>
+      </span>
+      <span className="row wrap">
+        <Badge tone={stateTone(state)} dot pulse={state === 'working'}>
+          {state}
+        </Badge>
+        {step !== undefined && (
+          <span className="muted small">
+            <Text max={120}>{step}</Text>
+          </span>
+        )}
+      </span>
+      <Gauge share={usage} threshold={typeof threshold === 'number' ? threshold : undefined} />
+      <span className="number small muted">
+        {cycles === 1 ? '1 cycle' : `${cycles} cycles`}
+        {usd !== undefined && `, ${usdText(usd)}`}
+      </span>
+      <span className="faint small">
+        <Ago date={last_check} />
+      </span>
+    </Link>
+  )
+}
+
+const agentNames = ['claude', 'codex', 'gemini', 'opencode', 'pi']
+
+function StartDialog({ onClose }: { onClose: () => void }) {
+  const [fields, setFields] = useState({ agent: 'claude', name: '', task: '', until: '', hours: '8', usd: '', driver: 'tmux' })
+  const set = (name: keyof typeof fields) => (event: { target: { value: string } }) =>
+    setFields({ ...fields, [name]: event.target.value })
+  const run = useAction('supervisedRun', {
+    onDone: ({ name }) => {
+      void queryClient.invalidateQueries({ queryKey: ['supervisedList'] })
+      navigate(`/supervisor/${encodeURIComponent(name)}`)
+    },
+    onError: notifyProblem,
+  })
+  const start = (event: FormEvent) => {
+    event.preventDefault()
+    run.mutate({
+      agent: fields.agent,
+      name: fields.name,
+      driver: fields.driver === 'headless' ? 'headless' : 'tmux',
+      ...(fields.task.trim() === '' ? {} : { task: fields.task }),
+      ...(fields.until.trim() === '' ? {} : { until: fields.until }),
+      bounds: {
+        ...(fields.hours === '' ? {} : { maxHours: Number(fields.hours) }),
+        ...(fields.usd === '' ? {} : { maxUsd: Number(fields.usd) }),
+      },
+    })
+  }
+  return (
+    <Dialog title="Start an agent" wide onClose={onClose}>
+      <form className="supervisor-form" onSubmit={start}>
+        <label className="field">
+          <span>Agent</span>
+          <select className="input" value={fields.agent} onChange={set('agent')}>
+            {agentNames.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          <span>Name</span>
+          <input className="input" required pattern="[\w.\-]+" maxLength={60} value={fields.name} onChange={set('name')} />
+        </label>
+        <label className="field supervisor-whole">
+          <span>Task</span>
+          <textarea className="input" rows={6} value={fields.task} onChange={set('task')} />
+        </label>
+        <label className="field supervisor-whole">
+          <span>Done when this command succeeds (optional)</span>
+          <input className="input mono" placeholder="npm test" value={fields.until} onChange={set('until')} />
+        </label>
+        <label className="field">
+          <span>At most hours</span>
+          <input className="input" type="number" min="0.1" step="any" value={fields.hours} onChange={set('hours')} />
+        </label>
+        <label className="field">
+          <span>At most dollars</span>
+          <input className="input" type="number" min="0.01" step="any" value={fields.usd} onChange={set('usd')} />
+        </label>
+        <label className="field">
+          <span>Runs</span>
+          <select className="input" value={fields.driver} onChange={set('driver')}>
+            <option value="tmux">on a screen you can attach to</option>
+            <option value="headless">without a screen</option>
+          </select>
+        </label>
+        <p className="row supervisor-whole">
+          <button type="submit" className="button button-main" disabled={run.isPending}>
+            {run.isPending ? 'Starting…' : 'Start'}
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,98 @@
+// A graph that can be moved and zoomed: boxes in columns, joined by lines. It draws only what is on the screen, so thousands of boxes
+// stay smooth.
+
+import '@xyflow/react/dist/base.css'
+import {
+  Background,
+  Controls,
+  type Edge,
+  Handle,
+  MarkerType,
+  type Node,
+  type NodeProps,
+  Position,
+  ReactFlow,
+  ReactFlowProvider,
+} from '@xyflow/react'
+import type { ReactNode } from 'react'
+import './graph.css'
+
+export interface GraphBox {
+  readonly id: string
+  readonly column: number
+  readonly row: number
+  readonly content: ReactNode
+  readonly isMarked?: boolean
+}
+
+export interface GraphLine {
+  readonly from: string
+  readonly to: string
+  readonly label?: string
+  /** Drawn as something that happens now. */
+  readonly isLive?: boolean
+}
+
+type BoxNode = Node<{ readonly content: ReactNode; readonly isMarked: boolean }, 'box'>
+
+function Box({ data }: NodeProps<BoxNode>) {
+  return (
+    <div className={data.isMarked ? 'graph-box graph-marked' : 'graph-box'}>
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      {data.content}
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </div>
+  )
+}
+
+const types = { box: Box }
+
+interface GraphProps {
+  readonly boxes: readonly GraphBox[]
+  readonly lines: readonly GraphLine[]
+  readonly label: string
+  readonly boxWidth?: number
+  readonly rowHeight?: number
+}
+
+export function Graph({ boxes, lines, label, boxWidth = 240, rowHeight = 84 }: GraphProps) {
+  const nodes: BoxNode[] = boxes.map(({ id, column, row, content, isMarked = false }) => ({
+    id,
+    type: 'box',
+    position: { x: column * (boxWidth + 96), y: row * rowHeight },
+    width: boxWidth,
+    data: { content, isMarked },
+    draggable: false,
+    connectable: false,
+  }))
+  const edges: Edge[] = lines.map(({ from, to, label: text, isLive = false }) => ({
+    id: `${from}\n${to}`,
+    source: from,
+    target: to,
+    ...(text === undefined ? {} : { label: text }),
+    animated: isLive,
+    markerEnd: { type: MarkerType.ArrowClosed },
+  }))
+  return (
+    <div className="graph" role="region" aria-label={label}>
+      <ReactFlowProvider>
+        <ReactFlow
+          nodes={nodes}
+          edges={edges}
+          nodeTypes={types}
+          onlyRenderVisibleElements
+          nodesFocusable={false}
+          edgesFocusable={false}
+          elementsSelectable={false}
+          minZoom={0.05}
+          fitView
+          fitViewOptions={{ maxZoom: 1 }}
+          proOptions={{ hideAttribution: true }}
+        >
+          <Background gap={24} />
+          <Controls showInteractive={false} />
+        </ReactFlow>
+      </ReactFlowProvider>
+    </div>
+  )
+}
