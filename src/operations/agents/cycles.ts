@@ -39,7 +39,12 @@ export const supervisedCycles = operation({
   async run({ store }, { name, limit }) {
     await rowOf(store, name)
     const cycles = new Map<number, Cycle>()
-    const entries = store.read(sessionTape(name), { reverse: true, kinds: ['event'], limit: mostEntries, onDamage: () => {} })
+    const entries = store.read(sessionTape(name), {
+      reverse: true,
+      kinds: ['event'],
+      limit: mostEntries,
+      onDamage: () => {},
+    })
     for await (const { id, date, payload, meta } of entries) {
       const { data } = payload as { data?: unknown }
       const step = meta.key === 'cycle' ? stepData.safeParse(data).data?.cycle : undefined

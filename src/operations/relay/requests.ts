@@ -332,7 +332,13 @@ export const relayAlerts = operation({
   input: z.object({}),
   output: z.object({
     alerts: z.array(
-      z.looseObject({ name: z.string(), on: z.boolean(), text: z.string(), value: z.number(), since: z.string().optional() }),
+      z.looseObject({
+        name: z.string(),
+        on: z.boolean(),
+        text: z.string(),
+        value: z.number(),
+        since: z.string().optional(),
+      }),
     ),
   }),
   async run(workspace) {

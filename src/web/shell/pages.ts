@@ -23,4 +23,56 @@ export const pages: readonly Page[] = [
     view: lazy(() => import('../pages/overview/overview.tsx')),
     nav: { icon: 'overview', key: 'o', group: 'work' },
   },
+  {
+    path: '/inbox',
+    title: 'Inbox',
+    view: lazy(() => import('../pages/inbox/inbox.tsx')),
+    nav: { icon: 'inbox', key: 'i', group: 'work' },
+  },
+  {
+    path: '/supervisor',
+    title: 'Supervisor',
+    view: lazy(() => import('../pages/supervisor/supervisor.tsx')),
+    nav: { icon: 'supervisor', key: 's', group: 'state' },
+  },
+  {
+    path: '/supervisor/:name',
+    title: 'Supervised session',
+    view: lazy(() => import('../pages/supervisor/session.tsx')),
+  },
+  {
+    path: '/tasks',
+    title: 'Tasks',
+    view: lazy(() => import('../pages/tasks/tasks.tsx')),
+    nav: { icon: 'tasks', key: 'k', group: 'state' },
+  },
+  {
+    path: '/tasks/:task',
+    title: 'Task',
+    view: lazy(() => import('../pages/tasks/task.tsx')),
+  },
+  {
+    path: '/relay',
+    title: 'Relay',
+    view: lazy(() => import('../pages/relay/relay.tsx')),
+    nav: { icon: 'relay', key: 'r', group: 'state' },
+  },
+  {
+    path: '/lineage',
+    title: 'Lineage',
+    view: lazy(() => import('../pages/lineage/lineage.tsx')),
+    nav: { icon: 'lineage', key: 'l', group: 'state' },
+  },
+  {
+    path: '/settings',
+    title: 'Settings',
+    view: lazy(() => import('../pages/machine/settings.tsx')),
+    nav: { icon: 'settings', key: ',', group: 'machine' },
+  },
+  {
+    path: '/doctor',
+    title: 'Doctor',
+    view: lazy(() => import('../pages/machine/doctor.tsx')),
+    nav: { icon: 'doctor', key: 'd', group: 'machine' },
+  },
 ]

@@ -63,6 +63,7 @@ function Waiting({ items }: { items: readonly Item[] }) {
                 type="button"
                 className="inbox-item"
                 aria-current={each.id === chosen}
+                aria-label={`${each.priority}: ${each.title}`}
                 onClick={() => setQuery({ id: each.id })}
               >
                 <span className="row">

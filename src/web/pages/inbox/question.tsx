@@ -94,7 +94,9 @@ function AnswerForm({ asked }: { asked: Asked }) {
     event.preventDefault()
     if (decision) return
     try {
-      const inputs = Object.fromEntries(asked.missing.map((field) => [field.key, parsed(field, texts[field.key] ?? '')]))
+      const inputs = Object.fromEntries(
+        asked.missing.map((field) => [field.key, parsed(field, texts[field.key] ?? '')]),
+      )
       setWrong(undefined)
       answer.mutate({ id: asked.id, inputs, ...reason })
     } catch (error) {
@@ -125,10 +127,20 @@ function AnswerForm({ asked }: { asked: Asked }) {
       <p className="row wrap">
         {decision ? (
           <>
-            <button type="button" className="button button-main" disabled={answer.isPending} onClick={() => decide(true)}>
+            <button
+              type="button"
+              className="button button-main"
+              disabled={answer.isPending}
+              onClick={() => decide(true)}
+            >
               Approve
             </button>
-            <button type="button" className="button button-bad" disabled={answer.isPending} onClick={() => decide(false)}>
+            <button
+              type="button"
+              className="button button-bad"
+              disabled={answer.isPending}
+              onClick={() => decide(false)}
+            >
               Reject
             </button>
           </>
@@ -141,7 +153,9 @@ function AnswerForm({ asked }: { asked: Asked }) {
           type="button"
           className="button"
           disabled={answer.isPending}
-          onClick={() => answer.mutate({ id: asked.id, status: 'failed', reason: remark.trim() || 'A person cannot help here' })}
+          onClick={() =>
+            answer.mutate({ id: asked.id, status: 'failed', reason: remark.trim() || 'A person cannot help here' })
+          }
         >
           I cannot help
         </button>

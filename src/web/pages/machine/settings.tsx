@@ -76,7 +76,13 @@ export default function Settings() {
                         <td className="mono">
                           <Text max={400}>{each.value}</Text>
                         </td>
-                        <td>{each.isDefault ? <span className="faint small">default</span> : <Badge tone="live">set</Badge>}</td>
+                        <td>
+                          {each.isDefault ? (
+                            <span className="faint small">default</span>
+                          ) : (
+                            <Badge tone="live">set</Badge>
+                          )}
+                        </td>
                       </tr>
                     ))}
                   </tbody>

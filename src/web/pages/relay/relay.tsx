@@ -173,7 +173,12 @@ function Dead() {
               <Text>{`${from} → ${to}`}</Text>
             </span>
             <span className="muted">{lost.length === 1 ? '1 worker lost' : `${lost.length} workers lost`}</span>
-            <button type="button" className="button" disabled={retry.isPending} onClick={() => retry.mutate({ requestId })}>
+            <button
+              type="button"
+              className="button"
+              disabled={retry.isPending}
+              onClick={() => retry.mutate({ requestId })}
+            >
               Try again
             </button>
           </li>
@@ -205,7 +210,9 @@ function Requests({ requests }: { requests: readonly Request[] }) {
                 <Text max={100}>{`${request.from} → ${request.to}`}</Text>
               </strong>
               <span className="faint small">{request.priority}</span>
-              {request.durationMs !== undefined && <span className="number faint small">{spanText(request.durationMs)}</span>}
+              {request.durationMs !== undefined && (
+                <span className="number faint small">{spanText(request.durationMs)}</span>
+              )}
               <span className="grow" />
               <Link className="small faint" to={tapeAddress('relay/handoffs', request.entry)}>
                 <Ago date={request.date} />

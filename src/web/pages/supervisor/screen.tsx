@@ -9,25 +9,27 @@ type Screens = ReturnType<typeof client.supervisedScreen>
 type Picture = Screens extends AsyncIterable<infer P> ? P : never
 type Style = Picture['rows'][number][number]['style']
 
+/** Tells each picture, and why no more come. */
+async function follow(name: string, signal: AbortSignal, tell: (shown?: Picture, wrong?: string) => void) {
+  try {
+    for await (const shown of client.supervisedScreen({ name }, { signal })) tell(shown)
+  } catch (error) {
+    if (signal.aborted) return
+    const { what, hint } = problemText(error)
+    tell(undefined, hint === undefined ? what : `${what}. ${hint}`)
+  }
+}
+
 export function Screen({ name, isOver }: { name: string; isOver: boolean }) {
   const [picture, setPicture] = useState<Picture>()
   const [problem, setProblem] = useState<string>()
   useEffect(() => {
     if (isOver) return undefined
     const gone = new AbortController()
-    const follow = async () => {
-      try {
-        for await (const shown of client.supervisedScreen({ name }, { signal: gone.signal })) {
-          setPicture(shown)
-          setProblem(undefined)
-        }
-      } catch (error) {
-        if (gone.signal.aborted) return
-        const { what, hint } = problemText(error)
-        setProblem(hint === undefined ? what : `${what}. ${hint}`)
-      }
-    }
-    void follow()
+    void follow(name, gone.signal, (shown, wrong) => {
+      if (shown !== undefined) setPicture(shown)
+      setProblem(wrong)
+    })
     return () => gone.abort()
   }, [name, isOver])
   return (
@@ -41,10 +43,8 @@ export function Screen({ name, isOver }: { name: string; isOver: boolean }) {
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <pre className="supervisor-picture" tabIndex={0} aria-label="What the agent shows">
           {picture.rows.map((spans, at) => (
-            // oxlint-disable-next-line react/no-array-index-key -- a row is known by its place only
             <span key={at} className="supervisor-row">
               {spans.map(({ text, style }, place) => (
-                // oxlint-disable-next-line react/no-array-index-key -- so is a span
                 <span key={place} className={classOf(style)} style={coloursOf(style)}>
                   {text}
                 </span>
@@ -76,8 +76,22 @@ function coloursOf({ color, background, inverse }: Style): { color?: string; bac
 }
 
 const sixteen = [
-  '#1d2326', '#e06c6c', '#7fc98f', '#d9b76a', '#6ea8e6', '#c08be0', '#5cc4c4', '#d5dadc',
-  '#5c676d', '#ff8a80', '#9be0a8', '#f0d28a', '#90c1ff', '#d7adf2', '#86e0e0', '#ffffff',
+  '#1d2326',
+  '#e06c6c',
+  '#7fc98f',
+  '#d9b76a',
+  '#6ea8e6',
+  '#c08be0',
+  '#5cc4c4',
+  '#d5dadc',
+  '#5c676d',
+  '#ff8a80',
+  '#9be0a8',
+  '#f0d28a',
+  '#90c1ff',
+  '#d7adf2',
+  '#86e0e0',
+  '#ffffff',
 ]
 
 /** The usual palette of 256: sixteen names, a cube of colours, a ramp of greys. */

@@ -113,11 +113,19 @@ function Head({ row }: { row: Row }) {
           {row.ended !== undefined && <Text>{row.ended}</Text>}
           {row.step !== undefined && <Text>{row.step}</Text>}
         </p>
-        <Gauge share={row.context_usage} threshold={typeof row['threshold'] === 'number' ? row['threshold'] : undefined} />
+        <Gauge
+          share={row.context_usage}
+          threshold={typeof row['threshold'] === 'number' ? row['threshold'] : undefined}
+        />
       </div>
       {!isOver && (
         <div className="row wrap">
-          <button type="button" className="button button-baton" disabled={control.isPending} onClick={() => wish('cycle')}>
+          <button
+            type="button"
+            className="button button-baton"
+            disabled={control.isPending}
+            onClick={() => wish('cycle')}
+          >
             Hand over now
           </button>
           <button
@@ -128,14 +136,24 @@ function Head({ row }: { row: Row }) {
           >
             {row.state === 'paused' ? 'Resume' : 'Pause'}
           </button>
-          <button type="button" className="button button-bad" disabled={control.isPending} onClick={() => setStopping(true)}>
+          <button
+            type="button"
+            className="button button-bad"
+            disabled={control.isPending}
+            onClick={() => setStopping(true)}
+          >
             Stop
           </button>
           <Command>{`baton attach ${row.name}`}</Command>
         </div>
       )}
       {stopping && (
-        <Confirm title={`Stop ${row.name}?`} action="Stop it" onConfirm={() => wish('stop')} onClose={() => setStopping(false)}>
+        <Confirm
+          title={`Stop ${row.name}?`}
+          action="Stop it"
+          onConfirm={() => wish('stop')}
+          onClose={() => setStopping(false)}
+        >
           The agent is ended and not started again. What it has done stays on its tape and in the project.
         </Confirm>
       )}

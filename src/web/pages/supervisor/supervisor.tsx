@@ -32,7 +32,8 @@ export default function Supervisor() {
         </div>
         <div className="row wrap">
           <label className="row small">
-            <input type="checkbox" checked={all} onChange={() => setQuery({ all: all ? undefined : '1' })} /> Ended ones too
+            <input type="checkbox" checked={all} onChange={() => setQuery({ all: all ? undefined : '1' })} /> Ended ones
+            too
           </label>
           <button type="button" className="button button-main" onClick={() => setStarting(true)}>
             Start an agent
@@ -106,7 +107,15 @@ function SessionLine({ row }: { row: Row }) {
 const agentNames = ['claude', 'codex', 'gemini', 'opencode', 'pi']
 
 function StartDialog({ onClose }: { onClose: () => void }) {
-  const [fields, setFields] = useState({ agent: 'claude', name: '', task: '', until: '', hours: '8', usd: '', driver: 'tmux' })
+  const [fields, setFields] = useState({
+    agent: 'claude',
+    name: '',
+    task: '',
+    until: '',
+    hours: '8',
+    usd: '',
+    driver: 'tmux',
+  })
   const set = (name: keyof typeof fields) => (event: { target: { value: string } }) =>
     setFields({ ...fields, [name]: event.target.value })
   const run = useAction('supervisedRun', {
@@ -143,7 +152,14 @@ function StartDialog({ onClose }: { onClose: () => void }) {
         </label>
         <label className="field">
           <span>Name</span>
-          <input className="input" required pattern="[\w.\-]+" maxLength={60} value={fields.name} onChange={set('name')} />
+          <input
+            className="input"
+            required
+            pattern="[\w.\-]+"
+            maxLength={60}
+            value={fields.name}
+            onChange={set('name')}
+          />
         </label>
         <label className="field supervisor-whole">
           <span>Task</span>

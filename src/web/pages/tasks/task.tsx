@@ -19,7 +19,9 @@ export default function Task({ fields }: PageProps) {
   const task = fields['task']!
   const { query } = usePlace()
   const version = query.get('version')
-  const shown = useOperation('taskShow', version === null ? { task } : { task, version: Number(version) }, { keep: true })
+  const shown = useOperation('taskShow', version === null ? { task } : { task, version: Number(version) }, {
+    keep: true,
+  })
   return (
     <div className="page">
       <Answer query={shown}>
@@ -105,7 +107,12 @@ function Decide({ state, questions }: Shown) {
           <input className="input" value={note} onChange={({ target }) => setNote(target.value)} />
         </label>
         <p className="row wrap">
-          <button type="button" className="button button-main" disabled={decide.isPending} onClick={() => say('approve')}>
+          <button
+            type="button"
+            className="button button-main"
+            disabled={decide.isPending}
+            onClick={() => say('approve')}
+          >
             Approve
           </button>
           <button type="button" className="button button-bad" disabled={decide.isPending} onClick={() => say('reject')}>
@@ -169,7 +176,9 @@ function Artifacts({ state, drift }: Shown) {
               <td>
                 {changed.has(path) && <Badge tone="baton">changed since</Badge>}
                 {missing.has(path) && <Badge tone="bad">missing</Badge>}
-                {drift !== undefined && !changed.has(path) && !missing.has(path) && <Badge tone="live">as handed over</Badge>}
+                {drift !== undefined && !changed.has(path) && !missing.has(path) && (
+                  <Badge tone="live">as handed over</Badge>
+                )}
               </td>
             </tr>
           ))}
@@ -229,7 +238,11 @@ function Versions({ task, shown }: { task: string; shown: number }) {
                 ) : (
                   <>
                     <p className="row wrap">
-                      <button type="button" className="button" onClick={() => setQuery({ version: String(each.version) })}>
+                      <button
+                        type="button"
+                        className="button"
+                        onClick={() => setQuery({ version: String(each.version) })}
+                      >
                         {each.version}
                       </button>
                       <span>{each.phase}</span>
@@ -280,7 +293,8 @@ function Difference({ task, to }: { task: string; to: number }) {
               <span className="mono">
                 <Text>{name}</Text>
               </span>
-              : <Text max={200}>{JSON.stringify(from) ?? 'nothing'}</Text> → <Text max={200}>{JSON.stringify(now) ?? 'nothing'}</Text>
+              : <Text max={200}>{JSON.stringify(from) ?? 'nothing'}</Text> →{' '}
+              <Text max={200}>{JSON.stringify(now) ?? 'nothing'}</Text>
             </li>
           ))}
           {artifacts.added.map(({ path }) => (
