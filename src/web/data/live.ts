@@ -111,7 +111,8 @@ function noteActivity(rows: readonly TapeRow[], complete: boolean): void {
   const before = activity.get()
   for (const row of rows) {
     known.set(row.tape, row)
-    if (before.get(row.tape)?.lastId !== row.lastId && before.size > 0) stale.add(row.tape)
+    // The first list of all tapes is news to nobody: what is on the screen was read at the same time.
+    if (!complete && before.get(row.tape)?.lastId !== row.lastId) stale.add(row.tape)
   }
   activity.set(known)
   refreshing ??= window.setTimeout(refresh, 150)

@@ -47,6 +47,10 @@ function Box({ data }: NodeProps<BoxNode>) {
 
 const types = { box: Box }
 
+/** More boxes would be too small to read if all were shown at once: then the view begins at the first. */
+const mostThatFit = 40
+const beginning = { x: 24, y: 24, zoom: 1 }
+
 interface GraphProps {
   readonly boxes: readonly GraphBox[]
   readonly lines: readonly GraphLine[]
@@ -60,7 +64,9 @@ export function Graph({ boxes, lines, label, boxWidth = 240, rowHeight = 84 }: G
     id,
     type: 'box',
     position: { x: column * (boxWidth + 96), y: row * rowHeight },
+    // Known sizes need no measuring: boxes appear at once, and stay when the data is refreshed.
     width: boxWidth,
+    height: rowHeight - 24,
     data: { content, isMarked },
     draggable: false,
     connectable: false,
@@ -85,8 +91,9 @@ export function Graph({ boxes, lines, label, boxWidth = 240, rowHeight = 84 }: G
           edgesFocusable={false}
           elementsSelectable={false}
           minZoom={0.05}
-          fitView
-          fitViewOptions={{ maxZoom: 1 }}
+          {...(boxes.length > mostThatFit
+            ? { defaultViewport: beginning }
+            : { fitView: true, fitViewOptions: { maxZoom: 1 } })}
           proOptions={{ hideAttribution: true }}
         >
           <Background gap={24} />

@@ -1,7 +1,7 @@
 // What waits for a person: the list by priority on one side, the chosen question with its answer form on the other. Everything can be
 // done from the keyboard.
 
-import { useMemo } from 'react'
+import { useEffect, useMemo } from 'react'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
@@ -36,6 +36,10 @@ function Waiting({ items }: { items: readonly Item[] }) {
   const sorted = useMemo(() => items.toSorted((a, b) => ranks.indexOf(a.priority) - ranks.indexOf(b.priority)), [items])
   const asked = query.get('id')
   const chosen = asked ?? sorted[0]?.id
+  // What is on the screen stays there, also when somebody else answers it.
+  useEffect(() => {
+    if (asked === null && chosen !== undefined) setQuery({ id: chosen })
+  }, [asked, chosen])
   const step = (by: number) => {
     const at = sorted.findIndex(({ id }) => id === chosen)
     const next = sorted[Math.min(Math.max(at + by, 0), sorted.length - 1)]
@@ -56,6 +60,7 @@ function Waiting({ items }: { items: readonly Item[] }) {
   return (
     <div className="inbox">
       <section className="panel" aria-label="Waiting">
+        {sorted.length === 0 && <p className="panel-body muted">Nothing else is waiting for you.</p>}
         <ul className="inbox-list">
           {sorted.map((each) => (
             <li key={`${each.kind} ${each.id}`}>

@@ -32,17 +32,20 @@ export function Question({ id }: { id: string }) {
               <Text>{asked.reasonDetail === '' ? asked.summary : asked.reasonDetail}</Text>
             </h2>
           </header>
-          {asked.reasonDetail !== '' && asked.summary !== '' && <TextBlock>{asked.summary}</TextBlock>}
-          {asked.recommendations.length > 0 && (
-            <ul className="inbox-advice">
-              {asked.recommendations.map((advice) => (
-                <li key={advice}>
-                  <Text>{advice}</Text>
-                </li>
-              ))}
-            </ul>
-          )}
+          {asked.reasonDetail !== '' && asked.summary !== asked.reasonDetail && <TextBlock>{asked.summary}</TextBlock>}
           {asked.answer === undefined ? <AnswerForm asked={asked} /> : <Given answer={asked.answer} />}
+          {asked.recommendations.length > 0 && (
+            <details>
+              <summary>Suggestions</summary>
+              <ul className="inbox-advice">
+                {asked.recommendations.map((advice) => (
+                  <li key={advice}>
+                    <Text>{advice}</Text>
+                  </li>
+                ))}
+              </ul>
+            </details>
+          )}
           <details>
             <summary>The whole request</summary>
             <TextBlock mono>{JSON.stringify(asked.request, null, 2)}</TextBlock>

@@ -110,7 +110,7 @@ interface Placed {
   readonly isHit: boolean
 }
 
-/** Parents left of their children; each leaf has a row of its own. With a search, the families of what was found. */
+/** Parents left of their children; each leaf has a row of its own. */
 function layOut(edges: readonly Edge[], folded: ReadonlySet<string>, wanted: string) {
   const children = new Map<string, Edge[]>()
   const parents = new Map<string, Edge>()
@@ -146,7 +146,10 @@ function layOut(edges: readonly Edge[], folded: ReadonlySet<string>, wanted: str
   const place = (tape: string, column: number): void => {
     if (drawn.has(tape)) return
     drawn.add(tape)
-    const own = children.get(tape) ?? []
+    // With a search, only the ways to what was found are drawn.
+    const own = (children.get(tape) ?? []).filter(
+      ({ child }) => word === '' || isHit(tape) || holdsHit(child, new Set([child])),
+    )
     const first = row
     const isFolded = folded.has(tape) && own.length > 0
     if (!isFolded) for (const { child } of own) place(child, column + 1)

@@ -39,7 +39,7 @@ export default function Relay() {
             </section>
           ) : (
             <>
-              <section className="panel" aria-label="Topology">
+              <section className="panel relay-topology" aria-label="Topology">
                 <Topology requests={requests} agents={status.data?.agents ?? {}} />
               </section>
               <Dead />
@@ -96,6 +96,7 @@ function Topology({ requests, agents }: TopologyProps) {
   const { boxes, lines } = useMemo(() => layOut(requests), [requests])
   const drawn: GraphBox[] = boxes.map(({ name, ...place }) => {
     const { pending = 0, claimed = 0 } = agents[name] ?? {}
+    const asked = requests.filter(({ to, status }) => to === name && status === 'escalated').length
     return {
       id: name,
       ...place,
@@ -106,7 +107,11 @@ function Topology({ requests, agents }: TopologyProps) {
             <Text max={60}>{name}</Text>
           </strong>
           <span className="tiny muted number">
-            {pending + claimed === 0 ? 'nothing open' : `${countText(pending)} waiting, ${countText(claimed)} at work`}
+            {asked > 0
+              ? `${countText(asked)} to answer`
+              : pending + claimed === 0
+                ? 'nothing open'
+                : `${countText(pending)} waiting, ${countText(claimed)} at work`}
           </span>
         </>
       ),
