@@ -57,10 +57,10 @@ const delegate: Record<string, () => Reply> = {
 
 const isSummary = ({ messages, system }: ModelRequest): boolean => {
   const last = messages.at(-1)
-  const asked = `${system.slice(0, 400)}\n${last?.text ?? ''}`
-  if (last?.role !== 'user' || /Read handoff from|Create handoff document now/.test(last.text.slice(-3000)))
-    return false
-  return /summar|checkpoint compaction|state_snapshot/i.test(asked) && asked.length > 300
+  if (last?.role !== 'user') return false
+  const words =
+    /detailed summary of (the|our) conversation|checkpoint compaction|state_snapshot|context summarization|summarize the prefix|prompt for continuing/i
+  return words.test(last.text.slice(-6_000)) || words.test(system)
 }
 
 /** As a decent model sums up: the work and its values, and none of the person's other words. */

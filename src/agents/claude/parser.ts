@@ -62,7 +62,9 @@ function inOrder(line: Fields, memory: Memory): Fact[] {
   const isReply = line.type === 'assistant' || isResult(line)
   const known = parent === undefined || memory.tip.includes(parent)
   const follows = held.some((each) => each.uuid === parent)
-  if (isReply && held.length < mostHeld && (follows || (!memory.talked && !known))) {
+  // The end of the turn may be written before its prompt, too.
+  const belongs = isReply || line.type === 'system'
+  if (held.length < mostHeld && ((belongs && follows) || (isReply && !memory.talked && !known))) {
     held.push(line)
     return []
   }
