@@ -1,7 +1,8 @@
 // @ts-nocheck It is checked where it runs: there the package is installed.
 // Has the installed Baton call a model of whichever AI SDK is beside it: a document with a narrative, and an agent's turn with a tool.
 // Prints what came of it as JSON.
-import { createAgent, fsList, openTape, writeHandoff } from '@baton/baton'
+import { createAgent, openTape, writeHandoff } from '@baton/baton'
+import { fsList } from '@baton/baton/agent'
 import { simulateReadableStream } from 'ai'
 import * as mocks from 'ai/test'
 
