@@ -71,7 +71,8 @@ function problemOf(words: readonly string[]): string | undefined {
   }
   const known = new Set(['-h', '--help'])
   for (let each: Command | null = command; each !== null; each = each.parent)
-    for (const { long, short } of each.options) for (const flag of [long, short]) if (flag !== undefined) known.add(flag)
+    for (const { long, short } of each.options)
+      for (const flag of [long, short]) if (flag !== undefined) known.add(flag)
   const unknown = flags.find((flag) => !known.has(flag))
   return unknown === undefined ? undefined : `there is no option ${unknown}`
 }
