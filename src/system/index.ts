@@ -4,7 +4,15 @@ export { timeText } from './clock-text.ts'
 export { createFile, makeFolder, replaceFile, syncFolder, writeAll } from './durable.ts'
 export { type Holder, holderSchema, isHolding, lifeOf, silentMs, thisProcess } from './holder.ts'
 export { Lock } from './lock.ts'
-export { agentAbove, agentMark, agentPrograms, type Ancestor, type Person, personAtTerminal } from './person.ts'
+export {
+  agentAbove,
+  agentMark,
+  agentPrograms,
+  ancestry,
+  type Ancestor,
+  type Person,
+  personAtTerminal,
+} from './person.ts'
 export {
   allProcesses,
   endTree,

@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import tty from 'node:tty'
 import { BatonError } from '../errors.ts'
-import { environmentOf, processAt, terminalOf } from './processes.ts'
+import { environmentOf, type Lookup, processAt, terminalOf } from './processes.ts'
 
 /** How a person was recognised. */
 export interface Person {
@@ -77,15 +77,15 @@ export interface Ancestor {
   readonly variables: readonly string[]
 }
 
-/** The process that runs this and the programs above it, nearest first. */
-function ancestry(pid: number = process.pid): Ancestor[] {
+/** A process and the programs above it, nearest first. */
+export function ancestry(pid: number, by?: Lookup): Ancestor[] {
   const found: Ancestor[] = []
   const seen = new Set<number>()
   for (let at = pid; at > 0 && !seen.has(at);) {
     seen.add(at)
-    const each = processAt(at)
+    const each = processAt(at, by)
     if (each === undefined) break
-    found.push({ pid: at, args: each.args, variables: [...environmentOf(at).keys()] })
+    found.push({ pid: at, args: each.args, variables: [...environmentOf(at, by).keys()] })
     at = each.parent
   }
   return found
@@ -125,7 +125,7 @@ function nameOf(program: string): string {
 export function personAtTerminal(): Person {
   const above = agentAbove([
     { pid: process.pid, args: [], variables: Object.keys(process.env) },
-    ...ancestry().slice(1),
+    ...ancestry(process.pid).slice(1),
   ])
   if (above !== undefined) throw notAPerson(above)
   if (!hasTerminal()) throw notAPerson('this command has no terminal')

@@ -21,9 +21,13 @@ export interface Process {
 
 const hasProc = fs.existsSync('/proc/self/stat')
 
+/** How processes are looked up: in /proc, or with `ps` as on macOS. */
+export type Lookup = 'proc' | 'ps'
+const lookup: Lookup = hasProc ? 'proc' : 'ps'
+
 /** Undefined if the process has ended; a process that only waits to be reaped has ended. */
-export function processAt(pid: number): Process | undefined {
-  return hasProc ? inProc(pid) : byPs(['-p', String(pid)])[0]
+export function processAt(pid: number, by: Lookup = lookup): Process | undefined {
+  return by === 'proc' ? inProc(pid) : byPs(['-p', String(pid)])[0]
 }
 
 /** Whether that very process still runs. */
@@ -167,8 +171,11 @@ function hasInEnvironment(pid: number, text: string): boolean {
 }
 
 /** The environment that a process was started with, as far as the system tells; the text of `ps` cannot always be told apart. */
-export function environmentOf(pid: number): Map<string, string> {
-  const parts = hasProc ? readOr(`/proc/${pid}/environ`).split('\0') : psText(pid, 'command=', '-E').split(' ')
+export function environmentOf(pid: number, by: Lookup = lookup): Map<string, string> {
+  // The option of BSD and macOS, and its name on Linux.
+  const withEnvironment = process.platform === 'linux' ? 'e' : '-E'
+  const parts =
+    by === 'proc' ? readOr(`/proc/${pid}/environ`).split('\0') : psText(pid, 'command=', withEnvironment).split(' ')
   return new Map(
     parts.flatMap((each) => {
       const [, name, value] = /^([A-Za-z_]\w*)=([^]*)$/.exec(each) ?? []

@@ -3,37 +3,47 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { build, type PluginBuild } from 'esbuild'
 import { expect, onTestFinished, test } from 'vitest'
 import { baton, records } from '../cli/cli.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 
-async function bundle(example = 'relay-team'): Promise<string> {
+async function bundle(example: string): Promise<string> {
   const folder = fs.realpathSync(temporaryFolder())
   fs.symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'))
   const outfile = path.join(folder, 'team.mjs')
-  const entryPoints = [fileURLToPath(new URL(`../../examples/${example}.ts`, import.meta.url))]
-  await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'esm', packages: 'external' })
+  // Nobody has installed the package here.
+  const plugins = [{ name: 'own', setup: takeOwnFromSource }]
+  const options = { outfile, bundle: true, platform: 'node', format: 'esm', packages: 'external', plugins } as const
+  await build({ entryPoints: [example], ...options })
   return outfile
 }
 
+function takeOwnFromSource({ onResolve }: PluginBuild): void {
+  onResolve({ filter: /^@baton\/baton\/relay$/ }, () => ({ path: path.join(root, 'src/relay/index.ts') }))
+}
+
+const exampleOf = (name: string) => fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url))
+
+/** The first program in a page of the docs. */
+function programIn(page: string): string {
+  const [, code] = /```ts\n([^]*?)```/.exec(fs.readFileSync(path.join(root, 'docs', page), 'utf8'))!
+  const file = path.join(temporaryFolder(), 'program.ts')
+  fs.writeFileSync(file, code!)
+  return file
+}
+
 test('the example: a team in three processes, and a person who answers when they like [P6, P7, P8, P9]', async () => {
-  const script = await bundle()
+  const script = await bundle(exampleOf('relay-team'))
   const cwd = fs.realpathSync(temporaryFolder())
   const start = (role: string): ChildProcess => {
     const child = spawn(process.execPath, [script, role], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
     onTestFinished(() => void child.kill('SIGKILL'))
     return child
   }
-  const run = async (role: string): Promise<string> => {
-    const child = start(role)
-    let out = ''
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => (out += text))
-    expect(await once(child, 'close')).toEqual([0, null])
-    return out.trim()
-  }
+  const run = (role: string): Promise<string> => printed(start(role))
   expect(await run('setup')).toBe('baton.config.json is written')
   expect((await baton(cwd, ['relay', 'check'])).code).toBe(0)
   const serving = ['researcher', 'orchestrator'].map(start)
@@ -63,7 +73,7 @@ test('the example: a team in three processes, and a person who answers when they
 })
 
 test('the example of two agents: in one process, and with the worker in another, without a configuration [P2]', async () => {
-  const script = await bundle('two-agents')
+  const script = await bundle(exampleOf('two-agents'))
   const cwd = fs.realpathSync(temporaryFolder())
   const env = { ...process.env, BATON_HOME: path.join(cwd, '.baton') }
   const start = (...roles: string[]) => {
@@ -71,13 +81,24 @@ test('the example of two agents: in one process, and with the worker in another,
     onTestFinished(() => void child.kill('SIGKILL'))
     return child
   }
-  const printed = async (child: ChildProcess): Promise<string> => {
-    let out = ''
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => (out += text))
-    expect(await once(child, 'close')).toEqual([0, null])
-    return out.trim()
-  }
   expect(await printed(start())).toBe('134506')
   start('researcher')
   expect(await printed(start('writer'))).toBe('134506')
 })
+
+test('the program that opens the docs of the relay works as it is written there [P2]', async () => {
+  const script = await bundle(programIn('relay.md'))
+  const cwd = fs.realpathSync(temporaryFolder())
+  const env = { ...process.env, BATON_HOME: path.join(cwd, '.baton') }
+  expect(await printed(spawn(process.execPath, [script], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] }))).toBe(
+    '134506',
+  )
+})
+
+/** What a program prints until it has ended well. */
+async function printed(child: ChildProcess): Promise<string> {
+  let out = ''
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (out += text))
+  expect(await once(child, 'close')).toEqual([0, null])
+  return out.trim()
+}
