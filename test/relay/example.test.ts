@@ -21,8 +21,8 @@ async function bundle(example: string): Promise<string> {
   return outfile
 }
 
-function takeOwnFromSource({ onResolve }: PluginBuild): void {
-  onResolve({ filter: /^@baton\/baton\/relay$/ }, () => ({ path: path.join(root, 'src/relay/index.ts') }))
+function takeOwnFromSource(plugin: PluginBuild): void {
+  plugin.onResolve({ filter: /^@baton\/baton\/relay$/ }, () => ({ path: path.join(root, 'src/relay/index.ts') }))
 }
 
 const exampleOf = (name: string) => fileURLToPath(new URL(`../../examples/${name}.ts`, import.meta.url))

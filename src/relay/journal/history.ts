@@ -2,8 +2,7 @@
 // the trace holds.
 
 import type { Entry, Json } from '../../store/index.ts'
-import type { Journal } from './journal.ts'
-import { escalationId } from './open-requests.ts'
+import { escalationId, type OpenRequest } from './open-requests.ts'
 import type { RelayContext } from '../context.ts'
 import { type RelayEvent, eventIn, holdOn, type Taken, traceKey } from './events.ts'
 import { type Envelope, type HandoffResponse, human, type Rejection } from '../schema.ts'
@@ -61,11 +60,13 @@ export async function* history(
 ): AsyncGenerator<HandoffHistoryRow> {
   const { since = 0, limit = Number.MAX_SAFE_INTEGER } = query
   const oldest = typeof since === 'number' ? since : Date.parse(since)
+  const answered = new Set<string>()
   let left = limit
   const all = () => context.journal.read({ reverse: true, archived: true })
   for await (const entry of traceId === undefined ? all() : walk(context, traceId)) {
     if (left <= 0 || Date.parse(entry.date) < oldest) return
-    for (const row of await rowsOf(context, entry)) {
+    for (const row of await rowsOf(context, entry, answered)) {
+      if (row.type === 'answered') answered.add(row.requestId)
       if (left-- > 0) yield row
     }
   }
@@ -105,14 +106,19 @@ async function* walk({ journal }: RelayContext, traceId: string): AsyncGenerator
   yield* [...found.values()].sort((a, b) => b.id - a.id)
 }
 
-/** The rows of an entry, the newer one first. */
-async function rowsOf({ journal }: RelayContext, entry: Entry): Promise<HandoffHistoryRow[]> {
+/** The rows of an entry, the newer one first. `answeredLater` are the requests with a newer answer, where those are known. */
+async function rowsOf(
+  { journal }: RelayContext,
+  entry: Entry,
+  answeredLater?: ReadonlySet<string>,
+): Promise<HandoffHistoryRow[]> {
   const event = eventIn(entry)
   if (event === undefined || event.type === 'extended' || event.type === 'resuming') return []
   if (event.type === 'taken') {
     const claimed = { entry: entry.id, date: entry.date, type: 'claimed', worker: event.hold.worker } as const
-    const passedOver = await Promise.all(event.requestIds.map((id) => isPassedOver(journal, event, entry.id, id)))
-    return event.requestIds.flatMap((requestId, i) => (passedOver[i] ? [] : [{ ...claimed, requestId }])).reverse()
+    const { byId } = await journal.upTo(entry.id)
+    const held = event.requestIds.filter((id) => !isPassedOver(byId.get(id), id, event, answeredLater))
+    return held.map((requestId) => ({ ...claimed, requestId })).reverse()
   }
   const about = { entry: entry.id, date: entry.date, ...idsOf(event) }
   switch (event.type) {
@@ -153,14 +159,16 @@ async function rowsOf({ journal }: RelayContext, entry: Entry): Promise<HandoffH
 }
 
 /** Whether a request that a worker meant to take was held by another, or had ended, before the entry was written. */
-async function isPassedOver(journal: Journal, taken: Taken, at: number, requestId: string): Promise<boolean> {
-  const open = (await journal.upTo(at)).byId.get(requestId)
-  if (open === undefined) return ((await journal.newestOf(requestId))?.entry.id ?? at) < at
-  const { token } = open.hold ?? open.lapsed ?? {}
-  const { worker } = taken.hold
-  return (
-    token !== undefined && token !== holdOn(taken, requestId).token && open.lost.every((one) => one.worker !== worker)
-  )
+function isPassedOver(
+  open: OpenRequest | undefined,
+  requestId: string,
+  taken: Taken,
+  answeredLater: ReadonlySet<string> | undefined,
+): boolean {
+  if (open === undefined) return answeredLater !== undefined && !answeredLater.has(requestId)
+  const token = (open.hold ?? open.lapsed)?.token
+  const isOthers = token !== undefined && token !== holdOn(taken, requestId).token
+  return isOthers && open.lost.every(({ worker }) => worker !== taken.hold.worker)
 }
 
 function idsOf(event: Exclude<RelayEvent, Taken>): { traceId?: string; requestId: string } {
