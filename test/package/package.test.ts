@@ -38,7 +38,8 @@ describe('the package', () => {
     fs.writeFileSync(path.join(project, 'package.json'), '{"type":"module","private":true}\n')
     const install = ['install', `./${tarball.trim()}`, '--prefer-offline', '--no-audit', '--no-fund']
     said = (await run('npm', install, { cwd: project })).stderr
-  })
+    // npm takes a minute where other programs want the disk as well.
+  }, 400_000)
 
   afterAll(() => {
     for (const remove of removals) remove()
