@@ -58,7 +58,7 @@ export function createClient(options: ClientOptions): Client {
   return { ...Object.fromEntries(methods), live } as unknown as Client
 }
 
-const liveNames: ReadonlySet<string> = new Set<LiveName>(['tapeWatch', 'tapeExport'])
+const liveNames: ReadonlySet<string> = new Set<LiveName>(['tapeWatch', 'tapeExport', 'sessionFollow'])
 
 class Caller {
   readonly #options: ClientOptions

@@ -15,6 +15,12 @@ export {
 } from './operation.ts'
 export { operations, type Operations, table } from './table.ts'
 // One by one for the command line, which loads those that a command needs and no other.
+export { tapeOfSession } from './agents/session-tape.ts'
+export { sessionLog } from './agents/session-log.ts'
+export { sessionFollow, sessionImport } from './agents/sessions.ts'
+export { sessionContinue, workList } from './agents/work.ts'
+export { documentCheck, documentDiff, documentList, documentShow } from './document/documents.ts'
+export { documentWrite, tapeContinue } from './document/write.ts'
 export { tapeAnchors, tapeContext, tapeHandoff } from './tape/contexts.ts'
 export { tapeDelete, tapePrune } from './tape/delete.ts'
 export { tapeAppend, tapeRead, tapeSearch, tapeWatch } from './tape/entries.ts'

@@ -32,6 +32,8 @@ export interface Call {
   /** Tells the caller how far the work has come. */
   readonly progress: (text: string) => void
   readonly caller: Caller
+  /** Lets a person change a document before it is kept, where the door has a screen for that. */
+  readonly edit?: (markdown: string) => Promise<string>
 }
 
 /** `GET /tapes/{tape}/entries`: fields of the input in braces stand in the path, the others in the query or the body. */

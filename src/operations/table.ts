@@ -4,7 +4,9 @@ import { sessionMeters, supervisedMeters } from './agents/meters.ts'
 import { supervisedScreen } from './agents/screen.ts'
 import { activityShow, meterHistory } from './activity.ts'
 import { supervisedCycles } from './agents/cycles.ts'
-import { sessionList, sessionImport } from './agents/sessions.ts'
+import { sessionLog } from './agents/session-log.ts'
+import { sessionFollow, sessionList, sessionImport } from './agents/sessions.ts'
+import { sessionContinue, workList } from './agents/work.ts'
 import {
   supervisedList,
   supervisedShow,
@@ -12,14 +14,8 @@ import {
   supervisedControl,
   supervisedRun,
 } from './agents/supervised.ts'
-import {
-  documentCheck,
-  documentDiff,
-  documentItems,
-  documentList,
-  documentShow,
-  documentWrite,
-} from './document/documents.ts'
+import { documentCheck, documentDiff, documentItems, documentList, documentShow } from './document/documents.ts'
+import { documentWrite, tapeContinue } from './document/write.ts'
 import {
   relayAsk,
   relayRequest,
@@ -99,6 +95,10 @@ export const operations = {
   meterHistory,
   sessionList,
   sessionImport,
+  sessionFollow,
+  sessionLog,
+  sessionContinue,
+  workList,
   sessionMeters,
   supervisedList,
   supervisedShow,
@@ -109,6 +109,7 @@ export const operations = {
   supervisedControl,
   supervisedRun,
   documentWrite,
+  tapeContinue,
   documentList,
   documentShow,
   documentItems,

@@ -20,6 +20,10 @@ export interface Workspace {
   /** The top folder of the project. */
   readonly project: string
   readonly env: NodeJS.ProcessEnv
+  /** The person has named it: it need not be that of the folder. */
+  readonly named: boolean
+  /** Told what went wrong beside the work. */
+  readonly warn: (text: string) => void
   /** The program and the arguments that start Baton again, for work in the background. */
   readonly self: readonly [string, string]
   /** Opened when it is first asked for, and then shared. */
@@ -84,6 +88,8 @@ export async function openWorkspace({
     cwd,
     project: findProject(cwd),
     env,
+    named,
+    warn,
     self,
     relay,
     openedRelay,

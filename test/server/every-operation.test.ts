@@ -50,6 +50,7 @@ const calls: [string, Call][] = [
   ['document.check', { tape: 'main' }],
   ['document.diff', (got) => ({ tape: 'main', from: documentIn(got) })],
   ['session.list', { here: true }],
+  ['work.list', {}],
   ['supervised.list', { all: true }],
   ['relay.request', { request: request('r1'), requestId: 'r1' }],
   ['relay.ask', { from: 'generator', to: 'researcher', summary: 'How large is it?', missing: ['size'] }],
@@ -76,6 +77,7 @@ const calls: [string, Call][] = [
   ['task.show', { task: 'PARSER' }],
   ['task.history', { task: 'PARSER' }],
   ['task.receive', { task: 'PARSER' }],
+  ['tape.continue', { tape: 'side', into: 'side-2' }],
   ['tape.reset', { tape: 'side' }],
   ['tape.purge', { tape: 'side' }],
   ['tape.delete', { tape: 'brought', force: true }],
@@ -85,6 +87,9 @@ const calls: [string, Call][] = [
 /** What needs something that is not there answers so: the operation, its input, the code of the problem. */
 const refused: [string, Record<string, unknown>, string][] = [
   ['session.import', { session: 'abcd1234' }, 'not_found'],
+  ['session.import', { session: '/etc/passwd' }, 'invalid'],
+  ['session.log', { session: 'abcd1234' }, 'not_found'],
+  ['session.continue', { session: 'abcd1234', in: 'codex' }, 'not_found'],
   ['supervised.show', { name: 'nobody' }, 'not_found'],
   ['supervised.logs', { name: 'nobody' }, 'not_found'],
   ['supervised.cycles', { name: 'nobody' }, 'not_found'],

@@ -19,7 +19,7 @@ import { type Globals, Output } from './output.ts'
 
 export { demandTape as demand } from '../../operations/index.ts'
 
-interface CallOptions extends Partial<Pick<Call, 'signal' | 'progress'>> {
+interface CallOptions extends Partial<Pick<Call, 'signal' | 'progress' | 'edit'>> {
   /** Who has typed the command, for what only people decide. */
   readonly person?: Person
 }
@@ -50,7 +50,7 @@ export async function withWorkspace<T>(globals: Globals, work: (door: Door, out:
     cwd: io.cwd(),
     env: io.env,
     self: io.self,
-    named: by !== 'folder',
+    named: by === 'store' || by === 'workspace',
     warn: (text) => out.warn(text),
   })
   try {
@@ -61,9 +61,10 @@ export async function withWorkspace<T>(globals: Globals, work: (door: Door, out:
 }
 
 function doorTo(workspace: Workspace): Door {
-  const callOf = ({ signal = never, progress = () => {}, person }: CallOptions = {}): Call => ({
+  const callOf = ({ signal = never, progress = () => {}, edit, person }: CallOptions = {}): Call => ({
     signal,
     progress,
+    ...(edit === undefined ? {} : { edit }),
     caller: { name: 'the command line', scope: 'admin', local: true, ...(person === undefined ? {} : { person }) },
   })
   return {

@@ -7,13 +7,13 @@ import type { AgentName, SessionFile } from '../../agents/index.ts'
 import { NotFoundError } from '../../errors.ts'
 import { changesByGit, type Score, score, truthOf } from '../../fidelity/index.ts'
 import { writeDocument } from '../../handoff/index.ts'
+import { tapeOfSession } from '../../operations/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
 import { Tape } from '../../tape/index.ts'
 import { listSessions, resolveSession, sessionEntries, sessionFile } from '../../transcripts/index.ts'
 import type { Io } from '../base/io.ts'
 import { brief, type Globals, Output } from '../base/output.ts'
 import { ProgressLine } from '../base/progress.ts'
-import { tapeOfSession } from './session-tape.ts'
 
 interface EvalOptions extends Globals {
   agent?: AgentName
@@ -70,7 +70,7 @@ function newestFiles({ io, agent, here }: EvalOptions): SessionFile[] {
 
 async function measure(store: Store, file: SessionFile, budget: number | undefined, io: Io): Promise<Measured> {
   const truth = truthOf(sessionEntries(file))
-  const { name, session, about } = await tapeOfSession(store, file, io)
+  const { name, session, about } = await tapeOfSession({ store, env: io.env, cwd: io.cwd() }, file)
   const { folder, from, to } = truth
   const git =
     folder === undefined || from === undefined || to === undefined ? undefined : await changesByGit(folder, from, to)

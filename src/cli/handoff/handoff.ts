@@ -3,26 +3,16 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { AgentName } from '../../agents/index.ts'
-import { dropPending, pendingFor, preparePending, realProject } from '../../connect/index.ts'
-import { chosenName, configuredModels, loadModel, type Models, priceOf } from '../../config/index.ts'
+import { dropPending, pendingFor, realProject } from '../../connect/index.ts'
+import { chosenName, configuredModels, type Models, priceOf } from '../../config/index.ts'
 import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
-import { diffDocuments, renderDiff } from '../../handoff/index.ts'
-import type { HandoffDocument, Profile, Progress } from '../../handoff/index.ts'
-import { parseDocument } from '../../handoff/index.ts'
-import { validate } from '../../handoff/index.ts'
-import { projectDocument } from '../../handoff/index.ts'
-import { documentText, savedAt, saveDocument, type SavedDocument, savedDocuments } from '../../handoff/index.ts'
-import { handoffSession } from '../../handoff/index.ts'
-import { phaseLedger, type WriteOptions, writeDocument, type Written } from '../../handoff/index.ts'
-import type { Store } from '../../store/index.ts'
-import { resolve, Tape } from '../../tape/index.ts'
-import { chosenWorkspace } from '../base/chosen-workspace.ts'
+import { diffDocuments, parseDocument, type Profile, projectDocument, renderDiff, validate } from '../../handoff/index.ts'
+import { documentCheck, documentList, documentShow, documentWrite, tapeContinue } from '../../operations/index.ts'
 import { edited } from '../base/editor.ts'
-import { cancellable, type Io } from '../base/io.ts'
+import { cancellable } from '../base/io.ts'
 import { age, count, type Globals, Output } from '../base/output.ts'
 import { ProgressLine } from '../base/progress.ts'
-import { demand, handoffsFolder, withStore } from '../base/workspace.ts'
-import { placed } from './continue.ts'
+import { type Door, handoffsFolder, withWorkspace } from '../base/workspace.ts'
 import { sourceOf } from './source.ts'
 
 export interface HandoffOptions extends Globals {
@@ -42,40 +32,28 @@ export interface HandoffOptions extends Globals {
   next?: boolean
 }
 
-export async function handoff(options: HandoffOptions, session?: string): Promise<void> {
-  if (session !== undefined && options.tape !== undefined) throw new InvalidError('Name a session or a tape, not both')
-  await withStore(options, async (store, out) => {
-    const source = await sourceOf(store, session, options, out)
-    const { name } = source
-    const tape = new Tape(store, name)
+export async function handoff(given: HandoffOptions, session?: string): Promise<void> {
+  if (session !== undefined && given.tape !== undefined) throw new InvalidError('Name a session or a tape, not both')
+  const { baseUrl } = given
+  const options =
+    baseUrl === undefined
+      ? given
+      : { ...given, io: { ...given.io, env: { ...given.io.env, BATON_BASE_URL: baseUrl } } }
+  await withWorkspace(options, async (door, out) => {
+    const source = await sourceOf(door, session, options, out)
     const progress = new ProgressLine(options)
+    const begun = performance.now()
     await cancellable(options.io, async (signal) => {
+      const call = {
+        signal,
+        progress: (text: string) =>
+          progress.show(`${text}… ${((performance.now() - begun) / 1000).toFixed(1)} s (Ctrl-C cancels)`),
+        ...(options.edit === true ? { edit: async (markdown: string) => editedIn(markdown, options, progress) } : {}),
+      }
+      const wanted = { ...source, ...wantedOf(options) }
       try {
-        const write: WriteOptions = {
-          ...(await writeOptions(options)),
-          ...source.about,
-          signal,
-          onProgress: (at) => progress.show(progressText(at)),
-        }
-        if (options.new !== undefined) return await moveTo(tape, options, write, out, progress)
-        const written = await writeDocument(tape, write)
-        progress.clear()
-        const markdown = options.edit === true ? edited(written.markdown, options.io) : written.markdown
-        const saved = await saveDocument(
-          store,
-          name,
-          markdown,
-          written.note,
-          options.edit === true ? undefined : written.document,
-        )
-        const file = project(options, saved, markdown)
-        if (options.next === true) openNext(options, saved, markdown, source.about.cwd)
-        for (const problem of written.problems) out.warn(`baton: ${problem.message}`)
-        if (written.spent !== undefined && options.quiet !== true)
-          out.warn(spentText(written.spent, written.note.writer, await configuredModels(options.io.cwd())))
-        give(options, markdown, out, options.edit === true ? undefined : written.document)
-        if (options.io.stderr.isTTY === true && options.quiet !== true)
-          out.warn(`Saved as ${name}#${saved.id} and ${file}`)
+        if (options.new === undefined) await write(door, wanted, call, options, out, progress)
+        else await moveTo(door, wanted, call, options, out, progress)
       } catch (error) {
         if (signal.aborted) throw new CancelledError('Handoff cancelled')
         throw withAdvice(error, options)
@@ -86,14 +64,65 @@ export async function handoff(options: HandoffOptions, session?: string): Promis
   })
 }
 
-function progressText({ step, part, parts, tokens, elapsedMs }: Progress): string {
-  const of = part === undefined ? '' : ` part ${part} of ${parts}`
-  const written = tokens > 0 ? `, ${tokens} tokens` : ''
-  return `${step}${of}… ${(elapsedMs / 1000).toFixed(1)} s${written} (Ctrl-C cancels)`
+type Wanted = Parameters<typeof documentWrite.run>[1]
+type CallOptions = Parameters<Door['run']>[2]
+
+async function write(
+  { run }: Door,
+  wanted: Wanted,
+  call: CallOptions,
+  options: HandoffOptions,
+  out: Output,
+  progress: ProgressLine,
+): Promise<void> {
+  const asData = isJson(options, out)
+  const made = await run(documentWrite, { ...wanted, next: options.next, content: asData }, call)
+  progress.clear()
+  const { document, markdown, problems, spent, content } = made
+  const file = project(options, document.date, markdown)
+  if (made.file !== undefined) {
+    const opened = realProject(path.dirname(made.file))
+    out.note(`The next session in ${opened} opens with it, if its agent is connected.\n`)
+  }
+  for (const problem of problems) out.warn(`baton: ${problem}`)
+  if (spent !== undefined && options.quiet !== true)
+    out.warn(spentText(spent, document.writer, await configuredModels(options.io.cwd())))
+  give(options, markdown, out, content)
+  if (options.io.stderr.isTTY === true && options.quiet !== true)
+    out.warn(`Saved as ${document.tape}#${document.id} and ${file}`)
 }
 
+async function moveTo(
+  { run }: Door,
+  wanted: Wanted,
+  call: CallOptions,
+  options: HandoffOptions,
+  out: Output,
+  progress: ProgressLine,
+): Promise<void> {
+  const into = typeof options.new === 'string' ? options.new : undefined
+  const result = await run(tapeContinue, { ...wanted, into }, call)
+  progress.clear()
+  const file = project(options, result.document.date, result.markdown)
+  out.record({ ...result, file }, `${result.message}: ${result.tape}`)
+}
+
+function editedIn(markdown: string, { io }: Globals, progress: ProgressLine): string {
+  progress.clear()
+  return edited(markdown, io)
+}
+
+function wantedOf({ from, goal, budget, profile, writer, model }: HandoffOptions) {
+  const chosen = writer ?? (model === undefined ? 'ledger' : 'model')
+  if (chosen === 'ledger' && model !== undefined)
+    throw new InvalidError('--writer ledger uses no model; leave out --model')
+  return { from, goal, budget, profile, writer: chosen, model }
+}
+
+type Spent = NonNullable<Awaited<ReturnType<typeof documentWrite.run>>['spent']>
+
 /** What the model took, e.g. `anthropic/claude-haiku-5: 1 request, 8,120 tokens in, 640 out, $0.0011, 4.2 s`. */
-function spentText(spent: NonNullable<Written['spent']>, model: string, models: Models): string {
+function spentText(spent: Spent, model: string, models: Models): string {
   const { requests, inputTokens, outputTokens, ms } = spent
   const price = priceOf(model.slice(model.indexOf('/') + 1), models)
   const usd = price && (inputTokens * price.input + outputTokens * price.output) / 1e6
@@ -106,70 +135,24 @@ function spentText(spent: NonNullable<Written['spent']>, model: string, models: 
   ].join(', ')
 }
 
-async function moveTo(
-  tape: Tape,
-  options: HandoffOptions,
-  write: WriteOptions,
+function isJson({ format }: { format?: 'md' | 'json' }, out: Output): boolean {
+  return format === 'json' || (format === undefined && out.json)
+}
+
+function give(
+  options: Globals & { format?: 'md' | 'json'; out?: string },
+  markdown: string,
   out: Output,
-  progress: ProgressLine,
-): Promise<void> {
-  const result = await handoffSession(tape, {
-    ...write,
-    ...(typeof options.new === 'string' ? { into: options.new } : {}),
-    ...(options.edit === true ? { edit: async (markdown: string) => edited(markdown, options.io) } : {}),
-  })
-  progress.clear()
-  if (result.status === 'cancelled') throw new CancelledError(result.message)
-  if (result.status === 'empty') throw new NotFoundError(result.message)
-  if (result.status === 'failed') {
-    if (BatonError.is(result.error)) throw result.error
-    throw withAdvice(new StorageError(result.message, { cause: result.error }), options)
-  }
-  const file = project(options, result.document, result.markdown)
-  out.record({ ...result, file }, `${result.message}: ${result.tape}`)
-}
-
-async function writeOptions(options: HandoffOptions): Promise<WriteOptions> {
-  const { from, goal, budget, profile } = options
-  const wanted = options.writer ?? (options.model === undefined ? 'ledger' : 'model')
-  const base = {
-    ...(from === undefined ? {} : { from }),
-    ...(goal === undefined ? {} : { goal }),
-    ...(budget === undefined ? {} : { budget }),
-    ...(profile === undefined ? {} : { profile }),
-  }
-  if (wanted === 'ledger') {
-    if (options.model !== undefined) throw new InvalidError('--writer ledger uses no model; leave out --model')
-    return base
-  }
-  const chosen = await loadModel({ model: options.model, baseUrl: options.baseUrl, env: options.io.env })
-  return { ...base, model: chosen.model, modelName: chosen.name }
-}
-
-/** Returns the current folder, unless the workspace was named: that one may belong to another project. */
-function workingFolder(options: Globals): { cwd?: string } {
-  const { by } = chosenWorkspace(options)
-  return by === 'store' || by === 'workspace' ? {} : { cwd: options.io.cwd() }
-}
-
-function give(options: HandoffOptions, markdown: string, out: Output, document?: HandoffDocument): void {
-  const asJson = options.format === 'json' || (options.format === undefined && out.json)
-  const text = asJson ? `${JSON.stringify(document ?? parseDocument(markdown))}\n` : markdown
+  content?: object,
+): void {
+  const text = isJson(options, out) ? `${JSON.stringify(content ?? parseDocument(markdown))}\n` : markdown
   if (options.out === undefined) out.write(text.endsWith('\n') ? text : `${text}\n`)
   else fs.writeFileSync(path.resolve(out.io.cwd(), options.out), text)
 }
 
-/** Keeps the document for the next session of a connected agent in this project. */
-function openNext(options: Globals, saved: SavedDocument, markdown: string, cwd = options.io.cwd()): void {
-  const { tape, id, date } = saved
-  const { document } = placed(cwd, tape, new Date(date), markdown, options)
-  preparePending(options.io.env, { project: realProject(cwd), document, tape, entry: id, date })
-  new Output(options).note(`The next session in ${realProject(cwd)} opens with it, if its agent is connected.\n`)
-}
-
 /** Writes a copy of the document to a file, for people and agents. */
-function project(options: Globals, saved: SavedDocument, markdown: string): string {
-  return projectDocument(handoffsFolder(options), new Date(saved.date), markdown)
+function project(options: Globals, date: string, markdown: string): string {
+  return projectDocument(handoffsFolder(options), new Date(date), markdown)
 }
 
 function withAdvice(error: unknown, options: HandoffOptions): unknown {
@@ -183,15 +166,9 @@ function withAdvice(error: unknown, options: HandoffOptions): unknown {
 }
 
 export async function ls(options: Globals & { tape?: string }): Promise<void> {
-  await withStore(options, async (store, out) => {
-    const found: SavedDocument[] = []
-    if (options.tape !== undefined) await demand(store, options.tape)
-    for await (const { tape } of store.list()) {
-      if (options.tape !== undefined && options.tape !== tape) continue
-      for await (const saved of savedDocuments(store, tape)) found.push(saved)
-    }
-    found.sort((a, b) => (a.date < b.date ? 1 : -1))
-    out.list(found, {
+  await withWorkspace(options, async ({ run }, out) => {
+    const { documents } = await run(documentList, { tape: options.tape, limit: Number.MAX_SAFE_INTEGER })
+    out.list(documents, {
       none: 'No handoff documents yet. Write one with "baton handoff".',
       head: ['DOCUMENT', 'PROFILE', 'WRITER', 'MADE', 'SIZE', 'GOAL'],
       right: [4],
@@ -208,7 +185,7 @@ export async function ls(options: Globals & { tape?: string }): Promise<void> {
 }
 
 export async function show(options: Globals & { format?: 'md' | 'json' }, ref: string): Promise<void> {
-  await withStore(options, async (store, out) => give(options, await textOf(store, ref, options.io), out))
+  await withWorkspace(options, async (door, out) => give(options, await textOf(door, ref, options), out))
 }
 
 /** The document that `--next` has prepared. */
@@ -229,43 +206,35 @@ export async function next(options: Globals & { drop?: boolean }): Promise<void>
 }
 
 export async function diff(options: Globals, before: string, after: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    const changes = diffDocuments(
-      await documentAt(store, before, options.io),
-      await documentAt(store, after, options.io),
-    )
+  await withWorkspace(options, async (door, out) => {
+    const at = async (ref: string) => parseDocument(await textOf(door, ref, options))
+    const changes = diffDocuments(await at(before), await at(after))
     out.record(changes, () => renderDiff(changes))
   })
 }
 
 export async function check(options: Globals & { tape?: string; profile?: Profile }, ref: string): Promise<void> {
-  await withStore(options, async (store, out) => {
-    const document = await documentAt(store, ref, options.io, options.profile)
-    const ledger =
-      options.tape === undefined ? undefined : await phaseLedger(new Tape(store, options.tape), workingFolder(options))
-    const problems = validate(document, ledger)
+  const { tape, profile } = options
+  await withWorkspace(options, async (door, out) => {
+    const markdown = await textOf(door, ref, options)
+    const document = parseDocument(markdown, profile)
+    const problems =
+      tape === undefined ? validate(document) : (await door.run(documentCheck, { tape, markdown, profile })).problems
     out.list(problems, { line: ({ section, message }) => `${section}: ${message}` })
     if (problems.length > 0) options.io.exit.code = 1
-    else
-      out.note(
-        `A valid ${document.profile} document${ledger === undefined ? '' : `, and ${options.tape} bears it out`}`,
-      )
+    else out.note(`A valid ${document.profile} document${tape === undefined ? '' : `, and ${tape} bears it out`}`)
   })
 }
 
-async function documentAt(store: Store, ref: string, io: Io, profile?: Profile): Promise<HandoffDocument> {
-  return parseDocument(await textOf(store, ref, io), profile)
-}
-
 /** `ref` is a file or a saved document such as `main#12`; `main` alone means its newest. */
-async function textOf(store: Store, ref: string, io: Io): Promise<string> {
+async function textOf({ run }: Door, ref: string, { io }: Globals): Promise<string> {
   const file = path.resolve(io.cwd(), ref)
   if (fs.statSync(file, { throwIfNoEntry: false })?.isFile() === true) return fs.readFileSync(file, 'utf8')
-  if (!ref.includes('#') && !ref.startsWith('tape://')) {
-    for await (const saved of savedDocuments(store, ref)) return documentText(store, saved)
+  if (ref.includes('#') || ref.startsWith('tape://')) return (await run(documentShow, { tape: ref })).markdown
+  try {
+    return (await run(documentShow, { tape: ref })).markdown
+  } catch (error) {
+    if (!BatonError.is(error) || error.code !== 'not_found') throw error
     throw new NotFoundError(`There is no file and no saved document "${ref}"`, { hint: 'See "baton handoff ls".' })
   }
-  const { tape, place } = await resolve(store, ref)
-  if (place.type !== 'entry') throw new InvalidError(`"${ref}" does not name one document`)
-  return documentText(store, await savedAt(store, tape, place.id))
 }

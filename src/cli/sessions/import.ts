@@ -1,14 +1,13 @@
 // `baton import` and `baton follow`: a session onto a tape, once or for as long as it goes on.
 
 import type { AgentName, LineDamage, SessionFile } from '../../agents/index.ts'
-import type { Store } from '../../store/index.ts'
-import { follow, importSession } from '../../transcripts/index.ts'
+import { sessionFollow, sessionImport, tapeRead } from '../../operations/index.ts'
 import { untilStopped } from '../base/io.ts'
 import { count, type Globals, type Output, size } from '../base/output.ts'
 import { ProgressLine } from '../base/progress.ts'
-import { withStore } from '../base/workspace.ts'
+import { type Door, withWorkspace } from '../base/workspace.ts'
 import { entryLine } from '../tape/entry-line.ts'
-import { pickSession } from './pick.ts'
+import { pickSession, refTo } from './pick.ts'
 
 /** Only a transcript of this size takes long enough to show progress. */
 const largeBytes = 5_000_000
@@ -20,15 +19,14 @@ interface ImportOptions extends Globals {
 
 export async function importOne(options: ImportOptions, ref?: string): Promise<void> {
   const file = await pickSession(options.io, ref, options.agent)
-  await withStore(options, async (store, out) => {
-    const progress = new ProgressLine(options, { everyMs: 100 })
-    const show = (bytes: number) => progress.show(`Importing: ${size(bytes)} of ${size(file.bytes)}`)
-    const imported = await importSession(store, file, {
-      env: options.io.env,
-      tape: options.tape,
-      onProgress: file.bytes < largeBytes ? undefined : show,
-    })
-    progress.clear()
+  await withWorkspace(options, async ({ run }, out) => {
+    const line = new ProgressLine(options, { everyMs: 100 })
+    const progress = (text: string) => {
+      if (file.bytes >= largeBytes) line.show(`Importing: ${size(Number.parseInt(text))} of ${size(file.bytes)}`)
+    }
+    const { agent, tape: onto } = options
+    const imported = await run(sessionImport, { session: refTo(file, ref), agent, tape: onto }, { progress })
+    line.clear()
     for (const damage of imported.damaged) warnOf(out, damage)
     if (out.json) return out.data(imported)
     const { tape, entries, created, replaced, subagents } = imported
@@ -48,10 +46,12 @@ function warnOf(out: Output, { file, line, offset, bytes, message }: LineDamage)
 /** Keeps the tape up to date until it is interrupted, and prints the new entries. */
 export async function followOne(options: ImportOptions, ref?: string): Promise<void> {
   const file = await pickSession(options.io, ref, options.agent)
-  await withStore(options, async (store, out) => {
+  const { agent, tape } = options
+  await withWorkspace(options, async (door, out) => {
     let shown: number | undefined
     await untilStopped(options.io, async (signal) => {
-      for await (const news of follow(store, file, { env: options.io.env, tape: options.tape, signal })) {
+      const wanted = { session: refTo(file, ref), agent, tape }
+      for await (const news of door.follow(sessionFollow, wanted, signal)) {
         if (news.type === 'moved') {
           printMove(news.to, out)
           continue
@@ -59,8 +59,8 @@ export async function followOne(options: ImportOptions, ref?: string): Promise<v
         for (const damage of news.damaged) warnOf(out, damage)
         if (out.json) out.data(news)
         else if (shown === undefined) out.line(`${news.tape}: ${count(news.entries)} new entries; following`)
-        else if (options.quiet !== true) await showNew(store, news.tape, shown, out)
-        shown = (await store.info(news.tape))?.lastId ?? 0
+        else if (options.quiet !== true) await showNew(door, news.tape, shown, out)
+        shown = (await door.run(tapeRead, { tape: news.tape, limit: 1, reverse: true })).lastId
       }
     })
   })
@@ -71,7 +71,11 @@ function printMove(to: SessionFile, out: Output): void {
   out.record(record, `The session was cleared and goes on as ${to.id}`)
 }
 
-async function showNew(store: Store, tape: string, after: number, out: Output): Promise<void> {
+async function showNew({ run }: Door, tape: string, after: number, out: Output): Promise<void> {
   const kinds = ['message', 'tool_call', 'tool_result', 'anchor', 'error']
-  for await (const entry of store.read(tape, { after, kinds })) out.line(entryLine(entry, out))
+  for (let from: number | undefined = after; from !== undefined; ) {
+    const page: Awaited<ReturnType<typeof tapeRead.run>> = await run(tapeRead, { tape, after: from, kinds, limit: 1000 })
+    for (const entry of page.entries) out.line(entryLine(entry, out))
+    from = page.next
+  }
 }

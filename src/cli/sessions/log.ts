@@ -1,126 +1,43 @@
 // `baton log`: what happened in a session, from its transcript alone.
 
-import type { Ledger } from '../../handoff/index.ts'
-import { ledger } from '../../handoff/index.ts'
-import { NotFoundError } from '../../errors.ts'
-import { type AgentName, agentNamed, type Fact, type SessionFile } from '../../agents/index.ts'
-import { type Meter, resolveSession } from '../../transcripts/index.ts'
-import { markOf } from '../../transcripts/index.ts'
-import { sessionEntries } from '../../transcripts/index.ts'
-import { meterOf } from '../../transcripts/index.ts'
-import { configuredModels } from '../../config/index.ts'
-import { addFact as countFact, emptyStats, type SessionStats } from '../../transcripts/index.ts'
-import { age, brief, count, type Globals, Output } from '../base/output.ts'
-import { pickSession } from './pick.ts'
+import type { AgentName } from '../../agents/index.ts'
+import { sessionLog } from '../../operations/index.ts'
+import { age, brief, count, type Globals, type Output } from '../base/output.ts'
+import { pickSession, refTo } from './pick.ts'
 import { clock, costText, gauge, thousands } from './table.ts'
-import { withStore } from '../base/workspace.ts'
+import { withWorkspace } from '../base/workspace.ts'
 
 interface LogOptions extends Globals {
   agent?: AgentName
   since?: string
 }
 
-interface Turn {
-  readonly at?: string
-  readonly text: string
-  readonly id: number
-}
-
 export async function log(options: LogOptions, ref?: string): Promise<void> {
-  const file = await sessionOrImport(ref, options)
-  const out = new Output(options)
-  const { since } = options
-  const models = await configuredModels(options.io.cwd())
-  const whole = emptyStats()
-  const span = emptyStats()
-  const turns: Turn[] = []
-  let handoffs = 0
-  const onFact = (fact: Fact) => {
-    countFact(whole, fact)
-    if (isSince(fact, since) && fact.type !== 'about') {
-      countFact(span, fact)
-      if (fact.type === 'compacted' || fact.type === 'cleared') handoffs++
-    }
-  }
-  const dates = new Map<number, string>()
-  function* watched() {
-    for (const entry of sessionEntries(file, { since, onFact })) {
-      dates.set(entry.id, entry.date)
-      yield entry
-    }
-  }
-  const facts = ledger(watched())
-  for (const { text, id } of facts.instructions) turns.push({ text, id, ...dated(dates.get(id)) })
-  const commits = facts.deeds.map(({ text }) => text).filter((text) => text.startsWith('Committed '))
-  const meter = meterOf(file.agent, whole, models)
-  const spent = meterOf(file.agent, { ...span, ...(whole.model === undefined ? {} : { model: whole.model }) }, models)
-  const about = { agent: file.agent, session: file.id, title: whole.title, cwd: whole.cwd, branch: whole.branch }
-  if (out.json) {
-    out.data({ ...about, since, turns, commits, handoffs, spend: spent.cost, meter, facts })
-    return
-  }
-  head(out, about, whole, meter)
-  print(out, { facts, turns, handoffs, span, spent, since })
+  const { agent, since } = options
+  const session = ref ?? refTo(await pickSession(options.io, undefined, agent), undefined)
+  await withWorkspace(options, async ({ run }, out) => {
+    const found = await run(sessionLog, { session, agent, since })
+    const { spent, active: _active, ...rest } = found
+    if (out.json) return out.data({ ...rest, spend: spent.cost })
+    head(out, found)
+    print(out, found)
+  })
 }
 
-/** `ref` may also be the tape of an import, which means the transcript that it came from. */
-async function sessionOrImport(ref: string | undefined, options: LogOptions): Promise<SessionFile> {
-  try {
-    return await pickSession(options.io, ref, options.agent)
-  } catch (error) {
-    if (ref === undefined || !(error instanceof NotFoundError)) throw error
-    const mark = await withStore(options, (store) => markOf(store, ref))
-    if (mark === undefined) throw error
-    return resolveSession(agentNamed(mark.agent).sharesFile === true ? `${mark.agent}:${mark.session}` : mark.path, {
-      agent: mark.agent,
-      env: options.io.env,
-      cwd: options.io.cwd(),
-    })
-  }
-}
+type Story = Awaited<ReturnType<typeof sessionLog.run>>
 
-function dated(at: string | undefined): { at?: string } {
-  return at === undefined ? {} : { at }
-}
-
-function isSince(fact: Fact, since: string | undefined): boolean {
-  if (since === undefined) return true
-  const date = 'date' in fact ? fact.date : fact.type === 'said' ? fact.draft.date : undefined
-  return date !== undefined && Date.parse(date) >= Date.parse(since)
-}
-
-function head(
-  out: Output,
-  about: {
-    agent: string
-    session: string
-    title: string | undefined
-    cwd: string | undefined
-    branch: string | undefined
-  },
-  stats: SessionStats,
-  meter: Meter,
-): void {
-  out.line(out.style('bold', brief(about.title ?? about.session, 100)))
-  const where = [about.agent, about.session, about.cwd, about.branch === 'HEAD' ? undefined : about.branch]
+function head(out: Output, { agent, session, title, cwd, branch, meter, active }: Story): void {
+  out.line(out.style('bold', brief(title ?? session, 100)))
+  const where = [agent, session, cwd, branch === 'HEAD' ? undefined : branch]
   out.line(out.style('dim', where.filter((each) => each !== undefined).join('  ')))
   const context =
     meter.tokens === undefined
       ? 'context unknown'
       : `context ${gauge(meter)} (${thousands(meter.tokens)}${meter.window === undefined ? '' : ` of ${thousands(meter.window)}`})`
-  out.line(out.style('dim', `${context}  last active ${age(stats.last)}`))
+  out.line(out.style('dim', `${context}  last active ${age(active.last)}`))
 }
 
-interface Story {
-  readonly facts: Ledger
-  readonly turns: readonly Turn[]
-  readonly handoffs: number
-  readonly span: SessionStats
-  readonly spent: Meter
-  readonly since: string | undefined
-}
-
-function print(out: Output, { facts, turns, handoffs, span, spent, since }: Story): void {
+function print(out: Output, { facts, turns, handoffs, active, spent, since }: Story): void {
   const now = Date.now()
   const section = (title: string, lines: readonly string[], total = lines.length) => {
     if (lines.length === 0) return
@@ -167,7 +84,7 @@ function print(out: Output, { facts, turns, handoffs, span, spent, since }: Stor
   out.line()
   const { toolCalls, toolErrors } = facts.counts
   const parts = [
-    `${count(span.turns)} turn${span.turns === 1 ? '' : 's'}`,
+    `${count(active.turns)} turn${active.turns === 1 ? '' : 's'}`,
     `${count(toolCalls)} tool calls${toolErrors > 0 ? `, ${count(toolErrors)} failed` : ''}`,
     handoffs > 0 ? `compacted or cleared ${handoffs === 1 ? 'once' : `${count(handoffs)} times`}` : '',
     spent.cost === undefined

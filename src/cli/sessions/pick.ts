@@ -33,3 +33,8 @@ export async function pickSession(io: Io, ref: string | undefined, agent?: Agent
   if (isCancel(picked)) throw new CancelledError('No session was chosen')
   return sessionFile(picked)
 }
+
+/** How an operation is given a session: as it was named, or by the whole id of what was picked. */
+export function refTo({ agent, id }: SessionFile, ref: string | undefined): string {
+  return ref ?? `${agent}:${id}`
+}

@@ -1,10 +1,13 @@
 // The sessions of the agents on this machine, as their own files tell.
 
+import path from 'node:path'
 import * as z from 'zod'
-import { agentNamed, agentNames } from '../../agents/index.ts'
+import { agentNamed } from '../../agents/index.ts'
 import { configuredModels } from '../../config/index.ts'
-import { importSession, listSessions, resolveSession } from '../../transcripts/index.ts'
-import { operation } from '../operation.ts'
+import { follow, importSession, listSessions } from '../../transcripts/index.ts'
+import { liveOperation, operation } from '../operation.ts'
+import { tapeName } from '../tape/shapes.ts'
+import { agentName, namedSession } from './session-tape.ts'
 
 const session = z.looseObject({
   agent: z.string(),
@@ -30,16 +33,19 @@ export const sessionList = operation({
   scope: 'read',
   route: 'GET /sessions',
   input: z.object({
-    agent: z.enum(agentNames).optional(),
+    agent: agentName.optional(),
     here: z.boolean().optional().describe("Only those of this workspace's project."),
     subagents: z.boolean().optional(),
+    since: z.string().max(40).optional().describe('Only those that were active after this date.'),
     limit: z.int().min(1).max(1000).default(100),
     offset: z.int().min(0).default(0),
   }),
   output: z.object({ sessions: z.array(session), total: z.int() }),
-  async run({ env, project }, { agent, here, subagents, limit, offset }) {
+  async run({ env, project }, { agent, here, subagents, since, limit, offset }) {
     const below = here === true ? { below: project } : {}
-    const found = listSessions({ env, agent, subagents, ...below, models: await configuredModels(project) })
+    const all = listSessions({ env, agent, subagents, ...below, models: await configuredModels(project) })
+    const from = since === undefined ? undefined : Date.parse(since)
+    const found = from === undefined ? all : all.filter(({ updated }) => Date.parse(updated) >= from)
     const page = found.slice(offset, offset + limit).map(({ path: _path, ...row }) => {
       const { window } = row.meter
       const compactsAt = agentNamed(row.agent).compactsAt?.({ window, model: row.model, cwd: row.cwd, env })
@@ -56,19 +62,45 @@ export const sessionId = z
   .regex(/^[\w:.-]+$/)
   .describe('The id of the session, or its beginning. A path is refused.')
 
+const sessionRef = z.string().min(1).max(4000).describe('The id of the session, or its beginning. A path is refused.')
+const damagedLine = z.looseObject({ line: z.int(), message: z.string() })
+
 export const sessionImport = operation({
   name: 'session.import',
   summary: 'Bring the session of an agent onto its tape, or bring that tape up to date.',
   scope: 'operate',
   route: 'POST /sessions/{session}/import',
   input: z.object({
-    session: sessionId,
-    agent: z.enum(agentNames).optional(),
+    session: sessionRef,
+    agent: agentName.optional(),
+    tape: tapeName.optional().describe('Onto this tape; AGENT:SESSION unless given.'),
   }),
-  output: z.object({ tape: z.string() }),
-  async run({ store, env, project }, { session, agent }) {
-    const file = resolveSession(session, { env, cwd: project, agent })
-    const { tape } = await importSession(store, file, { env })
-    return { tape }
+  output: z.looseObject({ tape: z.string(), entries: z.int(), damaged: z.array(damagedLine) }),
+  async run(workspace, { session, agent, tape }, { caller, progress }) {
+    const file = namedSession(workspace, session, agent, caller)
+    const imported = await importSession(workspace.store, file, {
+      env: workspace.env,
+      tape,
+      onProgress: (bytes) => progress(`${bytes} of ${file.bytes}`),
+    })
+    const damaged = imported.damaged.map((each) => ({
+      ...each,
+      file: caller.local === true ? each.file : path.basename(each.file),
+    }))
+    return { ...imported, damaged }
+  },
+})
+
+export const sessionFollow = liveOperation({
+  name: 'session.follow',
+  summary: 'Keep the tape of a session up to date while it goes on, and say what came.',
+  scope: 'operate',
+  route: 'POST /sessions/{session}/follow',
+  input: z.object({ session: sessionRef, agent: agentName.optional(), tape: tapeName.optional() }),
+  each: z.looseObject({}),
+  async *run(workspace, { session, agent, tape }, { caller, signal }) {
+    const { store, env } = workspace
+    const file = namedSession(workspace, session, agent, caller)
+    for await (const news of follow(store, file, { env, tape, signal })) yield { ...news }
   },
 })

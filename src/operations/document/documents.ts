@@ -1,95 +1,28 @@
-// Handoff documents: write one, list them, read, check and compare them.
+// Handoff documents: list them, read, check and compare them.
 
 import * as z from 'zod'
-import { preparePending } from '../../connect/index.ts'
-import { loadModel } from '../../config/index.ts'
-import { NotFoundError } from '../../errors.ts'
+import { InvalidError, NotFoundError } from '../../errors.ts'
 import {
   diffDocuments,
-  documentsFolder,
   documentText,
   type HandoffDocument,
-  ownFolder,
   parseDocument,
   phaseLedger,
-  projectDocument,
   renderDiff,
   savedAt,
   type SavedDocument,
-  saveDocument,
   savedDocuments,
   savedItems,
   validate,
-  writeDocument,
 } from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
-import { Tape } from '../../tape/index.ts'
-import { importSession, newestSession, sessionFile } from '../../transcripts/index.ts'
+import { resolve, Tape } from '../../tape/index.ts'
 import { operation } from '../operation.ts'
 import { tapeName } from '../tape/shapes.ts'
-import { demandTape, type Workspace } from '../workspace.ts'
-
-const saved = z.object({
-  tape: z.string(),
-  id: z.int().describe('The entry that records it: show it with document.show.'),
-  date: z.string(),
-  profile: z.string(),
-  writer: z.string(),
-  goal: z.string().optional(),
-  bytes: z.int(),
-})
+import { demandTape } from '../workspace.ts'
+import { saved } from './write.ts'
 
 const documentId = z.int().positive().optional().describe('The entry of a document; else the newest.')
-
-export const documentWrite = operation({
-  name: 'document.write',
-  summary:
-    'Write the handoff document that whoever takes over starts from: files, commands, failures, decisions and the words of the user, taken from the record.',
-  scope: 'write',
-  route: 'POST /documents',
-  input: z.object({
-    tape: tapeName
-      .optional()
-      .describe("The tape to write about; else the newest agent session in the workspace's project."),
-    goal: z.string().max(2_000).optional().describe('What the next session is for; steers what is kept.'),
-    budget: z.int().min(200).max(100_000).optional().describe('How long it may be, in tokens (2,000).'),
-    writer: z.enum(['ledger', 'model']).optional().describe('ledger, the default, needs no key and no network.'),
-    model: z.string().min(1).max(200).optional().describe('The model that writes the narrative.'),
-    next: z.boolean().optional().describe('Open the next session of a connected agent in this project with it.'),
-  }),
-  output: z.object({ document: saved, markdown: z.string(), file: z.string().optional() }),
-  async run(workspace, { tape, goal, budget, writer, model, next }, { signal, progress }) {
-    const { store, project, env } = workspace
-    const name = tape ?? (await newestTape(workspace))
-    await demandTape(store, name)
-    progress(`writing about ${name}`)
-    const chosen = writer === 'model' ? await loadModel({ model, env }) : undefined
-    const written = await writeDocument(new Tape(store, name), {
-      cwd: project,
-      project,
-      signal,
-      onProgress: ({ step, part, parts }) => progress(part === undefined ? step : `${step} ${part} of ${parts}`),
-      ...(chosen === undefined ? {} : { model: chosen.model, modelName: chosen.name }),
-      ...(goal === undefined ? {} : { goal }),
-      ...(budget === undefined ? {} : { budget }),
-    })
-    const document = await saveDocument(store, name, written.markdown, written.note)
-    if (next !== true) return { document, markdown: written.markdown }
-    const folder = ownFolder(documentsFolder(project, name, undefined))
-    const file = projectDocument(folder, new Date(document.date), written.markdown)
-    preparePending(env, { project, document: file, tape: name, entry: document.id, date: document.date })
-    return { document, markdown: written.markdown, file }
-  },
-})
-
-/** The tape of the session that worked last in the project, brought up to date. */
-async function newestTape({ store, project, env }: Workspace): Promise<string> {
-  const session = newestSession(project, { env })
-  if (session === undefined) {
-    throw new NotFoundError(`No agent has worked in ${project} yet`, { hint: 'Name a tape; tape.list shows them.' })
-  }
-  return (await importSession(store, sessionFile(session), { env })).tape
-}
 
 export const documentList = operation({
   name: 'document.list',
@@ -168,10 +101,18 @@ export const documentItems = operation({
 })
 
 async function savedOn(store: Store, tape: string, id: number | undefined): Promise<SavedDocument> {
+  if (id === undefined && /#|^tape:\/\//.test(tape)) return savedAtReference(store, tape)
   await demandTape(store, tape)
   if (id !== undefined) return savedAt(store, tape, id)
   for await (const newest of savedDocuments(store, tape)) return newest
   throw new NotFoundError(`There is no document of ${tape} yet`, { hint: 'Write one with document.write.' })
+}
+
+/** `main#12` or `tape://…`, wherever a tape is named. */
+async function savedAtReference(store: Store, ref: string): Promise<SavedDocument> {
+  const { tape, place } = await resolve(store, ref)
+  if (place.type !== 'entry') throw new InvalidError(`"${ref}" does not name one document`, { path: 'tape' })
+  return savedAt(store, tape, place.id)
 }
 
 async function documentOn(store: Store, tape: string, id: number | undefined): Promise<HandoffDocument> {
@@ -183,12 +124,20 @@ export const documentCheck = operation({
   summary: 'Whether a document has what it must have, and whether its tape bears out what it claims.',
   scope: 'read',
   route: 'GET /documents/{tape}/check',
-  input: z.object({ tape: tapeName, id: documentId }),
-  output: z.object({ valid: z.boolean(), problems: z.array(z.object({ section: z.string(), message: z.string() })) }),
-  async run({ store }, { tape, id }) {
-    const facts = await phaseLedger(new Tape(store, tape))
-    const found = validate(await documentOn(store, tape, id), facts)
-    return { valid: found.length === 0, problems: found.map(({ section, message }) => ({ section, message })) }
+  input: z.object({
+    tape: tapeName,
+    id: documentId,
+    markdown: z.string().max(1_000_000).optional().describe('A document that is not on the tape.'),
+    profile: z.enum(['session', 'cycle']).optional(),
+  }),
+  output: z.object({ valid: z.boolean(), profile: z.string(), problems: z.array(z.object({ section: z.string(), message: z.string() })) }),
+  async run({ store, cwd, named }, { tape, id, markdown, profile }, { caller }) {
+    const document =
+      markdown === undefined ? await documentOn(store, tape, id) : parseDocument(markdown, profile)
+    // A workspace that was named may belong to another project than the current folder.
+    const facts = await phaseLedger(new Tape(store, tape), caller.local === true && !named ? { cwd } : {})
+    const problems = validate(document, facts).map(({ section, message }) => ({ section, message }))
+    return { valid: problems.length === 0, profile: document.profile, problems }
   },
 })
 
