@@ -58,7 +58,12 @@ export function createClient(options: ClientOptions): Client {
   return { ...Object.fromEntries(methods), live } as unknown as Client
 }
 
-const liveNames: ReadonlySet<string> = new Set<LiveName>(['tapeWatch', 'tapeExport', 'sessionFollow'])
+const liveNames: ReadonlySet<string> = new Set<LiveName>([
+  'tapeWatch',
+  'tapeExport',
+  'sessionFollow',
+  'relayInboxWatch',
+])
 
 class Caller {
   readonly #options: ClientOptions

@@ -4,6 +4,7 @@ import type { Operations } from '../operations/index.ts'
 
 export const routes = {
   workspaceInfo: 'GET /workspace',
+  workspaceVerify: 'POST /workspace/verify',
   tapeList: 'GET /tapes',
   tapeInfo: 'GET /tapes/{tape}',
   tapeReset: 'POST /tapes/{tape}/reset',
@@ -70,6 +71,11 @@ export const routes = {
   relayRecent: 'GET /relay/recent',
   relayHistory: 'GET /relay/history',
   relayDead: 'GET /relay/dead',
+  relayDeadDrop: 'POST /relay/dead/{requestId}/drop',
+  relayInboxWatch: 'GET /relay/inbox/{agent}/watch',
+  traceOwner: 'GET /relay/traces/{trace}',
+  traceReturn: 'POST /relay/traces/{trace}/return',
+  traceArchive: 'POST /relay/archive',
   relayDeadRetry: 'POST /relay/dead/{requestId}/retry',
   relayAlerts: 'GET /relay/alerts',
   relayMetrics: 'GET /relay/metrics',
@@ -83,6 +89,8 @@ export const routes = {
   taskReceive: 'POST /tasks/{task}/receive',
   taskHistory: 'GET /tasks/{task}/history',
   taskDiff: 'GET /tasks/{task}/diff',
+  taskGate: 'POST /tasks/{task}/gate',
+  taskReady: 'GET /ready-tasks',
   taskDecide: 'POST /tasks/{task}/decide',
   waitingList: 'GET /waiting',
   settingsShow: 'GET /settings',

@@ -17,10 +17,49 @@ export { operations, type Operations, table } from './table.ts'
 // One by one for the command line, which loads those that a command needs and no other.
 export { tapeOfSession } from './agents/session-tape.ts'
 export { sessionLog } from './agents/session-log.ts'
+export { supervisedControl, supervisedList, supervisedLogs, supervisedShow } from './agents/supervised.ts'
 export { sessionFollow, sessionImport } from './agents/sessions.ts'
 export { sessionContinue, workList } from './agents/work.ts'
 export { documentCheck, documentDiff, documentList, documentShow } from './document/documents.ts'
 export { documentWrite, tapeContinue } from './document/write.ts'
+export {
+  escalationAnswer,
+  escalationList,
+  escalationShow,
+  progressText,
+  relayAlerts,
+  relayAnswer,
+  relayAsk,
+  relayCancel,
+  relayClaim,
+  relayDead,
+  relayDeadDrop,
+  relayDeadRetry,
+  relayHeartbeat,
+  relayHistory,
+  relayInbox,
+  relayInboxWatch,
+  relayProgress,
+  relayRelease,
+  relayReply,
+  relayRequest,
+  relayShow,
+  relayStatus,
+} from './relay/requests.ts'
+export { traceArchive, traceOwner, traceReturn } from './relay/traces.ts'
+export {
+  taskCreate,
+  taskDecide,
+  taskDiff,
+  taskGate,
+  taskHandoff,
+  taskHistory,
+  taskList,
+  taskReady,
+  taskReceive,
+  taskShow,
+} from './tasks.ts'
+export { workspaceVerify } from './verify.ts'
 export { tapeAnchors, tapeContext, tapeHandoff } from './tape/contexts.ts'
 export { tapeDelete, tapePrune } from './tape/delete.ts'
 export { tapeAppend, tapeRead, tapeSearch, tapeWatch } from './tape/entries.ts'
@@ -38,4 +77,4 @@ export {
   tapeVerify,
 } from './tape/tapes.ts'
 export { demandTape, folderOf, openWorkspace, type Workspace } from './workspace.ts'
-export { type OpenedRelay, openWorkspaceRelay } from './relay/open.ts'
+export type { OpenedRelay } from './relay/open.ts'

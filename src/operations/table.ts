@@ -32,17 +32,32 @@ import {
   relayHistory,
   relayDead,
   relayDeadRetry,
+  relayDeadDrop,
+  relayInboxWatch,
   relayAlerts,
   relayMetrics,
   escalationList,
   escalationShow,
   escalationAnswer,
 } from './relay/requests.ts'
-import { taskList, taskShow, taskCreate, taskHandoff, taskReceive, taskHistory, taskDiff, taskDecide } from './tasks.ts'
 import { relayRecent } from './relay/recent.ts'
 import { doctorCheck, settingsShow } from './settings.ts'
+import { traceArchive, traceOwner, traceReturn } from './relay/traces.ts'
+import {
+  taskList,
+  taskShow,
+  taskCreate,
+  taskHandoff,
+  taskReceive,
+  taskHistory,
+  taskDiff,
+  taskDecide,
+  taskGate,
+  taskReady,
+} from './tasks.ts'
 import { waitingList } from './waiting.ts'
 import { workspaceInfo } from './info.ts'
+import { workspaceVerify } from './verify.ts'
 import type { AnyOperation } from './operation.ts'
 import { tapeAnchors, tapeContext, tapeHandoff, tapeTokens } from './tape/contexts.ts'
 import { tapeAppend, tapeRead, tapeSearch, tapeWatch } from './tape/entries.ts'
@@ -64,6 +79,7 @@ import {
 /** By the name they have in code: the client is typed by this. */
 export const operations = {
   workspaceInfo,
+  workspaceVerify,
   tapeList,
   tapeInfo,
   tapeAppend,
@@ -131,6 +147,11 @@ export const operations = {
   relayHistory,
   relayDead,
   relayDeadRetry,
+  relayDeadDrop,
+  relayInboxWatch,
+  traceOwner,
+  traceReturn,
+  traceArchive,
   relayAlerts,
   relayMetrics,
   escalationList,
@@ -144,6 +165,8 @@ export const operations = {
   taskHistory,
   taskDiff,
   taskDecide,
+  taskGate,
+  taskReady,
   waitingList,
   settingsShow,
   doctorCheck,

@@ -1,5 +1,6 @@
 // Tasks: typed state that goes from agent to agent through gates and phases.
 
+import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../errors.ts'
 import { stateSchema as state, type TaskHandoff, type TaskProblem } from '../task/index.ts'
@@ -35,6 +36,12 @@ const version = z.looseObject({
   withdrawals: z.array(decision),
 })
 
+const problem = z.object({ task_id: z.string(), message: z.string(), hint: z.string().optional() })
+
+function problemOf({ task_id, error }: TaskProblem): z.output<typeof problem> {
+  return { task_id, message: error.message, hint: error.hint }
+}
+
 export const taskList = operation({
   name: 'task.list',
   summary: 'The tasks of the workspace, with phase, version and who has each.',
@@ -43,12 +50,12 @@ export const taskList = operation({
   input: z.object({}),
   output: z.object({
     tasks: z.array(state),
-    problems: z.array(z.object({ task_id: z.string(), message: z.string() })).describe('Tasks that cannot be read.'),
+    problems: z.array(problem).describe('Tasks that cannot be read.'),
   }),
   async run(workspace) {
     const tasks: z.output<typeof state>[] = []
-    const problems: { task_id: string; message: string }[] = []
-    const note = ({ task_id, error }: TaskProblem) => void problems.push({ task_id, message: error.message })
+    const problems: z.output<typeof problem>[] = []
+    const note = (each: TaskProblem) => void problems.push(problemOf(each))
     for await (const each of (await workspace.tasks()).list(note)) tasks.push({ ...each })
     return { tasks, problems }
   },
@@ -62,6 +69,7 @@ export const taskShow = operation({
   input: z.object({ task: taskId, version: z.int().min(1).optional() }),
   output: z.object({
     state,
+    summary: z.string().describe('What the next agent is told.'),
     questions: z
       .array(z.looseObject({ id: z.string(), issue: z.string().optional(), escalation: z.string().optional() }))
       .describe('What waits for a person.'),
@@ -69,13 +77,22 @@ export const taskShow = operation({
       .object({ changed: z.array(z.string()), missing: z.array(z.string()) })
       .optional()
       .describe('Artifacts of the newest version that are not as they were handed over.'),
+    lost: json.describe('Versions that were lost with damaged entries.'),
+    file: z.string().optional().describe('The state file, on this machine.'),
   }),
-  async run(workspace, { task, version }) {
+  async run(workspace, { task, version }, { caller }) {
     const tasks = await workspace.tasks()
-    const found = version === undefined ? await tasks.get(task) : await tasks.at(task, version)
+    const newest = await tasks.get(task)
+    const found = version === undefined ? newest : await tasks.at(task, version)
     const questions = await tasks.waitingForPerson(task)
-    const drift = version === undefined ? await tasks.drift(found) : undefined
-    return { state: { ...found }, questions: questions.map((question) => ({ ...question })), drift }
+    return {
+      state: { ...found },
+      drift: version === undefined ? await tasks.drift(found) : undefined,
+      summary: await tasks.summary(found),
+      questions: questions.map((question) => ({ ...question })),
+      lost: { ...(await tasks.lost(task, version)) },
+      file: caller.local === true ? tasks.stateFile(task) : undefined,
+    }
   },
 })
 
@@ -85,12 +102,11 @@ export const taskCreate = operation({
   scope: 'write',
   route: 'POST /tasks',
   input: z.object({ task: taskId, title: z.string().min(1).max(500), spec: json.optional() }),
-  output: z.object({ state }),
-  async run(workspace, { task, title, spec }) {
-    const made = await (
-      await workspace.tasks()
-    ).create({ task_id: task, task_title: title, ...(spec === undefined ? {} : { spec }) })
-    return { state: { ...made } }
+  output: z.object({ state, file: z.string().optional().describe('The state file, on this machine.') }),
+  async run(workspace, { task, title, spec }, { caller }) {
+    const tasks = await workspace.tasks()
+    const made = await tasks.create({ task_id: task, task_title: title, ...(spec === undefined ? {} : { spec }) })
+    return { state: { ...made }, file: caller.local === true ? tasks.stateFile(task) : undefined }
   },
 })
 
@@ -104,17 +120,96 @@ export const taskHandoff = operation({
     handoff: json.describe(
       'See `baton task schema handoff`: source_agent, target_agent, phase, artifacts, decisions …',
     ),
+    file: json
+      .optional()
+      .describe('The state file as the agent has changed it: what is in it need not be in the handoff.'),
+    tokens: z
+      .object({ input: z.int().min(0), output: z.int().min(0) })
+      .optional()
+      .describe('What the work took.'),
     expect: z.int().min(1).optional().describe('The version that you have seen.'),
     force: z.string().min(1).max(4000).optional().describe('Why to go on although a gate fails.'),
   }),
   output: json,
-  async run(workspace, { task, handoff, expect, force }, { signal }) {
+  async run(workspace, { task, handoff, file: content, tokens: tokenUsage, expect: seen, force }, { signal }) {
     if (handoff.task_id !== undefined && handoff.task_id !== task) {
       throw new InvalidError('The handoff names another task', { path: 'handoff.task_id' })
     }
     workspace.trusted('The task was not handed over')
     const tasks = await workspace.tasks()
-    return { ...(await tasks.handoff({ ...handoff, task_id: task } as TaskHandoff, { signal, expect, force })) }
+    const file = content === undefined ? undefined : await tasks.fromFile(task, content)
+    const input = withArtifactsIn(tasks.project, merged(file?.handoff ?? {}, { ...handoff, task_id: task }))
+    for (const [field, option] of Object.entries({ source_agent: 'from', target_agent: 'to', phase: 'phase' })) {
+      if (input[field] === undefined) throw new InvalidError(`A handoff needs --${option}`, { path: field })
+    }
+    const expect = seen ?? file?.expect
+    return { ...(await tasks.handoff(input as unknown as TaskHandoff, { signal, expect, force, tokenUsage })) }
+  },
+})
+
+/** What is given goes over what is in the file; lists are joined. */
+function merged(file: Record<string, unknown>, given: Record<string, unknown>): Record<string, unknown> {
+  const whole = { ...file, ...given }
+  for (const list of ['artifacts', 'artifacts_removed', 'decisions', 'blocking_issues', 'waivers', 'criteria_met']) {
+    const [before, more] = [file[list], given[list]]
+    if (Array.isArray(before)) whole[list] = [...(before as unknown[]), ...(Array.isArray(more) ? more : [])]
+    else if (before !== undefined) whole[list] = before
+  }
+  return whole
+}
+
+/** A command line knows files by their whole paths, a task by those in its project. */
+function withArtifactsIn(project: string, handoff: Record<string, unknown>): Record<string, unknown> {
+  if (!Array.isArray(handoff.artifacts)) return handoff
+  const artifacts = handoff.artifacts.map((each: unknown) => {
+    const file = typeof each === 'object' && each !== null && 'path' in each ? each.path : undefined
+    const isWhole = typeof file === 'string' && path.isAbsolute(file)
+    return isWhole ? { ...(each as object), path: path.relative(project, file) } : each
+  })
+  return { ...handoff, artifacts }
+}
+
+export const taskGate = operation({
+  name: 'task.gate',
+  summary: 'Run the gates that a task would have to pass now, and change nothing.',
+  scope: 'operate',
+  route: 'POST /tasks/{task}/gate',
+  input: z.object({
+    task: taskId,
+    phase: z.string().min(1).max(100).optional().describe('As if it were handed on there.'),
+  }),
+  output: z.object({ ok: z.boolean(), gates: z.array(json) }),
+  async run(workspace, { task, phase }, { signal }) {
+    workspace.trusted('The gates were not run')
+    const tasks = await workspace.tasks()
+    const state = await tasks.get(task)
+    const agent = state.target_agent || 'somebody'
+    const { blocking_issues } = state
+    const wanted = (phase ?? state.phase) as TaskHandoff['phase']
+    const input = { task_id: task, source_agent: agent, target_agent: agent, phase: wanted, blocking_issues }
+    const { gates, ok } = await tasks.prepare(input, { signal })
+    return { ok, gates: gates.map((gate) => ({ ...gate })) }
+  },
+})
+
+export const taskReady = operation({
+  name: 'task.ready',
+  summary: 'The tasks that can be worked on, and what the others wait for.',
+  scope: 'read',
+  route: 'GET /ready-tasks',
+  input: z.object({}),
+  output: z.object({
+    ready: z.array(state),
+    waiting: z.array(z.object({ task: state, on: z.array(z.string()) })),
+    problems: z.array(problem),
+  }),
+  async run(workspace) {
+    const { ready, waiting, problems } = await (await workspace.tasks()).ready()
+    return {
+      ready: ready.map((each) => ({ ...each })),
+      waiting: waiting.map(({ task, on }) => ({ task: { ...task }, on })),
+      problems: problems.map(problemOf),
+    }
   },
 })
 
@@ -138,10 +233,12 @@ export const taskHistory = operation({
   input: z.object({ task: taskId }),
   output: z.object({
     versions: z.array(version),
+    lost: json.describe('Versions that were lost with damaged entries.'),
   }),
   async run(workspace, { task }) {
-    const versions = await (await workspace.tasks()).history(task)
-    return { versions: versions.map((version) => ({ ...version })) }
+    const tasks = await workspace.tasks()
+    const versions = await tasks.history(task)
+    return { versions: versions.map((version) => ({ ...version })), lost: { ...(await tasks.lost(task)) } }
   },
 })
 
@@ -178,19 +275,20 @@ export const taskDecide = operation({
     verdict: z.enum(['approve', 'reject', 'withdraw']),
     by: z.string().min(1).max(200).optional(),
     note: z.string().max(20_000).optional(),
-    version: z.int().min(1).describe('The version that the person has seen.'),
+    questions: z.array(z.string().min(1).max(200)).max(50).optional().describe('Which ones, if several wait.'),
+    version: z.int().min(1).optional().describe('The version that the person has seen.'),
   }),
   output: json,
-  async run(workspace, { task, verdict, by, note, version }, call) {
+  async run(workspace, { task, verdict, by, note, questions, version }, call) {
     const person = demandPerson(call)
     const tasks = await workspace.tasks()
     const { version: now } = await tasks.get(task)
-    if (now !== version)
+    if (version !== undefined && now !== version)
       throw new InvalidError(`${task} is at version ${now}, not ${version}`, {
         path: 'version',
         hint: 'Look at it again.',
       })
-    const options = { by: by ?? call.caller.name, note, person }
+    const options = { by: by ?? call.caller.name, note, questions, person }
     return { ...(await tasks[verdict](task, options)) }
   },
 })

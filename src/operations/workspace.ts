@@ -96,6 +96,9 @@ export async function openWorkspace({
     tasks: openedTasks,
     trusted,
     close: async () => {
+      const problem = await (await tasks)?.settle()
+      if (problem !== undefined)
+        warn(`baton: the state file could not be written, though the state itself is safe: ${problem}`)
       await (await opened)?.close()
       await (await tasks)?.close()
       await store.close()

@@ -14,7 +14,7 @@ import { stopHere, superviseHere } from '../supervise/foreground.ts'
 import { inFolder, type Io } from '../base/io.ts'
 import { type Globals, Output } from '../base/output.ts'
 import { defaultDriver } from '../supervise/run.ts'
-import { supervised } from '../supervise/supervised.ts'
+import { sessionRow } from '../supervise/background.ts'
 
 interface DemoOptions extends Globals {
   fast?: boolean
@@ -67,7 +67,7 @@ export async function playDemo({ globals, run, folder, workspace, command }: Pre
   const start = performance.now()
   try {
     await superviseHere(store, out, { globals, name, run, quietEnd: true, timings: hurried })
-    const row = await supervised(store, name)
+    const row = (await sessionRow(store, name))!
     if (row.state !== 'ended') {
       await stopHere(store, out, globals, row)
       return false

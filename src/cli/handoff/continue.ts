@@ -31,8 +31,7 @@ export async function continueIn(options: ContinueOptions, ref?: string): Promis
     const start = await run(sessionContinue, { session, agent, in: options.in, goal }, edit)
     const { tape, document, program, args, cwd } = start
     if (out.json) out.data(start)
-    else if (options.print === true)
-      out.line(`cd ${shellWord(cwd)} && ${[program, ...args].map(shellWord).join(' ')}`)
+    else if (options.print === true) out.line(`cd ${shellWord(cwd)} && ${[program, ...args].map(shellWord).join(' ')}`)
     else out.note(`${tape} goes on in ${options.in} with ${document}`)
     return start
   })

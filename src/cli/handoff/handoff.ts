@@ -6,7 +6,14 @@ import type { AgentName } from '../../agents/index.ts'
 import { dropPending, pendingFor, realProject } from '../../connect/index.ts'
 import { chosenName, configuredModels, type Models, priceOf } from '../../config/index.ts'
 import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
-import { diffDocuments, parseDocument, type Profile, projectDocument, renderDiff, validate } from '../../handoff/index.ts'
+import {
+  diffDocuments,
+  parseDocument,
+  type Profile,
+  projectDocument,
+  renderDiff,
+  validate,
+} from '../../handoff/index.ts'
 import { documentCheck, documentList, documentShow, documentWrite, tapeContinue } from '../../operations/index.ts'
 import { edited } from '../base/editor.ts'
 import { cancellable } from '../base/io.ts'
@@ -36,9 +43,7 @@ export async function handoff(given: HandoffOptions, session?: string): Promise<
   if (session !== undefined && given.tape !== undefined) throw new InvalidError('Name a session or a tape, not both')
   const { baseUrl } = given
   const options =
-    baseUrl === undefined
-      ? given
-      : { ...given, io: { ...given.io, env: { ...given.io.env, BATON_BASE_URL: baseUrl } } }
+    baseUrl === undefined ? given : { ...given, io: { ...given.io, env: { ...given.io.env, BATON_BASE_URL: baseUrl } } }
   await withWorkspace(options, async (door, out) => {
     const source = await sourceOf(door, session, options, out)
     const progress = new ProgressLine(options)

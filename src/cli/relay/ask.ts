@@ -2,13 +2,14 @@
 
 import { randomUUID } from 'node:crypto'
 import { BatonError } from '../../errors.ts'
+import { relayAsk, relayCancel, relayProgress, relayReply } from '../../operations/index.ts'
 import type { AskOptions as Asking } from '../../relay/index.ts'
 import { cancellable } from '../base/io.ts'
 import { type Globals } from '../base/output.ts'
 import { userName } from '../base/user-name.ts'
+import { withWorkspace } from '../base/workspace.ts'
 import { parseAnswer, parseMissing } from './input.ts'
-import { printResponse, progressText } from './text.ts'
-import { withRelay } from './with-relay.ts'
+import { printResponse } from './text.ts'
 
 interface AskOptions extends Globals {
   missing?: string[]
@@ -21,22 +22,11 @@ interface AskOptions extends Globals {
 
 export async function ask(options: AskOptions, from: string, to: string, summary: string): Promise<void> {
   const requestId = options.requestId ?? randomUUID()
-  await withRelay(options, async ({ relay, out }) => {
-    const asking = {
-      summary,
-      requestId,
-      ...(options.missing === undefined ? {} : { missing: options.missing.map(missingOf) }),
-      ...(options.trace === undefined ? {} : { trace: options.trace }),
-      ...(options.item === undefined ? {} : { item: options.item }),
-      ...(options.priority === undefined ? {} : { priority: options.priority }),
-      ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout }),
-    }
+  await withWorkspace(options, async ({ run }, out) => {
+    const { missing, trace, item, priority, timeout: timeoutMs } = options
+    const asking = { from, to, summary, requestId, missing: missing?.map(missingOf), trace, item, priority, timeoutMs }
     const outcome = await cancellable(options.io, (signal) =>
-      relay.ask(from, to, {
-        ...asking,
-        signal,
-        onProgress: (progress) => out.warn(progressText(progress)),
-      }),
+      run(relayAsk, { ...asking, wait: true }, { signal, progress: (text) => out.warn(text) }),
     )
     if (outcome.status === 'rejected' || outcome.status === 'failed') options.io.exit.code = 1
     if (out.json) return out.data(outcome)
@@ -60,8 +50,9 @@ function missingOf(text: string): string | ReturnType<typeof parseMissing> {
 }
 
 export async function reply(options: Globals & { answer: string; by?: string }, requestId: string): Promise<void> {
-  await withRelay(options, async ({ relay, out }) => {
-    await relay.reply(requestId, { by: options.by ?? userName(), answer: parseAnswer(options.answer) })
+  await withWorkspace(options, async ({ run }, out) => {
+    const { by = userName(), answer } = options
+    await run(relayReply, { requestId, by, answer: parseAnswer(answer) })
     if (out.json) out.data({ requestId, status: 'replied' })
     else out.note('The worker goes on with it.')
   })
@@ -75,18 +66,17 @@ interface ProgressOptions extends Globals {
 
 export async function progress(options: ProgressOptions, requestId: string): Promise<void> {
   const { text, percent, by = userName() } = options
-  await withRelay(options, async ({ relay, out }) => {
-    await relay.status(requestId) // it must be there
+  await withWorkspace(options, async ({ run }, out) => {
     const shown = { ...(text === undefined ? {} : { text }), ...(percent === undefined ? {} : { percent }) }
-    await relay.progress(requestId, { by, ...shown })
+    await run(relayProgress, { requestId, by, ...shown })
     if (out.json) out.data({ requestId, by, ...shown })
   })
 }
 
 export async function cancel(options: Globals & { reason?: string; by?: string }, requestId: string): Promise<void> {
-  await withRelay(options, async ({ relay, out }) => {
+  await withWorkspace(options, async ({ run }, out) => {
     const { by = userName(), reason } = options
-    const isCancelled = await relay.cancel(requestId, { by, ...(reason === undefined ? {} : { reason }) })
+    const { cancelled: isCancelled } = await run(relayCancel, { requestId, by, reason })
     if (out.json) return out.data({ requestId, cancelled: isCancelled })
     out.note(isCancelled ? `${requestId} is cancelled; its worker is told.` : `${requestId} had ended before.`)
   })

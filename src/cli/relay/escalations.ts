@@ -1,17 +1,18 @@
 // `baton escalations …`: what agents ask people, and the answers.
 
+import { escalationAnswer, escalationList, escalationShow } from '../../operations/index.ts'
 import { answerCommand, type Escalation } from '../../relay/index.ts'
 import { personAt } from '../base/io.ts'
 import { brief, type Globals } from '../base/output.ts'
-import { withRelay } from './with-relay.ts'
+import { withWorkspace } from '../base/workspace.ts'
 import { parseInputs } from './input.ts'
 import { duration, indented, printRequest, printResponse } from './text.ts'
 import { printResult } from './work.ts'
 import { userName } from '../base/user-name.ts'
 
 export async function ls(globals: Globals): Promise<void> {
-  await withRelay(globals, async ({ relay, out }) => {
-    const all = await relay.escalations.list()
+  await withWorkspace(globals, async ({ run }, out) => {
+    const { escalations: all } = await run(escalationList, { limit: Number.MAX_SAFE_INTEGER })
     if (out.json) return all.forEach((each) => out.data({ ...each, answer_with: answerCommand(each) }))
     if (all.length === 0) return out.note('Nobody waits for a person.')
     const rows = all.map((each) => [
@@ -32,8 +33,8 @@ function missingOf({ missing }: Escalation): string {
 }
 
 export async function show(globals: Globals, id: string): Promise<void> {
-  await withRelay(globals, async ({ relay, out }) => {
-    const found = await relay.escalations.show(id)
+  await withWorkspace(globals, async ({ run }, out) => {
+    const found = await run(escalationShow, { id })
     if (out.json) return out.data({ ...found, answer_with: answerCommand(found) })
     printRequest(out, found.id, found.request)
     if (found.via !== undefined) out.line(`  handed on by ${found.via}`)
@@ -58,22 +59,11 @@ interface AnswerOptions extends Globals {
 
 export async function answer(options: AnswerOptions, id: string): Promise<void> {
   const by = options.by ?? userName()
-  await withRelay(options, async ({ relay, store, out }) => {
-    const asked = await relay.escalations.show(id)
+  await withWorkspace(options, async ({ run }, out) => {
+    const asked = await run(escalationShow, { id })
     const inputs = parseInputs(options.input ?? [], asked.missing)
-    // Nobody but a person decides for people; an agent that answers its own question would pass every gate.
-    const person = asked.request.reason === 'requires_human_decision' ? personAt(options.io) : undefined
-    // The decision comes before the answer: if this process dies in between, the question is still open and can be answered again.
-    if (person !== undefined && asked.answer === undefined && options.status !== 'failed') {
-      const { decideByAnswer } = await import('../task/escalation.ts')
-      const approved = inputs.approved === true
-      await decideByAnswer(options, store, asked, { approved, by, note: options.reason, person })
-    }
-    const result = await relay.escalations.answer(id, inputs, {
-      by,
-      ...(options.status === undefined ? {} : { status: options.status }),
-      ...(options.reason === undefined ? {} : { reason: options.reason }),
-    })
-    printResult(out, id, result)
+    const person = asked.request.reason === 'requires_human_decision' ? { person: personAt(options.io) } : {}
+    const { status, reason } = options
+    printResult(out, id, await run(escalationAnswer, { id, inputs, status, reason, by }, person))
   })
 }

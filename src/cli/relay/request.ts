@@ -2,11 +2,12 @@
 
 import { randomUUID } from 'node:crypto'
 import { BatonError, InvalidError } from '../../errors.ts'
-import { handoffSchemaVersion, type Relay, type RequestOutcome } from '../../relay/index.ts'
+import { relayRequest } from '../../operations/index.ts'
+import { handoffSchemaVersion, type RequestOutcome } from '../../relay/index.ts'
 import { cancellable } from '../base/io.ts'
 import { readObject } from '../base/json-file.ts'
 import type { Globals } from '../base/output.ts'
-import { withRelay } from './with-relay.ts'
+import { withWorkspace } from '../base/workspace.ts'
 import { given, parseInputs, parseMissing } from './input.ts'
 import { printResponse } from './text.ts'
 
@@ -33,16 +34,13 @@ interface RequestOptions extends Globals {
 export async function request(options: RequestOptions): Promise<void> {
   const composed = await compose(options)
   const requestId = options.requestId ?? randomUUID()
-  await withRelay(options, async ({ relay, out }) => {
-    const asked =
-      options.requestId === undefined ? { ...fresh(), ...composed } : await asBefore(relay, requestId, composed)
+  await withWorkspace(options, async ({ run }, out) => {
     const wait = options.wait === true
-    const mode = options.mode === undefined ? {} : { mode: options.mode }
     if (wait && options.io.stderr.isTTY === true && options.quiet !== true) {
       out.warn(`${requestId} waits for an answer (Ctrl-C leaves it: baton relay status ${requestId} --wait)`)
     }
     const outcome = await cancellable(options.io, (signal) =>
-      relay.requestFromJson(asked, { requestId, wait, signal, ...mode }),
+      run(relayRequest, { request: composed, requestId, wait, mode: options.mode }, { signal }),
     )
     if (isFailure(outcome)) options.io.exit.code = 1
     if (out.json) return out.data(outcome)
@@ -100,21 +98,6 @@ async function compose(options: RequestOptions): Promise<Record<string, unknown>
   demand(whole, { sourceAgent: 'from', handoffTo: 'to', reason: 'reason' })
   if (options.file === undefined) demand({ summary: options.summary }, { summary: 'summary' })
   return whole
-}
-
-/** A repeated request id takes trace and time from the first request, so that the same command is the same request. */
-async function asBefore(relay: Relay, requestId: string, composed: Record<string, unknown>) {
-  try {
-    const { traceId, timestamp } = (await relay.status(requestId)).envelope.request
-    return { traceId, timestamp, ...composed }
-  } catch (error) {
-    if (BatonError.is(error) && error.code === 'not_found') return { ...fresh(), ...composed }
-    throw error
-  }
-}
-
-function fresh() {
-  return { traceId: randomUUID(), timestamp: new Date().toISOString() }
 }
 
 function demand(fields: Record<string, unknown>, options: Record<string, string>): void {

@@ -59,16 +59,3 @@ export function indented(text: string): string {
     .map((line) => `  ${line}`)
     .join('\n')
 }
-
-/** How far a worker is. */
-export function progressText({
-  by,
-  text,
-  percent,
-}: {
-  by: string
-  text?: string | undefined
-  percent?: number | undefined
-}): string {
-  return [by, percent === undefined ? undefined : `${percent}%`, text].filter((part) => part !== undefined).join(' · ')
-}

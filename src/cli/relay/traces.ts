@@ -1,16 +1,24 @@
 // `baton relay owner|return|history|archive|dead`: traces and what became of their requests.
 
-import type { Relay } from '../../relay/index.ts'
+import {
+  relayDead,
+  relayDeadDrop,
+  relayDeadRetry,
+  relayHistory,
+  traceArchive,
+  traceOwner,
+  traceReturn,
+} from '../../operations/index.ts'
 import { age, brief, type Globals, type Output } from '../base/output.ts'
 import { userName } from '../base/user-name.ts'
+import { withWorkspace } from '../base/workspace.ts'
 import { said } from './watch.ts'
-import { withRelay } from './with-relay.ts'
 
 export async function owner(globals: Globals, trace: string): Promise<void> {
-  await withRelay(globals, async ({ relay, out }) => printOwner(out, await relay.owner(trace)))
+  await withWorkspace(globals, async ({ run }, out) => printOwner(out, await run(traceOwner, { trace })))
 }
 
-function printOwner(out: Output, found: Awaited<ReturnType<Relay['owner']>>): void {
+function printOwner(out: Output, found: Awaited<ReturnType<typeof traceOwner.run>>): void {
   if (out.json) return out.data(found)
   const { agent, mode, returnsTo, requestId } = found
   const how = mode === 'pass_control' ? ', who was given control' : ''
@@ -20,19 +28,14 @@ function printOwner(out: Output, found: Awaited<ReturnType<Relay['owner']>>): vo
 
 export async function giveBack(options: Globals & { from: string; reason: string }, trace: string): Promise<void> {
   const { from, reason } = options
-  await withRelay(options, async ({ relay, out }) =>
-    printOwner(out, await relay.returnToCaller(trace, { from, reason })),
-  )
+  await withWorkspace(options, async ({ run }, out) => printOwner(out, await run(traceReturn, { trace, from, reason })))
 }
 
 export async function history(options: Globals & { limit: number; since?: string }, trace?: string): Promise<void> {
-  const query = {
-    limit: options.limit,
-    ...(trace === undefined ? {} : { traceId: trace }),
-    ...(options.since === undefined ? {} : { since: options.since }),
-  }
-  await withRelay(options, async ({ relay, out }) => {
-    for await (const row of relay.history(query)) {
+  const { limit, since } = options
+  await withWorkspace(options, async ({ run }, out) => {
+    const { events } = await run(relayHistory, { traceId: trace, limit, since })
+    for (const row of events) {
       if (out.json) out.data(row)
       else out.line(`${row.date.slice(0, 19).replace('T', ' ')}  ${row.requestId}  ${brief(said(row), 160)}`)
     }
@@ -42,8 +45,8 @@ export async function history(options: Globals & { limit: number; since?: string
 export async function archive(options: Globals & { olderThan?: number; keep?: number }): Promise<void> {
   const { olderThan, keep } = options
   const olderThanMs = olderThan === undefined ? undefined : olderThan * 86_400_000
-  await withRelay(options, async ({ relay, out }) => {
-    const result = await relay.archive({ olderThanMs, keep })
+  await withWorkspace(options, async ({ run }, out) => {
+    const { archived: result } = await run(traceArchive, { olderThanMs, keep })
     if (out.json) return out.data(result ?? { traces: 0, requests: 0 })
     if (result === undefined) return out.note('No closed trace is to be archived.')
     const { traces, requests, open, kept } = result
@@ -55,16 +58,16 @@ export async function archive(options: Globals & { olderThan?: number; keep?: nu
 
 export async function dead(options: Globals & { retry?: string; drop?: string; by?: string }): Promise<void> {
   const by = options.by ?? userName()
-  await withRelay(options, async ({ relay, out }) => {
+  await withWorkspace(options, async ({ run }, out) => {
     const { retry, drop } = options
-    if (retry !== undefined) await relay.deadLetters.retry(retry, { by })
-    if (drop !== undefined) await relay.deadLetters.drop(drop, { by })
+    if (retry !== undefined) await run(relayDeadRetry, { requestId: retry, by })
+    if (drop !== undefined) await run(relayDeadDrop, { requestId: drop, by })
     const done = retry ?? drop
     if (done !== undefined) {
       if (out.json) return out.data({ requestId: done, status: retry === undefined ? 'dropped' : 'retried' })
       return out.note(retry === undefined ? `${done} is no longer listed.` : `${done} waits in the inbox again.`)
     }
-    const letters = await relay.deadLetters.list()
+    const { letters } = await run(relayDead, {})
     if (out.json) return letters.forEach((letter) => out.data(letter))
     if (letters.length === 0) return out.note('No request has killed its workers.')
     const rows = letters.map(({ requestId, from, to, at, lost }) => [

@@ -8,7 +8,6 @@ import {
   checkRelay,
   type CheckResult,
   isFailed,
-  openAlerts,
   relaySchema,
   type RelaySchemaName,
   relaySchemaNames,
@@ -19,18 +18,17 @@ import {
 } from '../../relay/index.ts'
 import { cancellable } from '../base/io.ts'
 import { age, brief, count, type Globals, Output } from '../base/output.ts'
-import { withRelay } from './with-relay.ts'
-import { indented, printRequest, printResponse, progressText } from './text.ts'
+import { progressText, relayAlerts, relayShow, relayStatus } from '../../operations/index.ts'
+import { withWorkspace } from '../base/workspace.ts'
+import { indented, printRequest, printResponse } from './text.ts'
 
 export async function status(options: Globals & { wait?: boolean }, requestId?: string): Promise<void> {
   if (requestId === undefined && options.wait === true) throw new InvalidError('--wait needs a request')
-  await withRelay(options, async ({ relay, out }) => {
-    if (requestId === undefined) return printStatus(out, await relay.status())
-    let found = await relay.status(requestId)
-    if (options.wait === true) {
-      await cancellable(options.io, (signal) => relay.wait(requestId, { signal }))
-      found = await relay.status(requestId)
-    }
+  await withWorkspace(options, async ({ run }, out) => {
+    if (requestId === undefined) return printStatus(out, await run(relayStatus, {}))
+    const found = await cancellable(options.io, (signal) =>
+      run(relayShow, { requestId, wait: options.wait }, { signal }),
+    )
     if (out.json) return out.data(found)
     printOne(out, found)
     if (options.wait === true && found.response?.status === 'failed') options.io.exit.code = 1
@@ -104,9 +102,7 @@ function resultsOf(settings: () => RelaySettings): (Omit<CheckResult, 'rule'> & 
 }
 
 export async function alerts(options: Globals): Promise<void> {
-  await withRelay(options, async ({ relay, store, notifier, out }) => {
-    printAlerts(out, await openAlerts({ relay, store, notifier }).evaluate())
-  })
+  await withWorkspace(options, async ({ run }, out) => printAlerts(out, (await run(relayAlerts, {})).alerts))
 }
 
 function printAlerts(out: Output, alerts: readonly Alert[]): void {

@@ -4,7 +4,8 @@ import { type Alert, type HandoffHistoryRow, maintainRelay, type Relay } from '.
 import { cancellable } from '../base/io.ts'
 import { brief, type Globals, type Output } from '../base/output.ts'
 import { withRelay } from './with-relay.ts'
-import { duration, progressText } from './text.ts'
+import { progressText } from '../../operations/index.ts'
+import { duration } from './text.ts'
 import { printAdvice } from './views.ts'
 
 export async function watch(options: Globals & { every: number }): Promise<void> {

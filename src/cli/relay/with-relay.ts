@@ -1,10 +1,9 @@
-// Opens the relay for a command.
+// The relay for a command that is a part of it for as long as it runs: `watch` looks after it, `serve` works for it.
 
-import { type OpenedRelay, openWorkspaceRelay } from '../../operations/index.ts'
+import type { OpenedRelay } from '../../operations/index.ts'
 import type { Store } from '../../store/index.ts'
-import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import type { Globals, Output } from '../base/output.ts'
-import { withStore } from '../base/workspace.ts'
+import { withWorkspace } from '../base/workspace.ts'
 
 interface RelayCommand extends Omit<OpenedRelay, 'close'> {
   readonly store: Store
@@ -12,14 +11,7 @@ interface RelayCommand extends Omit<OpenedRelay, 'close'> {
 }
 
 export async function withRelay<T>(globals: Globals, work: (opened: RelayCommand) => Promise<T>): Promise<T> {
-  demandTrustedProject('The relay was not opened', globals)
-  return withStore(globals, async (store, out) => {
-    const { io } = globals
-    const opened = await openWorkspaceRelay({ store, cwd: io.cwd(), env: io.env, warn: (text) => out.warn(text) })
-    try {
-      return await work({ ...opened, store, out })
-    } finally {
-      await opened.close()
-    }
-  })
+  return withWorkspace(globals, async ({ workspace }, out) =>
+    work({ ...(await workspace.openedRelay()), store: workspace.store, out }),
+  )
 }

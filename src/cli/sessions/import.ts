@@ -73,8 +73,13 @@ function printMove(to: SessionFile, out: Output): void {
 
 async function showNew({ run }: Door, tape: string, after: number, out: Output): Promise<void> {
   const kinds = ['message', 'tool_call', 'tool_result', 'anchor', 'error']
-  for (let from: number | undefined = after; from !== undefined; ) {
-    const page: Awaited<ReturnType<typeof tapeRead.run>> = await run(tapeRead, { tape, after: from, kinds, limit: 1000 })
+  for (let from: number | undefined = after; from !== undefined;) {
+    const page: Awaited<ReturnType<typeof tapeRead.run>> = await run(tapeRead, {
+      tape,
+      after: from,
+      kinds,
+      limit: 1000,
+    })
     for (const entry of page.entries) out.line(entryLine(entry, out))
     from = page.next
   }

@@ -10,12 +10,10 @@ import { checked } from '../../config/index.ts'
 import { BatonError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
 import { shellWord } from '../../system/index.ts'
-import type { Bounds, Run } from '../../supervisor/index.ts'
-import { boundsSchema } from '../../supervisor/index.ts'
+import { type Bounds, boundsSchema, type Run, type SessionRow, sessionRows } from '../../supervisor/index.ts'
 import { makeFolder } from '../../system/index.ts'
 import { superviseHere } from './foreground.ts'
 import type { Globals, Output } from '../base/output.ts'
-import { allSupervised } from './supervised.ts'
 import { sameWorkspace, withStore, workspaceFolder } from '../base/workspace.ts'
 
 const waitMs = 30_000
@@ -63,11 +61,16 @@ export async function detach(
 async function untilTaken(store: Store, name: string, pid: number | undefined): Promise<'taken'> {
   const deadline = Date.now() + waitMs
   while (Date.now() < deadline) {
-    const row = (await allSupervised(store)).find((each) => each.name === name)
+    const row = await sessionRow(store, name)
     if (row?.supervisor?.pid === pid && row?.state !== 'starting') return 'taken'
     await sleep(100)
   }
   return 'taken'
+}
+
+export async function sessionRow(store: Store, name: string): Promise<SessionRow | undefined> {
+  for await (const row of sessionRows(store)) if (row.name === name) return row
+  return undefined
 }
 
 const runSchema = z.object({

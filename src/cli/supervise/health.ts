@@ -1,11 +1,12 @@
 // `baton health`: the health checks of the supervised sessions.
 
 import path from 'node:path'
-import { healthChecks, type HealthCheck, type SessionRow } from '../../supervisor/index.ts'
+import { supervisedShow } from '../../operations/index.ts'
+import type { HealthCheck, SessionRow } from '../../supervisor/index.ts'
 import { percent, stateWord } from './event-lines.ts'
 import { age, brief, type Globals, Output } from '../base/output.ts'
 import { supervisedEverywhere, withSupervised } from './supervised.ts'
-import { withStore } from '../base/workspace.ts'
+import { withWorkspace } from '../base/workspace.ts'
 
 interface HealthOptions extends Globals {
   history?: boolean
@@ -25,10 +26,8 @@ export async function health(options: HealthOptions, ref: string | undefined): P
   const rows = found.map(({ row }) => row)
   const checks: HealthCheck[] = []
   for (const { row, globals } of found) {
-    await withStore(globals, async (store) => {
-      const query = { session: row.name, history: options.history === true }
-      for await (const check of healthChecks(store, query)) checks.push(check)
-    })
+    const wanted = { name: row.name, history: options.history }
+    checks.push(...(await withWorkspace(globals, ({ run }) => run(supervisedShow, wanted))).checks)
   }
   const open = rows.filter(({ state }) => state !== 'ended')
   const isOpen = ({ session, project }: HealthCheck) =>

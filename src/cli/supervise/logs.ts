@@ -1,5 +1,6 @@
 // `baton logs`: what was done with a supervised session, from its tape.
 
+import { supervisedLogs, tapeWatch } from '../../operations/index.ts'
 import { sessionTape } from '../../supervisor/index.ts'
 import { fields, number, text } from '../../agents/index.ts'
 import { type Entry, isLost } from '../../store/index.ts'
@@ -13,17 +14,22 @@ interface LogsOptions extends Globals {
 }
 
 export async function logs(options: LogsOptions, ref: string): Promise<void> {
-  await withSupervised(options, ref, async (store, out, { row: { name } }) => {
-    const tape = sessionTape(name)
+  await withSupervised(options, ref, async ({ run, follow }, out, { row: { name } }) => {
     if (!out.json) out.note(`Times are local: ${new Intl.DateTimeFormat().resolvedOptions().timeZone}.`)
     let last = 0
-    for await (const entry of store.read(tape)) {
-      print(entry, out)
-      last = entry.id
+    for (let after: number | undefined = 0; after !== undefined;) {
+      const page: Awaited<ReturnType<typeof supervisedLogs.run>> = await run(supervisedLogs, {
+        name,
+        after,
+        limit: 1000,
+      })
+      for (const entry of page.entries) print(entry, out)
+      last = page.entries.at(-1)?.id ?? last
+      after = page.next
     }
     if (options.follow !== true) return
     await untilStopped(options.io, async (signal) => {
-      for await (const entry of store.watch(tape, last, signal)) print(entry, out)
+      for await (const entry of follow(tapeWatch, { tape: sessionTape(name), after: last }, signal)) print(entry, out)
     })
   })
 }

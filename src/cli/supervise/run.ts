@@ -17,7 +17,7 @@ import { inFolder, type Io } from '../base/io.ts'
 import type { Globals, Output } from '../base/output.ts'
 import { pickSession } from '../sessions/pick.ts'
 import { allSupervised, type Located, supervisedEverywhere, withSupervised } from './supervised.ts'
-import { withStore } from '../base/workspace.ts'
+import { type Door, withWorkspace } from '../base/workspace.ts'
 
 export interface RunOptions extends Globals {
   name?: string
@@ -46,8 +46,9 @@ export async function run(given: RunOptions, agent: string, args: readonly strin
   const adapter = adapterNamed(agent, { agents, env })
   const command = driver === 'tmux' ? capability(adapter, 'launch')({}) : capability(adapter, 'turn')('', undefined)
   needProgram(adapter, command, env)
-  await withStore(options, async (store, out) => {
-    const name = await nameFor(store, options.name, `${agent}-${path.basename(cwd)}`)
+  await withWorkspace(options, async (door, out) => {
+    const { store } = door.workspace
+    const name = await nameFor(door, options.name, `${agent}-${path.basename(cwd)}`)
     if (options.beside !== true) await mayStartBeside(options, cwd)
     const run: Run = {
       name,
@@ -65,11 +66,15 @@ export async function run(given: RunOptions, agent: string, args: readonly strin
 export async function resume(options: RunOptions, ref: string): Promise<void> {
   demandTrustedProject('No session was opened', options)
   const isKnown = (await supervisedEverywhere(options)).some(({ row }) => row.name === ref)
-  if (isKnown) return withSupervised(options, ref, (store, out, located) => resumeKnown(store, out, located, options))
-  await withStore(options, async (store, out) => {
+  if (isKnown)
+    return withSupervised(options, ref, ({ workspace }, out, located) =>
+      resumeKnown(workspace.store, out, located, options),
+    )
+  await withWorkspace(options, async (door, out) => {
+    const { store } = door.workspace
     const file = await pickSession(options.io, ref)
     const cwd = folderOf(file, options.io)
-    const name = await nameFor(store, options.name, `${file.agent}-${path.basename(cwd)}`)
+    const name = await nameFor(door, options.name, `${file.agent}-${path.basename(cwd)}`)
     const driver = options.driver ?? defaultDriver(options.io.env)
     const run = { name, agent: file.agent, cwd, driver, args: [], session: file.id, bounds: boundsOf(options) }
     await begin(store, out, run, options)
@@ -164,9 +169,9 @@ function readTask(file: string): string {
 }
 
 /** Returns the name that was asked for, unless it is in use; else the default name, numbered if it was used before. */
-async function nameFor(store: Store, wanted: string | undefined, usual: string): Promise<string> {
+async function nameFor(door: Door, wanted: string | undefined, usual: string): Promise<string> {
   if (wanted !== undefined) checkName(wanted)
-  const rows = await allSupervised(store)
+  const rows = await allSupervised(door)
   const taken = rows.find(({ name, state }) => name === wanted && state !== 'ended')
   if (taken?.supervisor !== undefined) throw held(taken.name, taken.supervisor.pid)
   if (taken !== undefined) {

@@ -1,17 +1,17 @@
 // Finds supervised sessions by the names that people give them: in this workspace first, then in every other one of this machine.
 
-import { openStore, type Store } from '../../store/index.ts'
 import { NotFoundError } from '../../errors.ts'
 import { nearest } from '../../tape/index.ts'
 import { registeredWorkspaces } from '../../config/index.ts'
-import { type SessionRow, sessionRows } from '../../supervisor/index.ts'
+import { supervisedList } from '../../operations/index.ts'
+import type { SessionRow } from '../../supervisor/index.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { type Globals, Output } from '../base/output.ts'
+import { type Door, withWorkspace } from '../base/workspace.ts'
 
-export async function allSupervised(store: Store): Promise<SessionRow[]> {
-  const rows: SessionRow[] = []
-  for await (const row of sessionRows(store)) rows.push(row)
-  return rows
+/** The sessions of one workspace, those that have ended too. */
+export async function allSupervised({ run }: Door): Promise<readonly SessionRow[]> {
+  return (await run(supervisedList, { all: true })).sessions
 }
 
 /** What opens the store of each workspace that a command is about: all of them, unless one was named. */
@@ -32,7 +32,7 @@ export async function supervisedEverywhere(globals: Globals): Promise<Located[]>
   const found: Located[] = []
   for (const address of addressesFor(globals)) {
     const there = { ...globals, store: address }
-    const rows = await withStoreAt(address, allSupervised).catch((error: unknown) => {
+    const rows = await withWorkspace(there, allSupervised).catch((error: unknown) => {
       // One workspace that cannot be read hides no other.
       new Output(globals).warn(`baton: ${address}: ${error instanceof Error ? error.message : String(error)}`)
       return []
@@ -46,10 +46,10 @@ export async function supervisedEverywhere(globals: Globals): Promise<Located[]>
 export async function withSupervised<T>(
   globals: Globals,
   ref: string,
-  work: (store: Store, out: Output, located: Located) => Promise<T>,
+  work: (door: Door, out: Output, located: Located) => Promise<T>,
 ): Promise<T> {
   const located = await locate(globals, ref)
-  return withStoreAt(located.globals.store!, (store) => work(store, new Output(globals), located))
+  return withWorkspace(located.globals, (door) => work(door, new Output(globals), located))
 }
 
 /** Throws an error with similar names if there is no such session. */
@@ -71,21 +71,6 @@ async function locate(globals: Globals, ref: string): Promise<Located> {
   const close = nearest(ref, names)
   const help = close.length > 0 ? { nearest: close } : { hint: hintFor(names) }
   throw new NotFoundError(`There is no supervised session "${ref}"`, help)
-}
-
-export async function supervised(store: Store, ref: string): Promise<SessionRow> {
-  const found = (await allSupervised(store)).find(({ name }) => name === ref)
-  if (found === undefined) throw new NotFoundError(`There is no supervised session "${ref}"`)
-  return found
-}
-
-async function withStoreAt<T>(address: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(address)
-  try {
-    return await work(store)
-  } finally {
-    await store.close()
-  }
 }
 
 function hintFor(names: readonly string[]): string {

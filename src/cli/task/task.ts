@@ -2,30 +2,37 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { InvalidError, NotFoundError } from '../../errors.ts'
+import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
 import {
   artifactTypes,
   GateError,
   type LostVersions,
-  openTasks,
-  type People,
   renderState,
   severities,
-  type TaskHandoff,
-  type TaskProblem,
-  type Tasks,
   taskSchema,
   type TaskSchemaName,
   taskSchemaNames,
   type TaskState,
 } from '../../task/index.ts'
+import {
+  taskCreate,
+  taskDecide,
+  taskDiff,
+  taskGate,
+  taskHandoff,
+  taskHistory,
+  taskList,
+  taskReady,
+  taskReceive,
+  taskShow,
+} from '../../operations/index.ts'
 import { startSdk } from '../../telemetry/index.ts'
 import { demandTrustedProject } from '../base/chosen-workspace.ts'
-import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { cancellable, personAt } from '../base/io.ts'
 import { parseObject, readObject } from '../base/json-file.ts'
 import { age, brief, count, type Globals, Output, size } from '../base/output.ts'
 import { userName } from '../base/user-name.ts'
+import { type Door, withWorkspace } from '../base/workspace.ts'
 
 export interface DecisionOption {
   decision: string
@@ -37,11 +44,11 @@ export async function create(options: Globals & { title?: string; spec?: string 
   const { title: given, ...spec } = options.spec === undefined ? {} : await readObject(options.spec, options.io)
   const title = options.title ?? given
   const hasSpec = options.spec !== undefined
-  await withTasks(options, async (tasks, out) => {
+  await withTasks(options, async ({ run }, out) => {
     if (title === undefined) throw new InvalidError('A task needs a title', { hint: 'Give it with --title.' })
-    const state = await tasks.create({ task_id: id, task_title: title as string, ...(hasSpec ? { spec } : {}) })
-    if (out.json) return out.data(state)
-    out.line(`${id} made at version 1, in ${state.phase}. State file: ${tasks.stateFile(id)}`)
+    const made = await run(taskCreate, { task: id, title: title as string, ...(hasSpec ? { spec } : {}) })
+    if (out.json) return out.data(made.state)
+    out.line(`${id} made at version 1, in ${made.state.phase}. State file: ${made.file}`)
   })
 }
 
@@ -66,33 +73,31 @@ export async function handoff(options: HandoffOptions, id: string): Promise<void
   const given = fromOptions(options)
   const force = forceOf(options)
   const content = options.file === undefined ? undefined : await readObject(options.file, options.io)
-  await withTasks(options, async (tasks, out) => {
-    const file = content === undefined ? undefined : await tasks.fromFile(id, content)
-    const input = merge(file?.handoff ?? {}, { ...given, artifacts: given.artifacts(tasks.project), task_id: id })
-    for (const [field, option] of Object.entries({ source_agent: 'from', target_agent: 'to', phase: 'phase' })) {
-      if (input[field] === undefined) throw new InvalidError(`A handoff needs --${option}`, { path: field })
-    }
-    const expect = options.expect ?? file?.expect
-    warnOfLost(out, id, await tasks.lost(id))
-    await cancellable(options.io, async (signal) => {
-      const { tokens: tokenUsage } = options
-      const usage = tokenUsage === undefined ? {} : { tokenUsage }
-      const choices = {
-        signal,
-        ...usage,
-        ...(expect === undefined ? {} : { expect }),
-        ...(force === undefined ? {} : { force }),
-      }
-      const command = await tasks.handoff(input as TaskHandoff, choices).catch((error: unknown) => {
+  await withTasks(options, async ({ run }, out) => {
+    warnOfLost(out, id, await lostOf(run, id))
+    const { expect, tokens } = options
+    const wanted = { task: id, handoff: given, file: content, expect, force, tokens }
+    const command = await cancellable(options.io, (signal) => run(taskHandoff, wanted, { signal })).catch(
+      (error: unknown) => {
         if (error instanceof GateError) warnOfQuestions(out, error)
         throw error
-      })
-      if (command.state_file_problem !== undefined) warnOfFile(out, command.state_file_problem)
-      if (out.json) return out.data(command)
-      out.note(`Handed to ${command.target_agent} as version ${command.state_delta.version}.\n`)
-      out.line(command.context_summary)
-    })
+      },
+    )
+    if (command.state_file_problem !== undefined) warnOfFile(out, command.state_file_problem)
+    if (out.json) return out.data(command)
+    out.note(`Handed to ${command.target_agent} as version ${command.state_delta.version}.\n`)
+    out.line(command.context_summary)
   })
+}
+
+/** A task that is not there has lost nothing; handing it over says so. */
+async function lostOf(run: Door['run'], task: string): Promise<LostVersions> {
+  try {
+    return (await run(taskShow, { task })).lost
+  } catch (error) {
+    if (BatonError.is(error) && error.code === 'not_found') return { versions: [], behind: 0 }
+    throw error
+  }
 }
 
 function warnOfQuestions(out: Output, { questions, problem }: GateError): void {
@@ -111,7 +116,7 @@ function fromOptions(options: HandoffOptions) {
     ...(options.from === undefined ? {} : { source_agent: options.from }),
     ...(options.to === undefined ? {} : { target_agent: options.to }),
     ...(options.phase === undefined ? {} : { phase: options.phase }),
-    artifacts: (project: string) => options.artifact.map((each) => parseArtifact(each, root, project)),
+    artifacts: options.artifact.map((each) => parseArtifact(each, root)),
     artifacts_removed: options.remove.map((each) => path.resolve(root, each)),
     waivers: options.waive.map((each) => {
       const [file, reason] = splitPair(each, '--waive', 'PATH=REASON')
@@ -133,31 +138,17 @@ function splitPair(text: string, option: string, form: string): [string, string]
   throw new InvalidError(`${option} takes ${form}, not "${text}"`)
 }
 
-function merge(file: Record<string, unknown>, given: Record<string, unknown>): Record<string, unknown> {
-  const merged = { ...file, ...given }
-  for (const list of ['artifacts', 'artifacts_removed', 'decisions', 'blocking_issues', 'waivers', 'criteria_met']) {
-    const more = given[list] as unknown[]
-    if (Array.isArray(file[list])) merged[list] = [...(file[list] as unknown[]), ...more]
-    else if (file[list] !== undefined) merged[list] = file[list]
-  }
-  return merged
-}
-
 /** `PATH[:TYPE]`: a colon is part of the path unless a type follows it. */
-function parseArtifact(text: string, cwd: string, project: string): { path: string; artifact_type?: string } {
+function parseArtifact(text: string, cwd: string): { path: string; artifact_type?: string } {
   const colon = text.lastIndexOf(':')
   const type = text.slice(colon + 1)
   if (colon > 0 && artifactTypes.some((each) => each === type)) {
-    return { path: inProject(text.slice(0, colon)), artifact_type: type }
+    return { path: path.resolve(cwd, text.slice(0, colon)), artifact_type: type }
   }
   if (colon > 0 && !fs.existsSync(path.resolve(cwd, text)) && fs.existsSync(path.resolve(cwd, text.slice(0, colon)))) {
     throw new InvalidError(`"${type}" is no type of artifact: they are ${artifactTypes.join(', ')}`)
   }
-  return { path: inProject(text) }
-
-  function inProject(file: string): string {
-    return path.relative(project, path.resolve(cwd, file))
-  }
+  return { path: path.resolve(cwd, text) }
 }
 
 /** JSON, or `TEXT[:SEVERITY]`. */
@@ -183,8 +174,8 @@ function forceOf({ force, reason }: HandoffOptions): string | undefined {
 }
 
 export async function receive(options: Globals, id: string): Promise<void> {
-  await withTasks(options, async (tasks, out) => {
-    const received = await tasks.receive(id)
+  await withTasks(options, async ({ run }, out) => {
+    const received = await run(taskReceive, { task: id })
     if (received.state_file_problem !== undefined) warnOfFile(out, received.state_file_problem)
     if (out.json) return out.data(received)
     warnOfLost(out, id, received.lost)
@@ -202,20 +193,17 @@ export async function receive(options: Globals, id: string): Promise<void> {
 
 export async function show(options: Globals & { full?: boolean; version?: number }, id: string): Promise<void> {
   const { version } = options
-  await withTasks(options, async (tasks, out) => {
-    const newest = await tasks.get(id)
-    const state = version === undefined ? newest : await tasks.at(id, version)
-    const lost = await tasks.lost(id, version)
+  await withTasks(options, async ({ run }, out) => {
+    const { state, summary, questions, lost, file } = await run(taskShow, { task: id, version })
     warnOfLost(out, id, lost)
     if (options.full === true) {
       if (out.json) out.data(state)
       else out.line(renderState(state).trimEnd())
       return
     }
-    const summary = await tasks.summary(state)
-    const waiting = version === undefined ? await tasks.waitingForPerson(id) : []
+    const waiting = version === undefined ? questions : []
     if (out.json) {
-      out.data({ ...row(state), summary, state_file: tasks.stateFile(id), waiting_for_person: waiting, lost })
+      out.data({ ...row(state), summary, state_file: file, waiting_for_person: waiting, lost })
       return
     }
     out.line(summary)
@@ -247,9 +235,10 @@ export async function withdraw(options: DecisionOptions, id: string): Promise<vo
 
 async function decide(options: DecisionOptions, id: string, verb: 'approve' | 'reject' | 'withdraw'): Promise<void> {
   const { by = userName(), note, question: questions } = options
-  await withTasks(options, async (tasks, out) => {
-    await tasks.get(id)
-    const decision = await tasks[verb](id, { by, note, questions, person: personAt(options.io) })
+  await withTasks(options, async ({ run }, out) => {
+    await run(taskShow, { task: id })
+    const wanted = { task: id, verdict: verb, by, note, questions }
+    const decision = await run(taskDecide, wanted, { person: personAt(options.io) })
     if (out.json) return out.data({ task_id: id, ...decision })
     const verdict = decision.verdict === 'withdrawn' ? 'withdrew' : decision.verdict
     out.line(`${by} ${verdict} at version ${decision.version} of ${id}:`)
@@ -258,10 +247,9 @@ async function decide(options: DecisionOptions, id: string, verb: 'approve' | 'r
 }
 
 export async function history(options: Globals, id: string): Promise<void> {
-  await withTasks(options, async (tasks, out) => {
-    const versions = await tasks.history(id)
+  await withTasks(options, async ({ run }, out) => {
+    const { versions, lost } = await run(taskHistory, { task: id })
     if (out.json) return versions.forEach((each) => out.data({ task_id: id, ...each }))
-    const lost = await tasks.lost(id)
     const rows = versions.map((each) => {
       const decided = [
         ...each.refusals.map(({ target_agent }) => `then not handed to ${target_agent}`),
@@ -292,8 +280,8 @@ export async function diff(options: Globals, id: string, from?: string, to?: str
     if (text === undefined || /^\d+$/.test(text)) return text === undefined ? undefined : Number(text)
     throw new InvalidError(`"${text}" is not a version: it must be a whole number`)
   }
-  await withTasks(options, async (tasks, out) => {
-    const found = await tasks.diff(id, version(from), version(to))
+  await withTasks(options, async ({ run }, out) => {
+    const found = await run(taskDiff, { task: id, from: version(from), to: version(to) })
     if (out.json) return out.data(found)
     out.line(out.style('dim', `${id}, version ${found.from} to ${found.to}`))
     for (const [field, { from, to }] of Object.entries(found.fields)) {
@@ -321,13 +309,10 @@ export async function diff(options: Globals, id: string, from?: string, to?: str
 const madeByBaton = new Set(['context_summary', 'handoff_timestamp', 'phase_started_at', 'previous_phase'])
 
 export async function gate(options: Globals & { phase?: string }, id: string): Promise<void> {
-  await withTasks(options, async (tasks, out) => {
-    const state = await tasks.get(id)
-    const agent = state.target_agent || 'somebody'
-    const { blocking_issues } = state
-    const phase = (options.phase ?? state.phase) as TaskState['phase']
-    const input = { task_id: id, source_agent: agent, target_agent: agent, phase, blocking_issues }
-    const { gates, ok } = await cancellable(options.io, (signal) => tasks.prepare(input, { signal }))
+  await withTasks(options, async ({ run }, out) => {
+    const { gates, ok } = await cancellable(options.io, (signal) =>
+      run(taskGate, { task: id, phase: options.phase }, { signal }),
+    )
     for (const each of gates) {
       if (out.json) out.data({ task_id: id, ...each })
       else out.line(`${each.ok ? 'passed' : each.required ? 'FAILED' : 'failed'}  ${each.name}`)
@@ -338,10 +323,8 @@ export async function gate(options: Globals & { phase?: string }, id: string): P
 }
 
 export async function ls(options: Globals): Promise<void> {
-  await withTasks(options, async (tasks, out) => {
-    const states: TaskState[] = []
-    const problems: TaskProblem[] = []
-    for await (const state of tasks.list((problem) => problems.push(problem))) states.push(state)
+  await withTasks(options, async ({ run }, out) => {
+    const { tasks: states, problems } = await run(taskList, {})
     print(out, states)
     warnOfProblems(out, problems)
     if (states.length + problems.length === 0)
@@ -350,8 +333,8 @@ export async function ls(options: Globals): Promise<void> {
 }
 
 export async function ready(options: Globals): Promise<void> {
-  await withTasks(options, async (tasks, out) => {
-    const { ready, waiting, problems } = await tasks.ready()
+  await withTasks(options, async ({ run }, out) => {
+    const { ready, waiting, problems } = await run(taskReady, {})
     print(out, ready)
     warnOfProblems(out, problems)
     if (ready.length === 0) out.note('No task is ready.')
@@ -401,22 +384,13 @@ export async function schema(options: Globals, name = 'state'): Promise<void> {
   else out.line(JSON.stringify(taskSchema(known), null, 2))
 }
 
-async function withTasks(globals: Globals, work: (tasks: Tasks, out: Output) => Promise<void>): Promise<void> {
-  const people: People = {
-    ask: async (question) => (await import('./escalation.ts')).peopleOf(globals).ask(question),
-    settle: async (question, decision) =>
-      (await import('./escalation.ts')).peopleOf(globals).settle(question, decision),
-  }
+async function withTasks(globals: Globals, work: (door: Door, out: Output) => Promise<void>): Promise<void> {
+  demandTrustedProject('The tasks were not opened', globals)
   const out = new Output(globals)
   const sdk = await startSdk((text) => out.warn(text), globals.io.env)
-  demandTrustedProject('The tasks were not opened', globals)
-  const tasks = await openTasks({ address: chosenWorkspace(globals).address, cwd: globals.io.cwd(), people })
   try {
-    await work(tasks, out)
-    const problem = await tasks.settle()
-    if (problem !== undefined) warnOfFile(out, problem)
+    await withWorkspace(globals, work)
   } finally {
-    await tasks.close()
     await sdk?.end()
   }
 }
@@ -425,9 +399,15 @@ function warnOfFile(out: Output, problem: string): void {
   out.warn(`baton: the state file could not be written, though the state itself is safe: ${problem}`)
 }
 
-function warnOfProblems(out: Output, problems: readonly TaskProblem[]): void {
-  for (const { task_id, error } of problems) {
-    out.warn(`baton: ${task_id} cannot be read: ${error.message}${error.hint === undefined ? '' : ` ${error.hint}`}`)
+interface Problem {
+  readonly task_id: string
+  readonly message: string
+  readonly hint?: string | undefined
+}
+
+function warnOfProblems(out: Output, problems: readonly Problem[]): void {
+  for (const { task_id, message, hint } of problems) {
+    out.warn(`baton: ${task_id} cannot be read: ${message}${hint === undefined ? '' : ` ${hint}`}`)
   }
 }
 

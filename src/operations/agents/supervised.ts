@@ -17,7 +17,7 @@ import {
   sessionRows,
   sessionTape,
 } from '../../supervisor/index.ts'
-import { makeFolder } from '../../system/index.ts'
+import { makeFolder, shellWord } from '../../system/index.ts'
 import { nearest } from '../../tape/index.ts'
 import { operation } from '../operation.ts'
 import { entry, entryId } from '../tape/shapes.ts'
@@ -121,20 +121,39 @@ export const supervisedControl = operation({
   summary: 'Pause a supervised session, take it up again, have it hand over to itself now, or stop it.',
   scope: 'operate',
   route: 'POST /supervised/{name}/control',
-  input: z.object({ name: sessionName, command: z.enum(commands) }),
+  input: z.object({
+    name: sessionName,
+    command: z.enum(commands),
+    wait: z.boolean().optional().describe('Of stop: answer when the session has ended.'),
+  }),
   output: z.object({
     name: z.string(),
     command: z.string(),
     supervised: z.boolean().describe('Whether somebody is there to do it now.'),
   }),
-  async run({ store }, { name, command }) {
-    const { state, supervisor } = await rowOf(store, name)
+  async run({ store }, { name, command, wait }) {
+    const row = await rowOf(store, name)
+    const { state, supervisor } = row
     if (state === 'ended')
       throw new BatonError('refused', `${name} has ended`, { hint: 'Start it again with supervised.run.' })
-    await control(store, name, command)
+    const { id } = await control(store, name, command)
+    if (wait === true && command === 'stop' && supervisor !== undefined) await untilEnded(store, row, id)
     return { name, command, supervised: supervisor !== undefined }
   },
 })
+
+/** The supervisor asks the agent to end and kills it after a few seconds, well within this time. */
+const stopMs = 30_000
+
+async function untilEnded(store: Store, { name, supervisor }: SessionRow, since: number): Promise<void> {
+  for await (const { payload } of store.watch(sessionTape(name), since, AbortSignal.timeout(stopMs))) {
+    const { name: about, data } = payload as { name?: unknown; data?: { state?: unknown } }
+    if (about === 'row' && data?.state === 'ended') return
+  }
+  throw new BatonError('refused', `${name} was asked to stop, and has not ended after ${stopMs / 1_000} s`, {
+    hint: `Its supervisor is process ${supervisor!.pid}: see "baton logs ${shellWord(name)}".`,
+  })
+}
 
 const startMs = 30_000
 

@@ -130,13 +130,16 @@ export const documentCheck = operation({
     markdown: z.string().max(1_000_000).optional().describe('A document that is not on the tape.'),
     profile: z.enum(['session', 'cycle']).optional(),
   }),
-  output: z.object({ valid: z.boolean(), profile: z.string(), problems: z.array(z.object({ section: z.string(), message: z.string() })) }),
+  output: z.object({
+    valid: z.boolean(),
+    profile: z.string(),
+    problems: z.array(z.looseObject({ section: z.string(), message: z.string() })),
+  }),
   async run({ store, cwd, named }, { tape, id, markdown, profile }, { caller }) {
-    const document =
-      markdown === undefined ? await documentOn(store, tape, id) : parseDocument(markdown, profile)
+    const document = markdown === undefined ? await documentOn(store, tape, id) : parseDocument(markdown, profile)
     // A workspace that was named may belong to another project than the current folder.
     const facts = await phaseLedger(new Tape(store, tape), caller.local === true && !named ? { cwd } : {})
-    const problems = validate(document, facts).map(({ section, message }) => ({ section, message }))
+    const problems = validate(document, facts).map((problem) => ({ ...problem }))
     return { valid: problems.length === 0, profile: document.profile, problems }
   },
 })

@@ -123,7 +123,9 @@ async function optionsOf(
   return {
     signal,
     onProgress: ({ step, part, parts, tokens }) =>
-      progress(`${step}${part === undefined ? '' : ` part ${part} of ${parts}`}${tokens > 0 ? `, ${tokens} tokens` : ''}`),
+      progress(
+        `${step}${part === undefined ? '' : ` part ${part} of ${parts}`}${tokens > 0 ? `, ${tokens} tokens` : ''}`,
+      ),
     ...(chosen === undefined ? {} : { model: chosen.model, modelName: chosen.name }),
     ...(from === undefined ? {} : { from }),
     ...(profile === undefined ? {} : { profile }),

@@ -3,11 +3,19 @@
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { decideOnTask, taskOf } from '../../approvals/index.ts'
-import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
-import { handoffSchemaVersion, openAlerts, type Relay, type RequestOutcome } from '../../relay/index.ts'
+import { BatonError, CancelledError, ConflictError } from '../../errors.ts'
+import {
+  type AnswerResult,
+  type Claim,
+  handoffSchemaVersion,
+  openAlerts,
+  type Relay,
+  type RequestOutcome,
+} from '../../relay/index.ts'
 import type { Json } from '../../store/index.ts'
 import type { Call } from '../operation.ts'
-import { operation } from '../operation.ts'
+import { openTasks } from '../../task/index.ts'
+import { liveOperation, operation } from '../operation.ts'
 
 const agent = z.string().min(1).max(200)
 const requestId = z.string().min(1).max(200)
@@ -53,12 +61,23 @@ export const relayAsk = operation({
   async run(workspace, { from, to, outputs, ...options }, { signal, progress }) {
     const relay = await workspace.relay()
     const known = outputs === undefined ? {} : { outputs: outputs as Record<string, Json> }
-    const told = {
-      onProgress: ({ text, percent }: { text?: string; percent?: number }) => progress(text ?? `${percent} %`),
-    }
+    const told = { onProgress: (at: Parameters<typeof progressText>[0]) => progress(progressText(at)) }
     return plain(await relay.ask(from, to, { ...options, ...known, ...told, signal }))
   },
 })
+
+/** How far a worker is. */
+export function progressText({
+  by,
+  text,
+  percent,
+}: {
+  by: string
+  text?: string | undefined
+  percent?: number | undefined
+}): string {
+  return [by, percent === undefined ? undefined : `${percent}%`, text].filter((part) => part !== undefined).join(' · ')
+}
 
 export const relayRequest = operation({
   name: 'relay.request',
@@ -145,6 +164,18 @@ export const relayInbox = operation({
   },
 })
 
+export const relayInboxWatch = liveOperation({
+  name: 'relay.watch',
+  summary: 'Follow the inbox of an agent: what waits now, and what comes.',
+  scope: 'read',
+  route: 'GET /relay/inbox/{agent}/watch',
+  input: z.object({ agent }),
+  each: json,
+  async *run(workspace, { agent }, { signal }) {
+    for await (const item of (await workspace.relay()).watchInbox(agent, signal)) yield { ...item }
+  },
+})
+
 export const relayClaim = operation({
   name: 'relay.claim',
   summary: 'Take the next request of an inbox, or a certain one, for as long as a lease lasts.',
@@ -159,13 +190,32 @@ export const relayClaim = operation({
       .min(1000)
       .max(24 * 3_600_000)
       .optional(),
+    wait: z.boolean().optional().describe('Wait for one, if there is none.'),
   }),
   output: z.object({ claim: json.optional().describe('Missing if nothing waits.') }),
-  async run(workspace, { agent, worker, ...wanted }, { caller }) {
-    const claim = await (await workspace.relay()).claim(agent, { worker: worker ?? caller.name, ...wanted })
+  async run(workspace, { agent, worker, wait, ...rest }, { caller, signal }) {
+    const relay = await workspace.relay()
+    const wanted = { worker: worker ?? caller.name, ...rest }
+    const claim =
+      (await relay.claim(agent, wanted)) ??
+      (wait === true ? await waitToClaim(relay, agent, wanted, signal) : undefined)
     return { claim: claim && { ...claim } }
   },
 })
+
+async function waitToClaim(
+  relay: Relay,
+  agent: string,
+  wanted: Parameters<Relay['claim']>[1],
+  signal: AbortSignal,
+): Promise<Claim> {
+  for await (const item of relay.watchInbox(agent, signal)) {
+    if (wanted.requestId !== undefined && item.requestId !== wanted.requestId) continue
+    const taken = await relay.claim(agent, wanted)
+    if (taken !== undefined) return taken
+  }
+  throw new CancelledError(`Nothing came for ${agent}`)
+}
 
 export const relayHeartbeat = operation({
   name: 'relay.heartbeat',
@@ -173,9 +223,12 @@ export const relayHeartbeat = operation({
   scope: 'write',
   route: 'POST /relay/requests/{requestId}/heartbeat',
   input: z.object({ requestId, token: claimToken }),
-  output: z.object({ held: z.boolean() }),
-  async run(workspace, claim) {
-    return { held: await (await workspace.relay()).heartbeat(claim) }
+  output: z.object({ held: z.boolean(), status: z.string(), until: z.string().optional() }),
+  async run(workspace, given) {
+    const relay = await workspace.relay()
+    const isHeld = await relay.heartbeat(given)
+    const { status, claim } = await relay.status(given.requestId)
+    return { held: isHeld && claim !== undefined, status, until: claim?.until }
   },
 })
 
@@ -184,10 +237,10 @@ export const relayRelease = operation({
   summary: 'Give a claimed request back to its inbox.',
   scope: 'write',
   route: 'POST /relay/requests/{requestId}/release',
-  input: z.object({ requestId, token: claimToken }),
+  input: z.object({ requestId, token: claimToken.optional() }),
   output: z.object({ released: z.literal(true) }),
   async run(workspace, { requestId, token }) {
-    await (await workspace.relay()).release(requestId, { claim: { token } })
+    await (await workspace.relay()).release(requestId, token === undefined ? {} : { claim: { token } })
     return { released: true as const }
   },
 })
@@ -200,28 +253,41 @@ export const relayAnswer = operation({
   input: z.object({
     requestId,
     answer: z
-      .looseObject({ status: z.enum(['resolved', 'partial', 'failed']) })
+      .looseObject({ status: z.string().describe('resolved, partial or failed.') })
       .describe('See `baton relay schema answer`.'),
     token: claimToken.optional(),
     by: agent.optional(),
   }),
   output: z.looseObject({ status: z.enum(['accepted', 'duplicate']) }),
   async run(workspace, { requestId, answer, token, by }, call) {
-    const relay = await workspace.relay()
-    const { request } = (await relay.status(requestId)).envelope
-    if (request.handoffTo === 'human') demandPerson(call)
-    const result = await relay.answer(requestId, answer, {
-      ...(token === undefined ? {} : { claim: { token } }),
-      ...(by === undefined ? {} : { by }),
-    })
-    if (result.status === 'late') {
-      throw new ConflictError(`The answer to ${requestId} came too late: it is kept, but changes nothing`, {
-        actual: 0,
+    const { relay, telemetry } = await workspace.openedRelay()
+    const { envelope } = await relay.status(requestId)
+    const { handoffTo, reason } = envelope.request
+    const needsPerson = call.caller.local !== true || reason === 'requires_human_decision'
+    if (handoffTo === 'human' && needsPerson) demandPerson(call)
+    const agent = relay.settings.agents[handoffTo]
+    const span = telemetry.working({ ...envelope, worker: by ?? handoffTo, agent })
+    try {
+      const result = await relay.answer(requestId, answer, {
+        ...(token === undefined ? {} : { claim: { token } }),
+        ...(by === undefined ? {} : { by }),
       })
+      if (result.status === 'late') throw tooLate(requestId, result)
+      span.answered(result.response)
+      return { ...result }
+    } catch (error) {
+      span.failed(error)
+      throw error
     }
-    return { ...result }
   },
 })
+
+function tooLate(id: string, { response }: Extract<AnswerResult, { status: 'late' }>): ConflictError {
+  return new ConflictError(`The answer to ${id} came too late: it is kept, but changes nothing`, {
+    actual: 0,
+    ...(response === undefined ? {} : { hint: `What counts is the answer of ${response.respondingAgent}.` }),
+  })
+}
 
 /** What only people decide: a terminal, a signed-in page or a token that was not made for an agent. */
 export function demandPerson({ caller }: Call): NonNullable<Call['caller']['person']> {
@@ -316,11 +382,24 @@ export const relayDeadRetry = operation({
   summary: 'Put a dead letter back into its inbox.',
   scope: 'operate',
   route: 'POST /relay/dead/{requestId}/retry',
-  input: z.object({ requestId }),
+  input: z.object({ requestId, by: agent.optional() }),
   output: z.object({ retried: z.literal(true) }),
-  async run(workspace, { requestId }, { caller }) {
-    await (await workspace.relay()).deadLetters.retry(requestId, { by: caller.name })
+  async run(workspace, { requestId, by }, { caller }) {
+    await (await workspace.relay()).deadLetters.retry(requestId, { by: by ?? caller.name })
     return { retried: true as const }
+  },
+})
+
+export const relayDeadDrop = operation({
+  name: 'relay.drop',
+  summary: 'Take a dead letter off the list.',
+  scope: 'operate',
+  route: 'POST /relay/dead/{requestId}/drop',
+  input: z.object({ requestId, by: agent.optional() }),
+  output: z.object({ dropped: z.literal(true) }),
+  async run(workspace, { requestId, by }, { caller }) {
+    await (await workspace.relay()).deadLetters.drop(requestId, { by: by ?? caller.name })
+    return { dropped: true as const }
   },
 })
 
@@ -341,8 +420,11 @@ export const relayAlerts = operation({
       }),
     ),
   }),
-  async run(workspace) {
-    const alerts = await openAlerts({ relay: await workspace.relay(), store: workspace.store }).evaluate()
+  async run(workspace, _input, { caller }) {
+    const { relay, notifier } = await workspace.openedRelay()
+    // On the command line, whoever is configured is told, once per onset; who only reads tells nobody.
+    const told = caller.local === true ? { notifier } : {}
+    const alerts = await openAlerts({ relay, store: workspace.store, ...told }).evaluate()
     return { alerts: alerts.map((alert) => ({ ...alert })) }
   },
 })
@@ -426,11 +508,17 @@ export const escalationAnswer = operation({
     const subject = person === undefined ? undefined : taskOf(asked)
     // The decision comes before the answer: if this process dies in between, the question can be answered again.
     if (subject !== undefined && asked.answer === undefined && status !== 'failed') {
-      const tasks = await workspace.tasks()
-      await decideOnTask(tasks, subject, { approved: inputs.approved === true, by, note: reason, person })
+      // Without people to tell: the answer below is what ends the question.
+      const { store, address, cwd } = workspace
+      const tasks = await openTasks({ store, address, cwd })
+      try {
+        await decideOnTask(tasks, subject, { approved: inputs.approved === true, by, note: reason, person })
+      } finally {
+        await tasks.close()
+      }
     }
     const result = await relay.escalations.answer(id, inputs as Record<string, Json>, { by, status, reason })
-    if (result.status === 'late') throw new NotFoundError(`${id} was answered already`)
+    if (result.status === 'late') throw tooLate(id, result)
     return { ...result }
   },
 })

@@ -1,0 +1,48 @@
+// Traces: the runs of a pipeline that requests belong to, who has each, and the archive of those that are closed.
+
+import * as z from 'zod'
+import { operation } from '../operation.ts'
+
+const agent = z.string().min(1).max(200)
+const trace = z.string().min(1).max(200).describe('The id of the trace.')
+const owner = z.looseObject({ agent: z.string() })
+
+export const traceOwner = operation({
+  name: 'trace.owner',
+  summary: 'Which agent a trace belongs to now.',
+  scope: 'read',
+  route: 'GET /relay/traces/{trace}',
+  input: z.object({ trace }),
+  output: owner,
+  async run(workspace, { trace }) {
+    return { ...(await (await workspace.relay()).owner(trace)) }
+  },
+})
+
+export const traceReturn = operation({
+  name: 'trace.return',
+  summary: 'Give a trace back to the agent that handed it over.',
+  scope: 'write',
+  route: 'POST /relay/traces/{trace}/return',
+  input: z.object({ trace, from: agent.describe('Who has it now.'), reason: z.string().min(1).max(4000) }),
+  output: owner,
+  async run(workspace, { trace, from, reason }) {
+    return { ...(await (await workspace.relay()).returnToCaller(trace, { from, reason })) }
+  },
+})
+
+export const traceArchive = operation({
+  name: 'trace.archive',
+  summary: 'Move closed traces out of the way; they can still be looked up, and open ones stay.',
+  scope: 'operate',
+  route: 'POST /relay/archive',
+  input: z.object({
+    olderThanMs: z.number().min(0).optional().describe('Those in which nothing has happened for so long.'),
+    keep: z.int().min(0).optional().describe('All but the newest so many.'),
+  }),
+  output: z.object({ archived: z.looseObject({ traces: z.int(), requests: z.int() }).optional() }),
+  async run(workspace, { olderThanMs, keep }) {
+    const archived = await (await workspace.relay()).archive({ olderThanMs, keep })
+    return { archived: archived && { ...archived } }
+  },
+})

@@ -1,0 +1,81 @@
+// Whether a whole workspace is as it was written, and the same as a copy of it.
+
+import { buffer } from 'node:stream/consumers'
+import * as z from 'zod'
+import { BatonError, InvalidError } from '../errors.ts'
+import { differences, openStore, type Store } from '../store/index.ts'
+import { operation } from './operation.ts'
+
+export const workspaceVerify = operation({
+  name: 'workspace.verify',
+  summary: 'Read everything in the workspace and check it, or compare it with a copy.',
+  scope: 'operate',
+  route: 'POST /workspace/verify',
+  input: z.object({
+    other: z.string().min(1).max(4000).optional().describe('The address of a copy; only on the command line.'),
+  }),
+  output: z.object({
+    place: z.string(),
+    tapes: z.int(),
+    entries: z.int(),
+    blobs: z.int(),
+    problems: z.array(z.string()),
+  }),
+  async run({ store }, { other }, { progress, caller }) {
+    if (other !== undefined && caller.local !== true)
+      throw new InvalidError('A copy can be compared on the command line only', {
+        path: 'other',
+        hint: 'Run: baton store verify OTHER',
+      })
+    const problems: string[] = []
+    const note = (problem: string) => void problems.push(problem)
+    const { tapes, blobs } = await store.contents()
+    let entries = 0
+    for (const [at, tape] of tapes.entries()) {
+      progress(`${at} of ${tapes.length} tapes, ${entries} entries`)
+      entries += await verifyTape(store, tape, note)
+    }
+    for (const [at, blob] of blobs.entries()) {
+      progress(`${at} of ${blobs.length} blobs`)
+      await problemOf(() => store.getBlob(blob).then(buffer), note)
+    }
+    if (other !== undefined) await compare(store, other, note)
+    return { place: store.place, tapes: tapes.length, entries, blobs: blobs.length, problems }
+  },
+})
+
+/** Every entry is read, and the ids have no gap. */
+async function verifyTape(store: Store, tape: string, note: (problem: string) => void): Promise<number> {
+  let entries = 0
+  await problemOf(async () => {
+    let last: number | undefined
+    for await (const { id } of store.read(tape, {
+      archived: true,
+      onDamage: ({ message }) => note(`${tape}: ${message}`),
+    })) {
+      if (last !== undefined && id !== last + 1) note(`${tape}: entries ${last + 1} to ${id - 1} are missing`)
+      last = id
+      entries++
+    }
+  }, note)
+  return entries
+}
+
+async function compare(store: Store, address: string, note: (problem: string) => void): Promise<void> {
+  const other = await openStore(address)
+  try {
+    for await (const difference of differences(store, other)) note(difference)
+  } finally {
+    await other.close()
+  }
+}
+
+/** What is wrong with the store is listed; anything else that goes wrong ends the operation. */
+async function problemOf(work: () => Promise<unknown>, note: (problem: string) => void): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!BatonError.is(error) || error.code !== 'damaged') throw error
+    note(error.message)
+  }
+}
