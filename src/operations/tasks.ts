@@ -151,11 +151,15 @@ export const taskHandoff = operation({
 function merged(file: Record<string, unknown>, given: Record<string, unknown>): Record<string, unknown> {
   const whole = { ...file, ...given }
   for (const list of ['artifacts', 'artifacts_removed', 'decisions', 'blocking_issues', 'waivers', 'criteria_met']) {
-    const [before, more] = [file[list], given[list]]
-    if (Array.isArray(before)) whole[list] = [...(before as unknown[]), ...(Array.isArray(more) ? more : [])]
+    const before = file[list]
+    if (Array.isArray(before)) whole[list] = [...listIn(file[list]), ...listIn(given[list])]
     else if (before !== undefined) whole[list] = before
   }
   return whole
+}
+
+function listIn(value: unknown): unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : []
 }
 
 /** A command line knows files by their whole paths, a task by those in its project. */
