@@ -63,7 +63,7 @@ export const sessionLog = operation({
       handoffs,
       spent: { ...meterOf(file.agent, { ...span, ...model }, models) },
       meter: { ...meterOf(file.agent, whole, models) },
-      facts: { ...facts },
+      facts: { ...facts, counts: { ...facts.counts } },
       active: { turns: span.turns, last: whole.last },
     }
   },
