@@ -5,6 +5,7 @@ import type { Ledger } from '../../ledger/facts.ts'
 import { coversCommand } from '../../ledger/tools/failure-book.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
 import { type HandoffDocument, type Item, sectionOf, type SectionKey } from '../document.ts'
+import { announces } from '../../ledger/words/sentences.ts'
 import { isNone } from '../check/concrete.ts'
 import { contains } from '../check/similarity.ts'
 import { ownTitle } from '../markdown/parse-own.ts'
@@ -93,7 +94,9 @@ function withSummary<Sections extends Partial<Record<SectionKey, Item[]>>>(
   const add = (from: SectionKey, key: SectionKey, most: number, infront = false) => {
     const own = result[key] ?? []
     const fresh = itemsOf(before, from)
-      .filter((item) => item.text.trim() !== '' && !/^\[(?:done|completed|x)\]/i.test(item.text))
+      .filter(
+        (item) => item.text.trim() !== '' && !/^\[(?:done|completed|x)\]/i.test(item.text) && !announces(item.text),
+      )
       .filter((item) => !own.some((each) => contains(each.text, item.text)))
       .slice(0, most)
     const told = fresh.map((item) => ({ ...item, refs }))
