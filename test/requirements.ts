@@ -111,6 +111,7 @@ const web = {
   W4: 'lineage and relay as graphs that stay usable with thousands of nodes',
   W5: 'what waits for a person: by priority, typed fields, keyboard; an answer releases the agent',
   W6: 'tasks by phase, with decisions, artifacts and drift, gates, versions and their diff',
+  W7: 'supervised sessions: start, pause, cycle, stop; screen live and read-only; cycles as step timelines; meters over time',
   W9: 'keyboard, palette, dark and light, any width, no serious axe violation, every state; no request leaves the machine',
 }
 

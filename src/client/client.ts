@@ -48,7 +48,7 @@ export interface ClientOptions {
 export function createClient(options: ClientOptions): Client {
   const caller = new Caller(options)
   const methods = Object.entries(routes).map(([name, route]) => {
-    const isLive = liveNames.has(name)
+    const isLive = Object.hasOwn(liveNames, name)
     const method = (input: object = {}, options: CallOptions = {}) =>
       isLive ? caller.records(route, input, options) : caller.answer(route, input, options)
     return [name, method] as const
@@ -58,12 +58,14 @@ export function createClient(options: ClientOptions): Client {
   return { ...Object.fromEntries(methods), live } as unknown as Client
 }
 
-const liveNames: ReadonlySet<string> = new Set<LiveName>([
-  'tapeWatch',
-  'tapeExport',
-  'sessionFollow',
-  'relayInboxWatch',
-])
+/** A table, so that one that is missing here does not compile. */
+const liveNames = {
+  tapeWatch: true,
+  tapeExport: true,
+  sessionFollow: true,
+  supervisedScreen: true,
+  relayInboxWatch: true,
+} as const satisfies Record<LiveName, true>
 
 class Caller {
   readonly #options: ClientOptions
