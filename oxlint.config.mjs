@@ -112,6 +112,8 @@ export default {
         'react/exhaustive-deps': 'error',
         // Elements that browsers draw in their own way, such as meter, cannot be styled.
         'jsx-a11y/prefer-tag-over-role': 'off',
+        // They warn of what the compiler of React would do; it is not used.
+        'react/incompatible-library': 'off',
         // Text of others is shown as text.
         'react/no-danger': 'error',
       },

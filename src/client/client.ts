@@ -3,7 +3,7 @@
 
 import type * as z from 'zod'
 import type { Operations } from '../operations/index.ts'
-import { type LiveEvent, type LiveOptions, liveEvents } from './live.ts'
+import { eventsOf, type LiveEvent, type LiveOptions, liveEvents } from './live.ts'
 import { routes } from './routes.ts'
 import { linesOf, pause, type Problem, ProblemError, problemOf } from './transport.ts'
 
@@ -22,6 +22,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Of a write: the same key gets the same answer. One of its own unless given, so that a retry is safe. */
   readonly idempotencyKey?: string
+  /** Told how far the work has come. */
+  readonly onProgress?: (text: string) => void
 }
 
 type Methods = {
@@ -78,7 +80,7 @@ class Caller {
 
   async answer(route: string, input: object, options: CallOptions): Promise<unknown> {
     const response = await this.#send(route, input, options)
-    return response.json()
+    return options.onProgress === undefined ? response.json() : resultOf(response, options.onProgress)
   }
 
   async *records(route: string, input: object, options: CallOptions): AsyncGenerator {
@@ -99,11 +101,12 @@ class Caller {
     return response
   }
 
-  async #send(route: string, input: object, { signal, idempotencyKey }: CallOptions): Promise<Response> {
+  async #send(route: string, input: object, { signal, idempotencyKey, onProgress }: CallOptions): Promise<Response> {
     const { url, token, attempts = 4 } = this.#options
     const [method = 'GET', template = ''] = route.split(' ')
     const { path, rest } = filled(template, input)
     const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    if (onProgress !== undefined) headers['accept'] = 'text/event-stream'
     const isRead = method === 'GET'
     const init: RequestInit = { method, headers, signal }
     if (!isRead) {
@@ -126,6 +129,16 @@ class Caller {
       await pause(100 * 2 ** attempt, signal)
     }
   }
+}
+
+/** The answer at the end of a stream that tells how far the work has come. */
+async function resultOf(response: Response, onProgress: (text: string) => void): Promise<unknown> {
+  for await (const { type, data } of eventsOf(response)) {
+    if (type === 'result') return JSON.parse(data) as unknown
+    if (type === 'problem') throw new ProblemError(JSON.parse(data) as Problem)
+    if (type === 'progress') onProgress((JSON.parse(data) as { text: string }).text)
+  }
+  throw new TypeError('The connection ended before the answer')
 }
 
 /** Puts fields into the path; the others are left. */

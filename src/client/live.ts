@@ -73,7 +73,7 @@ interface ServerEvent {
   readonly data: string
 }
 
-async function* eventsOf(response: Response): AsyncGenerator<ServerEvent> {
+export async function* eventsOf(response: Response): AsyncGenerator<ServerEvent> {
   let [id, type, data] = [undefined as string | undefined, 'message', '']
   for await (const line of linesOf(response)) {
     if (line === '') {

@@ -87,7 +87,7 @@ function markOf({ id, date, kind, payload }: Entry): Mark | undefined {
 }
 
 /** As far back as meters are read. */
-const meterEntries = 20_000
+const meterEntries = 5_000
 const mostPoints = 400
 
 const point = z.object({

@@ -4,6 +4,7 @@ import { sessionMeters, supervisedMeters } from './agents/meters.ts'
 import { supervisedScreen } from './agents/screen.ts'
 import { activityShow, meterHistory } from './activity.ts'
 import { supervisedCycles } from './agents/cycles.ts'
+import { demoStart } from './agents/demo.ts'
 import { sessionLog } from './agents/session-log.ts'
 import { sessionFollow, sessionList, sessionImport } from './agents/sessions.ts'
 import { sessionContinue, workList } from './agents/work.ts'
@@ -116,6 +117,7 @@ export const operations = {
   sessionContinue,
   workList,
   sessionMeters,
+  demoStart,
   supervisedList,
   supervisedShow,
   supervisedLogs,

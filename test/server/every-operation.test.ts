@@ -50,6 +50,7 @@ const calls: [string, Call][] = [
   ['document.items', { tape: 'main' }],
   ['document.check', { tape: 'main' }],
   ['document.diff', (got) => ({ tape: 'main', from: documentIn(got) })],
+  ['demo.start', {}],
   ['session.list', { here: true }],
   ['work.list', {}],
   ['supervised.list', { all: true }],

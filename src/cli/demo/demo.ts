@@ -7,10 +7,11 @@ import os from 'node:os'
 import path from 'node:path'
 import { trustProject } from '../../config/index.ts'
 import { setUpDemo } from '../../demo/index.ts'
-import { openStore } from '../../store/index.ts'
+import { openStore, type Store } from '../../store/index.ts'
 import { shellWord } from '../../system/index.ts'
-import type { Run } from '../../supervisor/index.ts'
+import { freeName, type Run, sessionRows } from '../../supervisor/index.ts'
 import { stopHere, superviseHere } from '../supervise/foreground.ts'
+import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { inFolder, type Io } from '../base/io.ts'
 import { type Globals, Output } from '../base/output.ts'
 import { defaultDriver } from '../supervise/run.ts'
@@ -19,9 +20,10 @@ import { sessionRow } from '../supervise/background.ts'
 interface DemoOptions extends Globals {
   fast?: boolean
   driver?: Run['driver']
+  here?: boolean
 }
 
-const name = 'demo'
+const usualName = 'demo'
 /** The context fills within a minute here, so nothing waits for things to calm down. */
 const hurried = { staggerSeconds: 0, raise: 0 }
 
@@ -44,10 +46,10 @@ export function prepareDemo(options: DemoOptions): PreparedDemo {
   const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'baton-demo-')))
   const { io } = options
   const baton = [io.self[0], fs.realpathSync(io.self[1])]
-  const { sample, workspace } = setUpDemo({ folder, baton, pace: options.fast === true ? 20 : 1_300 })
+  const { sample, workspace: own } = setUpDemo({ folder, baton, pace: options.fast === true ? 20 : 1_300 })
   trustProject(sample.folder, io.env)
   const run: Run = {
-    name,
+    name: usualName,
     agent: 'scripted',
     cwd: sample.folder,
     driver: options.driver ?? defaultDriver(io.env),
@@ -55,15 +57,19 @@ export function prepareDemo(options: DemoOptions): PreparedDemo {
     prompt: sample.task.trimEnd(),
     bounds: { until: sample.check.map(shellWord).join(' '), maxHours: 0.25 },
   }
-  const globals = { ...options, workspace, io: inFolder(io, sample.folder) }
+  const workspace = options.here === true ? chosenWorkspace(options).address : own
+  const place = options.here === true ? { store: workspace, workspace: undefined } : { workspace }
+  const globals = { ...options, ...place, io: inFolder(io, sample.folder) }
   return { globals, run, folder, workspace, command: invocation(io) }
 }
 
 /** Lets the agent work until its job is done, and narrates it. False if the person stopped it. */
-export async function playDemo({ globals, run, folder, workspace, command }: PreparedDemo): Promise<boolean> {
+export async function playDemo({ globals, run: usual, folder, workspace, command }: PreparedDemo): Promise<boolean> {
   const out = new Output(globals)
-  introduce(out, run)
+  introduce(out, usual)
   const store = await openStore(workspace)
+  const name = await nameIn(store)
+  const run = { ...usual, name }
   const start = performance.now()
   try {
     await superviseHere(store, out, { globals, name, run, quietEnd: true, timings: hurried })
@@ -75,12 +81,19 @@ export async function playDemo({ globals, run, folder, workspace, command }: Pre
     if (out.json) out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
     else {
       summarise(out, row.cycles, since(start), run.cwd)
-      explore(out, `${command} --workspace ${shellWord(workspace)}`, folder)
+      explore(out, `${command} --workspace ${shellWord(workspace)}`, folder, name)
     }
     return true
   } finally {
     await store.close()
   }
+}
+
+/** In a workspace that is not its own, an earlier demo may have the name. */
+async function nameIn(store: Store): Promise<string> {
+  const taken = new Set<string>()
+  for await (const row of sessionRows(store)) taken.add(row.name)
+  return freeName(usualName, taken)
 }
 
 export function removeDemo({ globals, folder }: PreparedDemo): void {
@@ -114,7 +127,7 @@ function summarise(out: Output, cycles: number, seconds: number, project: string
 }
 
 /** Prints commands that work as they stand. */
-function explore(out: Output, baton: string, folder: string): void {
+function explore(out: Output, baton: string, folder: string, name: string): void {
   out.note('')
   out.note('It is all still there:')
   out.note(`  ${baton} health`)

@@ -85,7 +85,7 @@ export const tapeContext = operation({
 })
 
 /** Of a larger context the newest part is weighed, and stands for the whole. */
-const weighedBytes = 4 * 1024 * 1024
+const weighedBytes = 512 * 1024
 
 const tokenKinds = ['state', 'system', 'user', 'assistant', 'tool_call', 'tool_result'] as const
 type TokenKind = (typeof tokenKinds)[number]

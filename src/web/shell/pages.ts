@@ -30,6 +30,21 @@ export const pages: readonly Page[] = [
     nav: { icon: 'inbox', key: 'i', group: 'work' },
   },
   {
+    path: '/handoffs',
+    title: 'Handoffs',
+    view: lazy(() => import('../pages/handoffs/handoffs.tsx')),
+    nav: { icon: 'handoffs', key: 'h', group: 'work' },
+  },
+  { path: '/handoffs/:tape/:id', title: 'Handoff', view: lazy(() => import('../pages/handoffs/handoff.tsx')) },
+  {
+    path: '/tapes',
+    title: 'Tapes',
+    view: lazy(() => import('../pages/tape/tapes.tsx')),
+    nav: { icon: 'tapes', key: 't', group: 'work' },
+  },
+  { path: '/tapes/:tape', title: 'Tape', view: lazy(() => import('../pages/tape/tape.tsx')) },
+  { path: '/sessions/:agent/:id', title: 'Session', view: lazy(() => import('../pages/tape/session.tsx')) },
+  {
     path: '/supervisor',
     title: 'Supervisor',
     view: lazy(() => import('../pages/supervisor/supervisor.tsx')),

@@ -75,6 +75,11 @@ export function tapeAddress(tape: string, entry?: number): string {
   return `/tapes/${encodeURIComponent(tape)}${entry === undefined ? '' : `?at=${entry}`}`
 }
 
+/** The address of a handoff document. */
+export function documentAddress(tape: string, entry: number): string {
+  return `/handoffs/${encodeURIComponent(tape)}/${entry}`
+}
+
 interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
   readonly to: string
   readonly children?: ReactNode

@@ -1,0 +1,36 @@
+// The demo, started from outside: an agent with a scripted model that hands over to itself, in this workspace.
+
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import * as z from 'zod'
+import { BatonError } from '../../errors.ts'
+import { sessionRows } from '../../supervisor/index.ts'
+import { makeFolder } from '../../system/index.ts'
+import { operation } from '../operation.ts'
+
+const firstName = /^demo(-\d+)?$/
+
+export const demoStart = operation({
+  name: 'demo.start',
+  summary: 'Start the demo in this workspace: an agent with a scripted model, without a key or a network.',
+  scope: 'operate',
+  route: 'POST /demo',
+  input: z.object({}),
+  output: z.object({ pid: z.int() }),
+  async run({ store, address, folder, project, env, self }) {
+    for await (const { name, state } of sessionRows(store)) {
+      if (firstName.test(name) && state !== 'ended')
+        throw new BatonError('refused', 'The demo is running already', { hint: `See the session "${name}".` })
+    }
+    const log = path.join(folder, 'logs', 'demo.log')
+    makeFolder(path.dirname(log))
+    const fd = fs.openSync(log, 'w', 0o600)
+    const args = [self[1], '--store', address, 'demo', '--here']
+    const child = spawn(self[0], args, { cwd: project, env, stdio: ['ignore', fd, fd], detached: true })
+    fs.closeSync(fd)
+    await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
+    child.unref()
+    return { pid: child.pid! }
+  },
+})

@@ -1,0 +1,309 @@
+// A handoff document, read: what code took from the tape and what somebody claims are told apart, and every fact leads to its entries.
+
+import { useMemo, useState } from 'react'
+import { type AnswerOf, useOperation } from '../../data/queries.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Command, CopyButton } from '../../parts/copy.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { countText } from '../../parts/numbers.ts'
+import { Answer } from '../../parts/states.tsx'
+import { Text, TextBlock } from '../../parts/text.tsx'
+import { Ago } from '../../parts/time.tsx'
+import { useCommands } from '../../shell/palette.tsx'
+import type { PageProps } from '../../shell/pages.ts'
+import { documentAddress, Link, setQuery, tapeAddress, usePlace } from '../../shell/router.tsx'
+import { References } from './references.tsx'
+import { DocumentDiff } from './diff.tsx'
+import './handoffs.css'
+
+type Items = AnswerOf<'documentItems'>
+type Item = Items['sections'][number]['items'][number]
+
+const headings: Record<string, string> = {
+  status: 'How it stands',
+  goal: 'Goal',
+  constraints: 'Constraints and preferences',
+  done: 'Done',
+  doing: 'In progress',
+  pending: 'Pending',
+  decisions: 'Decisions',
+  context: 'Critical context',
+  next: 'Next steps',
+  blockers: 'Blockers',
+  failures: 'Open failures',
+  files: 'Files',
+  notes: 'Notes',
+}
+
+export default function Handoff({ fields: { tape = '', id: idText = '' } }: PageProps) {
+  const id = Number(idText)
+  const items = useOperation('documentItems', { tape, id })
+  const against = usePlace().query.get('against')
+  return (
+    <div className="page handoff">
+      <Answer query={items}>
+        {(found) => (
+          <>
+            <Head tape={tape} id={id} found={found} />
+            <div className="handoff-columns">
+              {against === null ? (
+                <Reader found={found} />
+              ) : (
+                <DocumentDiff tape={tape} from={Number(against)} to={id} />
+              )}
+              <aside className="handoff-side">
+                <Chain tape={tape} id={id} />
+                {/* That of a cycle is about the tape of the agent, not about the one that keeps it. */}
+                {!tape.startsWith('session/') && <Check tape={tape} id={id} />}
+              </aside>
+            </div>
+          </>
+        )}
+      </Answer>
+    </div>
+  )
+}
+
+function Head({ tape, id, found: { document, header, sections } }: { tape: string; id: number; found: Items }) {
+  const { markdown } = useOperation('documentShow', { tape, id }).data ?? {}
+  const [continuing, setContinuing] = useState(false)
+  const all = sections.flatMap((section) => section.items)
+  const verified = all.filter(({ status }) => status === 'verified').length
+  const usage = header['contextUsage']
+  useCommands(
+    useMemo(() => [{ label: 'Continue in another agent', icon: 'play' as const, run: () => setContinuing(true) }], []),
+  )
+  return (
+    <header className="page-head handoff-head">
+      <div className="grow">
+        <p className="label">
+          {document.profile === 'cycle' ? 'Cycle' : 'Handoff'} of{' '}
+          <Link to={tapeAddress(tape, id)} className="mono handoff-tape">
+            <Text max={120}>{tape}</Text>
+          </Link>
+        </p>
+        <h1>
+          <Text max={110}>{document.goal ?? firstLine(sections) ?? 'Handoff document'}</Text>
+        </h1>
+        <p className="row wrap small muted">
+          <Ago date={document.date} />
+          <span>
+            by <Text max={60}>{document.writer}</Text>
+          </span>
+          {typeof usage === 'number' && <span className="number">context {Math.round(usage)} % full</span>}
+          <Badge tone="live">{countText(verified)} verified</Badge>
+          {all.length > verified && <Badge>{countText(all.length - verified)} claimed</Badge>}
+        </p>
+      </div>
+      <div className="row">
+        {markdown !== undefined && <CopyButton text={markdown} label="Copy the document as Markdown" />}
+        <button type="button" className="button button-baton" onClick={() => setContinuing(true)}>
+          Continue in…
+        </button>
+      </div>
+      {continuing && (
+        <ContinueDialog
+          about={String(header['tape'] ?? tape)}
+          tape={tape}
+          id={id}
+          onClose={() => setContinuing(false)}
+        />
+      )}
+    </header>
+  )
+}
+
+function firstLine(sections: Items['sections']): string | undefined {
+  const goal = sections.find(({ key }) => key === 'goal') ?? sections.find(({ key }) => key === 'doing')
+  return goal?.items[0]?.text.split('\n')[0]
+}
+
+function Reader({ found: { sections } }: { found: Items }) {
+  return (
+    <article className="document panel">
+      {sections.map(({ key, items, omitted }) => (
+        <section key={key} className={`document-section document-${key}`}>
+          <h2>{headings[key] ?? key}</h2>
+          <ul>
+            {items.map((item, at) => (
+              <li key={at} className={`fact fact-${item.status}`}>
+                <Fact item={item} />
+              </li>
+            ))}
+          </ul>
+          {omitted !== undefined && <p className="small faint">{countText(omitted.count)} more did not fit.</p>}
+        </section>
+      ))}
+      <footer className="document-legend small muted">
+        <span className="fact-mark fact-mark-verified" /> taken from the tape by code
+        <span className="fact-mark fact-mark-claimed" /> claimed by an agent, a model or a person
+      </footer>
+    </article>
+  )
+}
+
+function Fact({ item }: { item: Item }) {
+  const { text, status, by, refs, data, why, ruledOut, checked, file } = item
+  return (
+    <>
+      <span className={`fact-mark fact-mark-${status}`} title={status}>
+        <span className="unseen">{status}</span>
+      </span>
+      <div className="fact-body">
+        {checked !== undefined && <span className="fact-check">{checked ? '☑' : '☐'} </span>}
+        {by === 'user' ? (
+          <blockquote className="fact-quote">
+            <TextBlock>{text}</TextBlock>
+          </blockquote>
+        ) : file === undefined ? (
+          <TextBlock>{text}</TextBlock>
+        ) : (
+          <span className="row wrap">
+            <code className="fact-file">
+              <Text max={300}>{text}</Text>
+            </code>
+            <span className="tiny faint">{file.action}</span>
+            {file.added !== undefined && <span className="tiny fact-plus number">+{file.added}</span>}
+            {file.removed !== undefined && <span className="tiny fact-minus number">−{file.removed}</span>}
+          </span>
+        )}
+        {why !== undefined && (
+          <p className="small muted">
+            Because <Text>{why}</Text>
+          </p>
+        )}
+        {ruledOut !== undefined && (
+          <p className="small muted">
+            Ruled out: <Text>{ruledOut}</Text>
+          </p>
+        )}
+        {data !== undefined && (
+          <div className="fact-data">
+            <TextBlock mono max={1_200}>
+              {data}
+            </TextBlock>
+          </div>
+        )}
+      </div>
+      <References refs={refs} />
+    </>
+  )
+}
+
+/** The documents of the same tape, and those of the tapes that it came from. */
+function Chain({ tape, id }: { tape: string; id: number }) {
+  const against = usePlace().query.get('against')
+  const documents = useOperation('documentList', { tape, limit: 50 })
+  const lineage = useOperation('lineageShow', { tape }).data
+  return (
+    <section className="panel" aria-label="Chain">
+      <header className="panel-head">
+        <h2>Chain</h2>
+        {against !== null && (
+          <button type="button" className="button" onClick={() => setQuery({ against: undefined })}>
+            End the comparison
+          </button>
+        )}
+      </header>
+      <ol className="chain">
+        {(documents.data?.documents ?? []).map((each) => (
+          <li key={each.id} className={each.id === id ? 'chain-hop chain-here' : 'chain-hop'}>
+            <Link
+              to={documentAddress(tape, each.id)}
+              className="grow"
+              aria-current={each.id === id ? 'page' : undefined}
+            >
+              <span className="number">#{each.id}</span> {each.profile}
+            </Link>
+            {each.id < id && (
+              <button type="button" className="chain-diff" onClick={() => setQuery({ against: String(each.id) })}>
+                Compare
+              </button>
+            )}
+            <span className="faint tiny">
+              <Ago date={each.date} />
+            </span>
+          </li>
+        ))}
+        {(lineage?.edges ?? [])
+          .filter(({ child }) => child === tape)
+          .map(({ parent, how, anchor, date }) => (
+            <li key={`${parent} ${how} ${date}`} className="chain-hop chain-origin">
+              <Link to={tapeAddress(parent)} className="grow cut" title={anchor}>
+                {how} of <Text max={60}>{parent}</Text>
+              </Link>
+              <span className="faint tiny">
+                <Ago date={date} />
+              </span>
+            </li>
+          ))}
+      </ol>
+    </section>
+  )
+}
+
+function Check({ tape, id }: { tape: string; id: number }) {
+  const check = useOperation('documentCheck', { tape, id })
+  return (
+    <section className="panel" aria-label="Check">
+      <header className="panel-head">
+        <h2>Against the tape</h2>
+      </header>
+      <div className="panel-body small">
+        <Answer query={check} rows={2}>
+          {({ valid, problems }) =>
+            valid ? (
+              <p className="row">
+                <Icon name="check" /> Complete, and the tape bears it out.
+              </p>
+            ) : (
+              <ul className="check-list">
+                {problems.map(({ section, message }) => (
+                  <li key={`${section} ${message}`}>
+                    <strong>{headings[section] ?? section}</strong> <Text>{message}</Text>
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </Answer>
+      </div>
+    </section>
+  )
+}
+
+const agents = ['claude', 'codex', 'gemini', 'opencode', 'pi'] as const
+
+interface ContinueProps {
+  /** The tape that the document speaks of. */
+  readonly about: string
+  readonly tape: string
+  readonly id: number
+  readonly onClose: () => void
+}
+
+function ContinueDialog({ about, tape, id, onClose }: ContinueProps) {
+  const session = /^(?:claude|codex|gemini|opencode|pi):([\w.-]+)$/.exec(about)?.[1]
+  return (
+    <Dialog title="Continue in another agent" onClose={onClose}>
+      {session === undefined ? (
+        <>
+          <p className="muted handoff-continue">
+            This document is not about the session of one agent. Any agent can start from its text:
+          </p>
+          <Command>{`baton handoff show '${tape}#${id}'`}</Command>
+        </>
+      ) : (
+        <ul className="continue-list">
+          {agents.map((agent) => (
+            <li key={agent}>
+              <span>{agent}</span>
+              <Command>{`baton continue ${session} --in ${agent}`}</Command>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,132 @@
+// Beside a tape: what the model sees now, how full its context was over time, and the documents about it.
+
+import { lazy, Suspense } from 'react'
+import { useOperation } from '../../data/queries.ts'
+import { countText, tokensText } from '../../parts/numbers.ts'
+import { Answer, Loading } from '../../parts/states.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Ago } from '../../parts/time.tsx'
+import { documentAddress, Link, tapeAddress } from '../../shell/router.tsx'
+
+const MeterChart = lazy(() => import('../../parts/meter-chart.tsx'))
+
+const kindWords: Record<string, string> = {
+  state: 'State of the anchor',
+  system: 'Instructions',
+  user: 'User',
+  assistant: 'Assistant',
+  tool_call: 'Calls',
+  tool_result: 'Results',
+}
+
+/** `meters`: the tape that tells how full the context was; for a supervised session not the agent's own. */
+export function Side({ tape, meters = tape }: { tape: string; meters?: string }) {
+  return (
+    <aside className="side" aria-label="About this tape">
+      <InContext tape={tape} />
+      <Meters tape={meters} />
+      <Documents tape={meters} />
+    </aside>
+  )
+}
+
+function InContext({ tape }: { tape: string }) {
+  const tokens = useOperation('tapeTokens', { tape }, { keep: true })
+  return (
+    <section className="panel" aria-label="What the model sees now">
+      <header className="panel-head">
+        <h2>In context</h2>
+        <span className="number muted small">{tokens.data && `about ${tokensText(tokens.data.total)} tokens`}</span>
+      </header>
+      <div className="panel-body">
+        <Answer query={tokens} rows={3}>
+          {({ total, parts, anchor, from }) => (
+            <>
+              <div className="shares" aria-hidden="true">
+                {parts.map(({ kind, tokens }) => (
+                  <span key={kind} className={`share share-${kind}`} style={{ flexGrow: tokens }} />
+                ))}
+              </div>
+              <dl className="share-list">
+                {parts.map(({ kind, tokens, entries }) => (
+                  <div key={kind}>
+                    <dt>
+                      <span className={`share-dot share-${kind}`} />
+                      {kindWords[kind]}
+                    </dt>
+                    <dd className="number">
+                      {tokensText(tokens)}{' '}
+                      <span className="faint tiny">{entries === 1 ? '1 entry' : `${countText(entries)} entries`}</span>
+                    </dd>
+                  </div>
+                ))}
+              </dl>
+              {total > 0 && (
+                <p className="small muted">
+                  From <Link to={tapeAddress(tape, from)}>#{from}</Link>
+                  {anchor !== undefined && (
+                    <>
+                      , at the anchor <Text max={60}>{anchor.name}</Text>
+                    </>
+                  )}
+                  .
+                </p>
+              )}
+            </>
+          )}
+        </Answer>
+      </div>
+    </section>
+  )
+}
+
+function Meters({ tape }: { tape: string }) {
+  const history = useOperation('meterHistory', { tape }, { keep: true })
+  if (history.data !== undefined && history.data.points.length < 2) return null
+  return (
+    <section className="panel" aria-label="Context over time">
+      <header className="panel-head">
+        <h2>Over time</h2>
+      </header>
+      <div className="panel-body side-chart">
+        <Answer query={history} rows={3}>
+          {({ points, marks }) => (
+            <Suspense fallback={<Loading rows={3} />}>
+              <MeterChart points={points} marks={marks.filter(({ kind }) => kind !== 'document')} />
+            </Suspense>
+          )}
+        </Answer>
+      </div>
+    </section>
+  )
+}
+
+function Documents({ tape }: { tape: string }) {
+  const found = useOperation('documentList', { tape, limit: 5 }).data?.documents ?? []
+  return (
+    <section className="panel" aria-label="Handoffs">
+      <header className="panel-head">
+        <h2>Handoffs</h2>
+        <Link to={`/handoffs?write=${encodeURIComponent(tape)}`} className="small">
+          Write one
+        </Link>
+      </header>
+      {found.length > 0 && (
+        <ul className="side-documents">
+          {found.map(({ id, date, goal, profile }) => (
+            <li key={id}>
+              <Link to={documentAddress(tape, id)} className="side-document">
+                <span className="cut grow">
+                  <Text max={80}>{goal ?? profile}</Text>
+                </span>
+                <span className="faint small">
+                  <Ago date={date} />
+                </span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,126 @@
+// Entries with filter, search and jump, and the panel beside them. A session and a plain tape look the same here.
+
+import { type ReactNode, useRef, useState } from 'react'
+import { Icon } from '../../parts/icon.tsx'
+import { navigate, setQuery, tapeAddress, usePlace } from '../../shell/router.tsx'
+import { useShortcut } from '../../shell/shortcuts.tsx'
+import { Entries } from './entries.tsx'
+import { Hits } from './search.tsx'
+import { Side } from './side.tsx'
+import './tape.css'
+
+const filters = {
+  all: undefined,
+  talk: ['message'],
+  tools: ['tool_call', 'tool_result'],
+  phases: ['anchor'],
+  events: ['event', 'error', 'system'],
+} as const
+
+type Filter = keyof typeof filters
+const filterWords: Record<Filter, string> = {
+  all: 'All',
+  talk: 'Talk',
+  tools: 'Tools',
+  phases: 'Phases',
+  events: 'Events',
+}
+
+interface TapeViewProps {
+  readonly tape: string
+  readonly title: ReactNode
+  readonly about: ReactNode
+  /** The tape with the meters, if it is another. */
+  readonly meters?: string
+}
+
+export function TapeView({ tape, title, about, meters }: TapeViewProps) {
+  const { query } = usePlace()
+  const at = query.get('at')
+  const find = query.get('find') ?? ''
+  const show = query.get('show') ?? 'all'
+  const filter: Filter = show in filters ? (show as Filter) : 'all'
+  const [isSideOpen, setSideOpen] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  useShortcut('f', 'Find on this tape', () => field.current?.focus())
+  const search = (text: string) => {
+    const id = /^#?(\d{1,15})$/.exec(text.trim())?.[1]
+    if (id !== undefined) navigate(tapeAddress(tape, Number(id)))
+    else setQuery({ find: text })
+  }
+  return (
+    <div className="tape">
+      <header className="tape-head">
+        <div className="grow">
+          <h1 className="cut">{title}</h1>
+          <p className="row wrap small muted tape-about">{about}</p>
+        </div>
+        <span className="segments" role="group" aria-label="Kinds of entries">
+          {(Object.keys(filters) as Filter[]).map((each) => (
+            <button
+              key={each}
+              type="button"
+              aria-pressed={each === filter}
+              onClick={() => setQuery({ show: each === 'all' ? undefined : each })}
+            >
+              {filterWords[each]}
+            </button>
+          ))}
+        </span>
+        <form
+          className="tape-find"
+          onSubmit={(event) => {
+            event.preventDefault()
+            search(field.current!.value)
+          }}
+        >
+          <Icon name="search" size={14} />
+          <input
+            ref={field}
+            key={find}
+            type="search"
+            defaultValue={find}
+            placeholder="Find text, or go to an id"
+            aria-label="Find text, or go to an id"
+          />
+        </form>
+        <button
+          type="button"
+          className="button tape-more"
+          aria-pressed={isSideOpen}
+          onClick={() => setSideOpen(!isSideOpen)}
+        >
+          {isSideOpen ? 'Entries' : 'Context'}
+        </button>
+      </header>
+      <div className={isSideOpen ? 'tape-columns tape-side-open' : 'tape-columns'}>
+        <Entries
+          key={`${tape} ${filter}`}
+          tape={tape}
+          at={at === null ? undefined : Number(at)}
+          kinds={filters[filter]}
+        />
+        {find === '' ? (
+          <Side tape={tape} {...(meters === undefined ? {} : { meters })} />
+        ) : (
+          <aside className="side" aria-label="Found">
+            <section className="panel">
+              <header className="panel-head">
+                <h2>Found</h2>
+                <button
+                  type="button"
+                  className="icon-button"
+                  aria-label="End the search"
+                  onClick={() => setQuery({ find: undefined })}
+                >
+                  <Icon name="close" />
+                </button>
+              </header>
+              <Hits tape={tape} text={find} />
+            </section>
+          </aside>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,94 @@
+// The tapes of the workspace.
+
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { memo, useDeferredValue, useMemo, useRef } from 'react'
+import { type AnswerOf, useOperation } from '../../data/queries.ts'
+import { bytesText, countText } from '../../parts/numbers.ts'
+import { Answer, Empty } from '../../parts/states.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Ago } from '../../parts/time.tsx'
+import { Link, setQuery, tapeAddress, usePlace } from '../../shell/router.tsx'
+import './tapes.css'
+
+type Row = AnswerOf<'tapeList'>['tapes'][number]
+
+export default function Tapes() {
+  const { query } = usePlace()
+  const own = query.get('own') === '1'
+  const text = query.get('find') ?? ''
+  const tapes = useOperation('tapeList', { limit: 1000, ...(own ? { own } : {}) }, { keep: true })
+  return (
+    <div className="page tapes">
+      <header className="page-head">
+        <div>
+          <h1>Tapes</h1>
+          <p className="small">Everything an agent did, line by line. Sessions appear here once they are opened.</p>
+        </div>
+        <div className="row wrap">
+          <input
+            className="input tapes-find"
+            type="search"
+            placeholder="Find a tape"
+            aria-label="Find a tape"
+            defaultValue={text}
+            onChange={(event) => setQuery({ find: event.target.value })}
+          />
+          <label className="row small">
+            <input type="checkbox" checked={own} onChange={() => setQuery({ own: own ? undefined : '1' })} />
+            Baton's own
+          </label>
+        </div>
+      </header>
+      <section className="panel">
+        <Answer query={tapes}>{({ tapes }) => <Table tapes={tapes} text={text} />}</Answer>
+      </section>
+    </div>
+  )
+}
+
+function Table({ tapes, text: typed }: { tapes: readonly Row[]; text: string }) {
+  const text = useDeferredValue(typed.toLowerCase())
+  const scroller = useRef<HTMLDivElement>(null)
+  const rows = useMemo(
+    () =>
+      tapes
+        .filter(({ tape }) => tape.toLowerCase().includes(text))
+        .sort((a, b) => ((a.date ?? '') < (b.date ?? '') ? 1 : -1)),
+    [tapes, text],
+  )
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 48,
+    overscan: 6,
+  })
+  if (rows.length === 0)
+    return <Empty icon="tapes" title={tapes.length === 0 ? 'No tape yet' : 'No tape of that name'} />
+  return (
+    <div ref={scroller} className="tapes-scroller">
+      <ul style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start }) => (
+          <li key={rows[index]!.tape} style={{ transform: `translateY(${start}px)` }}>
+            <TapeRow row={rows[index]!} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+const TapeRow = memo(function TapeRow({ row: { tape, entries, lastAnchor, bytes, date } }: { row: Row }) {
+  return (
+    <Link to={tapeAddress(tape)} className="tapes-row">
+      <span className="cut tapes-name mono">
+        <Text max={160}>{tape}</Text>
+      </span>
+      <span className="cut tapes-anchor small">
+        {lastAnchor !== undefined && <Text max={80}>{lastAnchor.name}</Text>}
+      </span>
+      <span className="number small tapes-entries">{countText(entries)} entries</span>
+      <span className="number small faint tapes-bytes">{bytesText(bytes)}</span>
+      <span className="small faint tapes-date">{date !== undefined && <Ago date={date} />}</span>
+    </Link>
+  )
+})

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { expectAccessible, message, openPage, startServer, useBrowser } from './dashboard.ts'
+
+useBrowser()
+
+test('a document is written in the browser, read, compared, and each fact leads to its entry [W3]', async () => {
+  const server = await startServer()
+  const call = {
+    id: 'c1',
+    name: 'Write',
+    arguments: { file_path: 'src/parser.ts', content: 'export const parse = 1\n' },
+  }
+  await server.client.tapeAppend({
+    tape: 'main',
+    entries: [
+      message('Build the parser. Never change the public names.'),
+      { kind: 'tool_call', payload: { calls: [call] } },
+      { kind: 'tool_result', payload: { results: [{ call_id: 'c1', name: 'Write', output: 'written' }] } },
+      message('The parser is there; its tests are next.', 'assistant'),
+    ],
+  })
+  const page = await openPage(server, '/handoffs')
+  await page.getByText('No handoff yet').waitFor()
+  await page.keyboard.press('w')
+  await page.getByLabel('About').selectOption('main')
+  await page.getByLabel('What the next session is for').fill('write its tests')
+  await page.getByLabel('Length, in tokens').fill('1500')
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Write', exact: true }).click()
+  await page.waitForURL(/\/handoffs\/main\/\d+$/)
+  await page.getByRole('heading', { level: 1, name: /write its tests/ }).waitFor()
+  await page.getByText(/\d+ verified/).waitFor()
+  await page.getByText('Never change the public names', { exact: false }).first().waitFor()
+  const first = Number(page.url().split('/').at(-1))
+  await page.getByText('bears it out').waitFor()
+  await page.getByRole('button', { name: 'Continue in…' }).click()
+  await page.getByRole('dialog').getByText(`baton handoff show 'main#${first}'`).waitFor()
+  await page.keyboard.press('Escape')
+
+  // A fact opens its entry.
+  const fact = page.locator('.fact', { hasText: 'src/parser.ts' }).first()
+  await fact.locator('.reference').first().click()
+  await page.waitForURL(/\/tapes\/main\?at=\d+/)
+  await page.locator('.entry-marked').waitFor()
+
+  // The next document of the chain, compared with the one before.
+  await server.client.tapeAppend({ tape: 'main', entries: [message('Use tabs in the tests.')] })
+  const { document } = await server.client.documentWrite({ tape: 'main', goal: 'use tabs' })
+  await page.goto(`${server.url}/handoffs/main/${document.id}`)
+  await page.getByRole('button', { name: 'Compare' }).click()
+  await page.getByText('Use tabs in the tests').first().waitFor()
+  expect(new URL(page.url()).searchParams.get('against')).toBe(String(first))
+  await expectAccessible(page)
+})

@@ -1,0 +1,190 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { openFileStore } from '../../src/store/index.ts'
+import { isFull } from '../support/full.ts'
+import { temporaryFolder } from '../support/workspace.ts'
+import { expectAccessible, message, openPage, startServer, useBrowser } from './dashboard.ts'
+
+useBrowser()
+
+test('a tape is read, filtered, searched, followed and linked to [W2]', async () => {
+  const server = await startServer()
+  const talk = Array.from({ length: 400 }, (_, n) => message(`line ${n + 1}`, n % 2 === 0 ? 'user' : 'assistant'))
+  await server.client.tapeAppend({ tape: 'main', entries: talk })
+  await server.client.tapeHandoff({ tape: 'main', name: 'phase/two', state: { summary: 'half done' } })
+  const call = { id: 'c1', name: 'Edit', arguments: { file_path: '/srv/a.ts', old_string: 'one', new_string: 'two' } }
+  await server.client.tapeAppend({
+    tape: 'main',
+    entries: [
+      { kind: 'tool_call', payload: { calls: [call] } },
+      { kind: 'tool_result', payload: { results: [{ call_id: 'c1', name: 'Edit', output: 'done' }] } },
+    ],
+  })
+  const page = await openPage(server, '/tapes/main')
+  await page.getByText('phase/two').first().waitFor()
+  await page.getByText('+1').first().waitFor()
+  // Live: an entry that is written elsewhere appears, and the end stays on the screen.
+  await server.client.tapeAppend({ tape: 'main', entries: [message('written just now')] })
+  await page.getByText('written just now').waitFor()
+  // What the model sees now.
+  await page.getByRole('region', { name: 'What the model sees now' }).getByText('phase/two').waitFor()
+  // A permalink opens its place.
+  await page.goto(`${server.url}/tapes/main?at=120`)
+  await page.getByRole('article', { name: 'Entry 120, assistant' }).waitFor()
+  await page.getByLabel('Find text, or go to an id').fill('line 33')
+  await page.keyboard.press('Enter')
+  const hits = page.getByRole('complementary', { name: 'Found' }).getByRole('link')
+  await expect.poll(() => hits.count()).toBeGreaterThan(5)
+  await hits.last().click()
+  await page.getByRole('article', { name: 'Entry 33,' }).waitFor()
+  await page.getByRole('button', { name: 'Phases' }).click()
+  await expect.poll(() => page.getByRole('article').count()).toBeLessThan(4)
+  await expectAccessible(page)
+})
+
+test('a tape of a million entries keeps few rows, and any id is as near as on a short one [W2]', async () => {
+  const counts = { short: 1_000, long: isFull ? 1_000_000 : 200_000 }
+  const folder = temporaryFolder()
+  const store = await openFileStore(path.join(folder, '.baton'))
+  for (const [tape, count] of Object.entries(counts)) {
+    for (let n = 0; n < count; n += 1_000) {
+      await store.append(
+        tape,
+        Array.from({ length: 1_000 }, (_, at) => message(`entry ${n + at + 1} of many`)),
+      )
+    }
+  }
+  await store.close()
+  const server = await startServer(folder)
+  const page = await openPage(server, '/tapes/short')
+  const jumps: Record<string, number[]> = {}
+  for (const [tape, count] of Object.entries(counts)) {
+    await page.goto(`${server.url}/tapes/${tape}`)
+    await page.getByRole('article', { name: `Entry ${count},` }).waitFor()
+    await page.getByRole('region', { name: 'What the model sees now' }).getByText('From').waitFor()
+    const times: number[] = []
+    for (const share of [0.5, 0.1, 0.9, 0.33, 0.7]) {
+      times.push(Math.round(await page.evaluate<number>(jumpTo(share))))
+      const shown = await page.getByRole('article').first().getAttribute('aria-label')
+      const id = Number(/\d+/.exec(shown ?? '')?.[0])
+      expect(Math.abs(id - count * share)).toBeLessThan(count * 0.01 + 60)
+      expect(await page.getByRole('article').count()).toBeLessThan(60)
+    }
+    jumps[tape] = times.sort((a, b) => a - b)
+  }
+  const memory = await page.evaluate<number>('performance.memory.usedJSHeapSize')
+  console.log(`jumps in ms: ${JSON.stringify(jumps)}, heap ${Math.round(memory / 1e6)} MB`)
+  expect(memory).toBeLessThan(150_000_000)
+  expect(jumps['long']![2]).toBeLessThan(3 * jumps['short']![2]! + 100)
+})
+
+/** Presses the rail there, and waits until other entries are on the screen. */
+function jumpTo(share: number): string {
+  return `(async () => {
+    const rail = document.querySelector('[role=slider]')
+    const { x, y, height } = rail.getBoundingClientRect()
+    const first = () => document.querySelector('article')?.getAttribute('aria-label')
+    const before = first()
+    const start = performance.now()
+    rail.setPointerCapture = () => {}
+    const at = { clientX: x + 5, clientY: y + height * ${share}, pointerId: 1, buttons: 1, bubbles: true }
+    rail.dispatchEvent(new PointerEvent('pointerdown', at))
+    while (first() === before) await new Promise(requestAnimationFrame)
+    return performance.now() - start
+  })()`
+}
+
+test('a hostile tape is shown and does nothing: scripts, markup, links, marks, huge lines, a flood [W8]', async () => {
+  const server = await startServer()
+  const evil = [
+    '<script>window.hacked = 1</script>',
+    '<img src=x onerror="window.hacked = 1">',
+    '<svg onload="window.hacked = 1"><a href="javascript:window.hacked=1">x</a></svg>',
+    '[x](javascript:window.hacked=1)',
+    '\u001B]0;title\u0007\u001B[2J\u001B[31mred\u001B[0m',
+    'left \u202Ethgir\u202C \u2066isolated\u2069 \u200Bzero',
+    '{{constructor.constructor("window.hacked=1")()}}',
+  ]
+  const everywhere = evil.flatMap((text) => [
+    message(text),
+    message(text, text),
+    {
+      kind: 'message',
+      payload: {
+        role: 'user',
+        content: [
+          { type: 'image', mediaType: 'image/svg+xml', data: text },
+          { type: text, text },
+        ],
+      },
+    },
+    { kind: 'tool_call', payload: { calls: [{ id: text, name: text, arguments: { [text]: text } }] } },
+    { kind: 'tool_result', payload: { results: [{ call_id: text, name: text, output: text, is_error: true }] } },
+    { kind: 'event', payload: { name: text, data: text } },
+    { kind: 'error', payload: { kind: text, message: text } },
+    { kind: text.slice(0, 60), payload: text },
+    { kind: 'system', payload: { content: text } },
+  ])
+  const tape = '<img src=x onerror=window.hacked=1>'
+  for (const entry of everywhere) await server.client.tapeAppend({ tape, entries: [entry] })
+  await server.client.tapeHandoff({ tape, name: evil[0]!, state: { summary: evil[1] } })
+  const page = await openPage(server, `/tapes/${encodeURIComponent(tape)}`)
+  await page.getByText(evil[0]!).first().waitFor()
+  await page.evaluate(
+    "document.querySelectorAll('.folded-head[aria-expanded=false]').forEach((button) => button.click())",
+  )
+  await page.goto(`${server.url}/tapes/${encodeURIComponent(tape)}?at=1`)
+  await page.getByText(evil[0]!).first().waitFor()
+  for (const to of ['/', '/tapes', '/handoffs']) {
+    await page.goto(server.url + to)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+  }
+  expect(await page.evaluate('window.hacked')).toBeUndefined()
+
+  // Marks that turn or hide text are letters now.
+  await server.client.tapeAppend({ tape: 'marks', entries: [message(evil[5]!)] })
+  await page.goto(`${server.url}/tapes/marks`)
+  await page.getByText('U+202E').waitFor()
+  expect(await page.getByRole('article').textContent()).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u200B]/)
+
+  // A line of 10 MB goes to a blob, one just below the limit of an entry stays: neither stops the page.
+  const long = 'x'.repeat(800_000)
+  const huge = path.join(server.folder, 'huge.txt')
+  fs.writeFileSync(huge, 'y'.repeat(10_000_000))
+  await server.client.tapeAppend({ tape: 'long', entries: [message(long)] })
+  const blob = (await (
+    await fetch(`${server.url}/v1/blobs`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.token}` },
+      body: fs.readFileSync(huge),
+    })
+  ).json()) as object
+  const part = { type: 'blob', ...blob, preview: 'y'.repeat(2_000) }
+  await server.client.tapeAppend({
+    tape: 'long',
+    entries: [{ kind: 'message', payload: { role: 'user', content: [part] } }],
+  })
+  await page.goto(`${server.url}/tapes/long`)
+  await page.getByText('Download the whole').waitFor()
+  await page.getByRole('button', { name: 'Show more' }).first().click()
+  await page.getByText('not shown').first().waitFor()
+
+  // A flood: the page follows to the last entry and still answers.
+  const store = await openFileStore(path.join(server.folder, '.baton'))
+  await store.append('flood', [message('first')])
+  await page.goto(`${server.url}/tapes/flood`)
+  await page.getByRole('article').first().waitFor()
+  const total = isFull ? 100_000 : 20_000
+  for (let n = 0; n < total; n += 1_000) {
+    await store.append(
+      'flood',
+      Array.from({ length: 1_000 }, (_, at) => message(`flood ${n + at}`)),
+    )
+  }
+  await store.close()
+  await page.getByRole('article', { name: `Entry ${total + 1},` }).waitFor({ timeout: 60_000 })
+  expect(await page.getByRole('article').count()).toBeLessThan(60)
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+})
