@@ -143,7 +143,7 @@ function importFromVendor() {
 /** Returns the files of packages that are in it. */
 async function buildDashboard() {
   const folder = join(root, 'src/web')
-  const built = await vite.build({ root: folder, build: { outDir: join(next, 'web') } })
+  const built = await vite.build({ root: folder, build: { outDir: join(next, 'web'), emptyOutDir: true } })
   const outputs = [built].flat().flatMap((each) => ('output' in each ? each.output : []))
   return outputs.flatMap((each) => (each.type === 'chunk' ? each.moduleIds : (each.originalFileNames ?? [])))
 }

@@ -112,11 +112,8 @@ const web = {
   W5: 'what waits for a person: by priority, typed fields, keyboard; an answer releases the agent',
   W6: 'tasks by phase, with decisions, artifacts and drift, gates, versions and their diff',
   W7: 'supervised sessions: start, pause, cycle, stop; screen live and read-only; cycles as step timelines; meters over time',
-  W1: 'in five seconds: which agents run, how full they are, what was handed over, what needs me',
   W2: 'a tape of a million entries is smooth: filter, search, jump, live tail, permalinks, what the model sees now',
   W3: 'documents: verified and claimed told apart, each fact linked to its entry, diff, written now, continued',
-  W8: 'untrusted content is harmless in every field',
-  W10: 'first run: sessions found here are ready to open, and one button runs the demo',
   W9: 'keyboard, palette, dark and light, any width, no serious axe violation, every state; no request leaves the machine',
 }
 
