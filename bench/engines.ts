@@ -1,4 +1,4 @@
-// npm run bench engines [-- --quick] [postgres] [nats] [contexts] [relay]
+// npm run bench engines [-- --quick] [postgres] [langgraph] [nats] [contexts] [relay]
 //
 // What the engines on servers cost beside the bare statements and publishes that they are made of, how the cost of a context grows
 // with its tape, and how soon a relay answer reaches a waiting process. What counts are the ratios within one run; the absolute
@@ -16,6 +16,7 @@ import { openTape } from '../src/tape/index.ts'
 import { request, resolved, team } from '../test/relay/team.ts'
 import { startNats } from '../test/support/nats.ts'
 import { startPostgres } from '../test/support/postgres.ts'
+import { installPeers, langGraphOnPostgres } from './peers.ts'
 import { type Bar, isMet, machine, render, type Section } from './table.ts'
 
 const args = process.argv.slice(2)
@@ -31,7 +32,7 @@ const rest = `,"kind":"message","payload":${JSON.stringify(draft.payload)},"meta
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
 const [postgres, nats] = await Promise.all([startPostgres({ durable: true }), startNats()])
 try {
-  const all = { postgres: onPostgres, nats: onNats, contexts, relay: relayAnswers }
+  const all = { postgres: onPostgres, langgraph: besideLangGraph, nats: onNats, contexts, relay: relayAnswers }
   const sections: Section[] = []
   for (const [name, measure] of Object.entries(all)) if (isWanted(name)) sections.push(await measure())
   const about = machine(folder)
@@ -94,6 +95,39 @@ async function onPostgres(): Promise<Section> {
     columns: ['engine', 'bare'],
     rows: [{ name: 'appends', unit: '/s', values: [median(engine!), median(bare!)] }],
     bars: [{ name: 'engine to bare insert', value: median(engine!) / median(bare!), unit: '×', atLeast: 0.7 }],
+  }
+}
+
+/** One caller each, one message at a time: what an agent's loop waits for. */
+async function besideLangGraph(): Promise<Section> {
+  installPeers()
+  const messages = quick ? 100 : 500
+  const [ours, theirs]: number[][] = [[], []]
+  for (let round = 0; round < rounds; round++) {
+    const name = `lg${round}`
+    const admin = new pg.Client(postgres.address('x').replace(/&schema=.*/, ''))
+    await admin.connect()
+    await admin.query(`create database ${name}`)
+    await admin.end()
+    const address = `postgres://baton@/${name}?host=${encodeURIComponent(postgres.folder)}`
+    let start = performance.now()
+    await langGraphOnPostgres(address, messages)
+    theirs!.push((performance.now() - start) / messages)
+    const store = await openStore(postgres.address(name))
+    await store.append('main', [draft])
+    start = performance.now()
+    for (let n = 0; n < messages; n++) await store.append('main', [draft])
+    ours!.push((performance.now() - start) / messages)
+    await store.close()
+  }
+  return {
+    title: `PostgreSQL beside LangGraph's checkpointer, ${messages} messages one by one`,
+    note: 'LangGraph with a checkpoint for each message, durable before the next.',
+    columns: ['engine', 'LangGraph'],
+    rows: [{ name: 'a message', unit: 'ms', values: [median(ours!), median(theirs!)] }],
+    bars: [
+      { name: "LangGraph's checkpointer to engine", value: median(theirs!) / median(ours!), unit: '×', atLeast: 20 },
+    ],
   }
 }
 

@@ -270,3 +270,27 @@ export const langGraph: Contender & Keeper = {
     }
   },
 }
+
+/** LangGraph's checkpointer on PostgreSQL: so many messages, a checkpoint for each, durable before the next. */
+export async function langGraphOnPostgres(address: string, count: number): Promise<void> {
+  const { StateGraph, MessagesAnnotation, START, END } = load('@langchain/langgraph') as {
+    StateGraph: new (state: unknown) => LoopGraph
+    MessagesAnnotation: unknown
+    START: string
+    END: string
+  }
+  const { PostgresSaver } = load('@langchain/langgraph-checkpoint-postgres') as {
+    PostgresSaver: { fromConnString(address: string): { setup(): Promise<void>; end(): Promise<void> } }
+  }
+  const { HumanMessage } = load('@langchain/core/messages') as LoopMessages
+  const checkpointer = PostgresSaver.fromConnString(address)
+  await checkpointer.setup()
+  let next = 0
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('add', () => ({ messages: [new HumanMessage({ id: `m${next}`, content: message(next++).content })] }))
+    .addEdge(START, 'add')
+    .addConditionalEdges('add', () => (next < count ? 'add' : END), ['add', END])
+    .compile({ checkpointer })
+  await graph.invoke({ messages: [] }, { ...thread, recursionLimit: count + 5, durability: 'sync' })
+  await checkpointer.end()
+}
