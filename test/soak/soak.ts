@@ -93,7 +93,10 @@ const tests = [first, second.door].map(({ project }) => {
 const text = report(courses, ends, tests, (performance.now() - start) / 60_000)
 for (const door of [first, second.door]) door.close()
 await second.server.close()
-fs.writeFileSync(path.join(import.meta.dirname, '../../docs/soak.md'), text)
+const page = path.join(import.meta.dirname, '../../docs/soak.md')
+// The nights of real agents are measured one by one, with `npm run soak AGENT`.
+const nights = /\n## Nights of real agents\n[\s\S]*$/.exec(fs.readFileSync(page, 'utf8'))?.[0] ?? ''
+fs.writeFileSync(page, text + nights)
 console.log(text)
 fs.rmSync(folder, { recursive: true, force: true })
 process.exit(ends.every((why) => why === 'finished') ? 0 : 1)
