@@ -47,5 +47,5 @@ export async function check(globals: Globals): Promise<void> {
   )
   if (out.json) out.data({ file: config.file, ...settings })
   else if (config.file === undefined) out.line(`There is no ${configFile} here or above: everything has its default.`)
-  else out.line(`${config.file} is right.`)
+  else out.line(`${config.file} is valid.`)
 }

@@ -6,7 +6,11 @@ import { wholeNumber } from './base/arguments.ts'
 import { addChat } from './chat/commands.ts'
 import { addConnect } from './connect/commands.ts'
 import { addDemo } from './demo/commands.ts'
+import { whenBare } from './base/bare.ts'
 import { report } from './base/failure.ts'
+import { InvalidError } from '../errors.ts'
+import { addExamples } from './examples.ts'
+import { addItself } from './itself/commands.ts'
 import { addHandoff } from './handoff/commands.ts'
 import { lazily } from './base/lazy.ts'
 import type { Io } from './base/io.ts'
@@ -21,7 +25,7 @@ import { addUp } from './up/commands.ts'
 /** Runs a command and resolves with its exit code. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   // Only if it stands alone: a command may have a --version that means something else.
-  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+  if (argv.length === 1 && /^(--version|-v|-V)$/.test(argv[0]!)) {
     io.stdout.write(`${manifest.version}\n`)
     return 0
   }
@@ -30,16 +34,29 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     await program.parseAsync(argv, { from: 'user' })
     return io.exit.code
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    return report(error, program.opts<Globals>())
+    if (!(error instanceof CommanderError)) return report(error, program.opts<Globals>())
+    if (error.exitCode === 0) return 0
+    return error.code === 'commander.help' ? 2 : report(misuse(error), program.opts<Globals>())
   }
 }
 
-/** What commander itself prints: help, and what is wrong with the arguments. */
+/** What commander finds wrong with the arguments, in the words of all other errors. */
+function misuse({ message }: CommanderError): InvalidError {
+  const [first = '', ...more] = message.replace(/^error: /, '').split('\n')
+  const close = /\((Did you mean .+\?)\)/.exec(more.join(' '))?.[1]
+  const text = first.replace(/\.$/, '')
+  return new InvalidError(text.charAt(0).toUpperCase() + text.slice(1), {
+    hint: close ?? 'Run it with --help to see how it is used.',
+  })
+}
+
+/** What commander itself prints: the help. */
 function outputOf({ stdout, stderr }: Io): OutputConfiguration {
   return {
     writeOut: (text) => stdout.write(text),
     writeErr: (text) => stderr.write(text),
+    // What is wrong is reported once, when the command ends.
+    outputError: () => {},
     getOutHelpWidth: () => stdout.columns ?? 80,
     getErrHelpWidth: () => stderr.columns ?? 80,
     getOutHasColors: () => false,
@@ -57,12 +74,10 @@ export function build(io: Io): Command {
     .option('--json', 'print data as JSON, one record a line')
     .option('--quiet', 'print only what was asked for')
     .option('--no-color', 'no colours')
-    .addHelpText('after', '\nbaton --version prints the version.')
     .setOptionValue('io' satisfies keyof Globals, io)
     .configureOutput(outputOf(io))
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('Run it with --help to see how it is used.')
     .enablePositionalOptions(false)
   const group = (heading: string, ...rooms: ((program: Command) => void)[]) => {
     program.commandsGroup(heading)
@@ -75,13 +90,16 @@ export function build(io: Io): Command {
   group('Between agents and people:', addTask, addRelay, addNotify)
   group('For programs and browsers:', addUp)
   group('The workspace:', addWorkspace, addTape)
+  group('Baton itself:', addItself)
+  addExamples(program)
   return program
 }
 
 function addWorkspace(program: Command): void {
   const config = program.command('config').description('what baton.config.json says, and what it may say')
+  whenBare(config, async (globals) => (await import('./config.ts')).check(globals))
   const add = lazily(config, () => import('./config.ts'))
-  add('check', 'whether it is right; --json shows all that counts', 'check')
+  add('check', 'validate baton.config.json; --json prints the effective settings', 'check')
   add('schema', 'its JSON schema, for editors', 'schema')
   lazily(program, () => import('./base/workspace.ts'))(
     'init',
@@ -90,7 +108,7 @@ function addWorkspace(program: Command): void {
   )
   const store = program.command('store').description('a whole workspace, on any engine')
   const addStore = lazily(store, () => import('./store.ts'))
-  addStore('copy <from> <to>', 'copy everything to another store, or go on with a copy that was cut short', 'copy')
+  addStore('copy <from> <to>', 'copy everything to another store, or finish a copy that was cut short', 'copy')
   addStore('verify [other]', 'read everything and check it, or compare it with another store', 'verify')
   lazily(program, () => import('./tape/show.ts'))(
     'show <ref>',

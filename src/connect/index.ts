@@ -9,4 +9,4 @@ export { joinStatus, ownStatusLine, type StatusInput, statusText } from './statu
 export { workOnJobs } from './work.ts'
 export { type ConnectPlan, diffLines, planConnect, planDisconnect } from './connection.ts'
 export { examine, type Finding } from './doctor.ts'
-export { originalStatusLine } from './record.ts'
+export { allRecords as connections, originalStatusLine } from './record.ts'

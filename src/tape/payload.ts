@@ -44,7 +44,9 @@ export function checkPayload(draft: Draft, where = ''): void {
   const shape = Object.hasOwn(shapes, kind) ? shapes[kind]! : undefined
   if (shape === undefined) return
   const refuse = (path: string, expected: string) => {
-    throw new InvalidError(`${where}${path} of a ${kind} must be ${expected}`, { path })
+    throw new InvalidError(`${where}${path} of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} must be ${expected}`, {
+      path,
+    })
   }
   if (!isObject(draft.payload)) return refuse('payload', 'an object')
   checkFields(draft.payload, shape, 'payload', refuse)

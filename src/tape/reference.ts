@@ -86,6 +86,11 @@ export async function resolve(store: Store, reference: string): Promise<Resolved
   for (const reading of possible) if (await exists(store, reading.tape)) return reading
   const names: string[] = []
   for await (const { tape } of store.list()) names.push(tape)
+  // The beginning of an id will do: 0b415#25 for claude:0b415cbd…#25.
+  for (const reading of possible) {
+    const begins = names.filter((name) => name.startsWith(reading.tape) || name.split(':')[1]?.startsWith(reading.tape))
+    if (reading.tape.length >= 4 && begins.length === 1) return { ...reading, tape: begins[0]! }
+  }
   const { tape } = possible[0]!
   throw new NotFoundError(`There is no tape "${tape}"`, { nearest: nearest(tape, names) })
 }

@@ -37,7 +37,7 @@ export function resolveSession(ref: string, options: ResolveOptions = {}): Sessi
     if (found !== undefined) return found
     // A word without a folder or an ending may be the id of a session, whatever file has that name.
     if (/[/\\.]/.test(ref)) throw unknownFile(file)
-  }
+  } else if (/^(\.{0,2}|~)\/|\.jsonl?$/.test(ref)) throw new NotFoundError(`There is no file ${file}`)
   const named = /^([a-z]+):(.+)$/.exec(ref)
   const agent = agents.find(({ name }) => name === named?.[1])?.name ?? options.agent
   const id = agent !== undefined && named?.[1] === agent ? named[2]! : ref

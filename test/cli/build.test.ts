@@ -29,7 +29,7 @@ describe.concurrent('the built program', () => {
     ['chat -p ,help', 0, /tape/],
     ['config check', 0, /^There is no baton\.config\.json here or above/],
     ['continue --in codex nothing', 4, /^baton: There is no session "nothing"/],
-    ['escalations ls', 0, /^Nobody waits for a person\.\n$/],
+    ['escalations ls', 0, /^Nothing is waiting for you\.\n$/],
     ['follow nothing', 4, /^baton: There is no session "nothing"/],
     ['handoff', 4, /^baton: Nobody has worked in this folder yet/],
     ['handoff nothing', 4, /^baton: There is no session "nothing"/],

@@ -42,7 +42,7 @@ export class Output {
     this.io = globals.io
     this.json = globals.json === true
     this.#quiet = globals.quiet === true
-    this.#color = mayColor(globals) && this.io.stdout.isTTY === true
+    this.#color = mayColor(globals) && (this.io.stdout.isTTY === true || isForced(this.io.env.FORCE_COLOR))
   }
 
   /** Prints a text as it is. */
@@ -71,7 +71,7 @@ export class Output {
   }
 
   style(style: Style, text: string): string {
-    return this.#color ? styleText(style, text) : text
+    return this.#color ? styleText(style, text, { validateStream: false }) : text
   }
 
   /** Prints a record for programs, or its text for people. */
@@ -107,6 +107,11 @@ export function mayColor({ color, io }: Globals): boolean {
   return color !== false && (io.env.NO_COLOR ?? '') === ''
 }
 
+/** Whoever sets FORCE_COLOR wants colours in a pipe, too. */
+function isForced(value: string | undefined): boolean {
+  return value !== undefined && value !== '0' && value !== 'false'
+}
+
 /** Columns on a terminal: wide characters take two. */
 export function width(text: string): number {
   let columns = 0
@@ -131,6 +136,11 @@ export function age(date: string | undefined, now = Date.now()): string {
 /** Groups digits by hand, because loading a locale would take longer than the command. */
 export function count(n: number): string {
   return String(n).replaceAll(/\B(?=(\d{3})+$)/g, ',')
+}
+
+/** `1 entry`, `12 entries`. */
+export function entryCount(n: number): string {
+  return `${count(n)} ${n === 1 ? 'entry' : 'entries'}`
 }
 
 export function size(bytes: number): string {

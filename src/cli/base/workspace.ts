@@ -1,5 +1,6 @@
 // The workspace that a command works in.
 
+import fs from 'node:fs'
 import path from 'node:path'
 import type * as z from 'zod'
 import {
@@ -13,9 +14,9 @@ import {
 } from '../../operations/index.ts'
 import { trustProject } from '../../config/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
-import type { Person } from '../../system/index.ts'
+import { type Person, shellWord } from '../../system/index.ts'
 import { chosenWorkspace } from './chosen-workspace.ts'
-import { type Globals, Output } from './output.ts'
+import { entryCount, type Globals, Output } from './output.ts'
 
 export { demandTape as demand } from '../../operations/index.ts'
 
@@ -108,11 +109,34 @@ export function handoffsFolder(globals: Globals): string {
 export async function init(globals: Globals): Promise<void> {
   const folder = path.resolve(globals.io.cwd(), globals.workspace ?? '.baton')
   const out = new Output(globals)
-  const store = await openStore(globals.store === undefined ? folder : chosenWorkspace(globals).address)
+  const before = globals.store === undefined ? await hiddenBy(folder, globals) : undefined
+  const address = globals.store === undefined ? folder : chosenWorkspace(globals).address
+  // With the same id, what was there before can be copied into it.
+  const store = await openStore(address, before === undefined ? {} : { workspace: before.workspace })
   await store.close()
   // What the person makes here is the person's own.
   if (globals.store === undefined) trustProject(path.dirname(folder), globals.io.env)
   const { workspace, place, guarantee } = store
   out.record({ workspace, path: place, guarantee }, `Workspace ${workspace} in ${place}`)
   out.note(guarantee)
+  if (before === undefined) return
+  out.warn(
+    `baton: ${entryCount(before.entries)} on ${before.tapes.slice(0, 5).join(', ')}${before.tapes.length > 5 ? '…' : ''} stay in ${before.place}, where this folder kept them so far`,
+  )
+  out.warn(`  Bring them along: baton store copy ${shellWord(before.place)} ${shellWord(folder)}`)
+}
+
+/** The tapes that this folder had in a workspace of the user's, and that a `.baton` of its own would hide. */
+async function hiddenBy(folder: string, globals: Globals) {
+  const { address, by } = chosenWorkspace({ ...globals, workspace: undefined as never })
+  if (fs.existsSync(folder) || !(by === 'repository' || by === 'directory') || !fs.existsSync(address)) return undefined
+  const old = await openStore(address)
+  const tapes: string[] = []
+  let entries = 0
+  for await (const info of old.list()) {
+    tapes.push(info.tape)
+    entries += info.entries
+  }
+  await old.close()
+  return tapes.length === 0 ? undefined : { workspace: old.workspace, place: old.place, tapes, entries }
 }

@@ -22,7 +22,7 @@ export function addChat(program: Command): void {
       `
 In the chat: /help lists commands and keys, ,help what can be done to the tape, Escape cancels.
 
-  baton chat                              goes on where this folder's last chat ended
+  baton chat                              continues where this folder's last chat ended
   baton chat --new --model ollama/qwen3
   git diff | baton chat -p "Review this"  in a session of its own, unless --tape names one
   baton chat -p "Fix the tests" --yes     tools that would ask are denied without --yes`,

@@ -316,7 +316,7 @@ export class Conversation {
         return transcript.notice(`${rest} answers from now on`, 'good')
       case 'fork':
         await session.fork(rest === '' ? undefined : rest)
-        transcript.notice(`Forked into ${session.agent.tape.name}; the chat goes on there`, 'good')
+        transcript.notice(`Forked into ${session.agent.tape.name}; the chat continues there`, 'good')
         return
       case 'tape':
         if (rest === '') return transcript.output(await session.tapes())
@@ -344,7 +344,7 @@ export class Conversation {
     const { tape } = session.agent
     const { transcript, editor } = this.#screen
     const shown = await replay(tape, transcript)
-    if (shown > 0) transcript.notice(`${tape.name} goes on`)
+    if (shown > 0) transcript.notice(`${tape.name} continues`)
     const { recovered } = session.agent
     if (recovered !== undefined) transcript.notice(recoveryText(recovered), 'warn')
     for (const line of await typedOn(tape)) editor.addToHistory(line)

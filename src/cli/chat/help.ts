@@ -10,14 +10,14 @@ export const slashCommands: readonly (SlashCommand & { name: SlashName; descript
   {
     name: 'handoff',
     argumentHint: '[goal]',
-    description: 'go on in a new session that starts with a handoff document',
+    description: 'continue in a new session that starts with a handoff document',
   },
-  { name: 'fork', argumentHint: '[name]', description: 'go on in a copy of this session; this one stays as it is' },
+  { name: 'fork', argumentHint: '[name]', description: 'continue in a copy of this session; this one stays as it is' },
   { name: 'anchors', description: 'the phases of this session' },
   { name: 'model', argumentHint: '[provider/name]', description: 'which model answers, or another one' },
   { name: 'tape', argumentHint: '[name]', description: 'the sessions of this workspace, or change to one' },
   { name: 'help', description: 'commands and keys' },
-  { name: 'quit', description: 'leave; baton chat goes on from here' },
+  { name: 'quit', description: 'leave; baton chat continues from here' },
 ]
 
 /** The command of that name, or what to say where there is none. */

@@ -110,7 +110,7 @@ function introduce(out: Output, { cwd, driver }: Run): void {
     `  The agent  a script instead of a model, ${driver === 'tmux' ? 'in a tmux pane' : 'without a screen'}; its context holds about four modules.`,
   )
   out.note(
-    '  Baton      asks it for a handoff document, clears it, has it read the document, and checks that it goes on.',
+    '  Baton      asks it for a handoff document, clears it, has it read the document, and checks that it carries on.',
   )
   out.note('')
 }

@@ -25,7 +25,7 @@ export function addHandoff(program: Command): void {
     .option('--out <file>', 'write it to a file')
     .option('--next', 'open the next session of a connected agent in this project with it')
     .option('--edit', 'change it in your editor before it is used')
-    .option('--new [tape]', 'go on in a new session that starts with it')
+    .option('--new [tape]', 'continue in a new session that starts with it')
   const add = lazily(handoff, load)
   add('ls', 'the documents that were written', 'ls').option('--tape <tape>', 'of that tape only')
   add('show <document>', 'print one: a file, main#12, or main for its newest', 'show').addOption(format())
@@ -37,13 +37,9 @@ export function addHandoff(program: Command): void {
   add('check <file>', 'whether a document is complete, and with --tape whether the tape bears it out', 'check')
     .option('--tape <tape>', 'check its facts against that tape')
     .addOption(profile())
-  lazily(program, () => import('./continue.ts'))(
-    'continue',
-    "go on with a session's work in another agent",
-    'continueIn',
-  )
+  lazily(program, () => import('./continue.ts'))('continue', "continue a session's work in another agent", 'continueIn')
     .argument('[session]', 'its id, the beginning of it, or the path of a transcript (else the newest of this folder)')
-    .addOption(new Option('--in <agent>', 'the agent to go on in').choices(agentNames).makeOptionMandatory())
+    .addOption(new Option('--in <agent>', 'the agent to continue in').choices(agentNames).makeOptionMandatory())
     .addOption(new Option('--agent <agent>', 'only sessions of this agent').choices(agentNames))
     .option('--goal <text>', 'what it is to do; steers what is kept')
     .option('--edit', 'change the document in your editor first')

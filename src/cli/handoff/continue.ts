@@ -32,7 +32,7 @@ export async function continueIn(options: ContinueOptions, ref?: string): Promis
     const { tape, document, program, args, cwd } = start
     if (out.json) out.data(start)
     else if (options.print === true) out.line(`cd ${shellWord(cwd)} && ${[program, ...args].map(shellWord).join(' ')}`)
-    else out.note(`${tape} goes on in ${options.in} with ${document}`)
+    else out.note(`${tape} continues in ${options.in} with ${document}`)
     return start
   })
   if (options.print !== true && options.json !== true) open(start, io)

@@ -4,7 +4,7 @@ import type { AgentName } from '../../agents/index.ts'
 import { CancelledError, NotFoundError } from '../../errors.ts'
 import { redactValue } from '../../handoff/index.ts'
 import { tapeList, workList } from '../../operations/index.ts'
-import { age, type Globals, type Output } from '../base/output.ts'
+import { age, brief, type Globals, type Output } from '../base/output.ts'
 import type { Door } from '../base/workspace.ts'
 
 interface SourceOptions extends Globals {
@@ -62,7 +62,12 @@ async function picked(works: readonly Work[], { io }: SourceOptions): Promise<Wo
     output: io.stdout,
     message: 'What do you want to hand off?',
     options: await Promise.all(
-      works.slice(0, offered).map(async (work) => ({ value: work, label: await labelOf(work), hint: age(work.date) })),
+      works
+        .slice(0, offered)
+        .map(async (work) => ({
+          value: work,
+          label: `${age(work.date).padStart(7)}  ${brief(await labelOf(work), 60)}`,
+        })),
     ),
   })
   if (isCancel(answer)) throw new CancelledError('Nothing was chosen')

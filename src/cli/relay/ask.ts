@@ -54,7 +54,7 @@ export async function reply(options: Globals & { answer: string; by?: string }, 
     const { by = userName(), answer } = options
     await run(relayReply, { requestId, by, answer: parseAnswer(answer) })
     if (out.json) out.data({ requestId, status: 'replied' })
-    else out.note('The worker goes on with it.')
+    else out.note('The worker continues with it.')
   })
 }
 

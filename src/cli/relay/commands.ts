@@ -3,12 +3,14 @@
 
 import { type Command, Option } from 'commander'
 import { wholeNumber } from '../base/arguments.ts'
+import { whenBare } from '../base/bare.ts'
 import { lazily } from '../base/lazy.ts'
 
 export function addRelay(program: Command): void {
   const relay = program
     .command('relay')
     .description('requests between agents: who asks whom for what, within limits, until it is answered')
+  whenBare(relay, async (globals) => (await import('./views.ts')).status(globals))
   addAsk(relay)
   addRequest(relay)
   addWork(relay)
@@ -94,7 +96,7 @@ function addWork(relay: Command): void {
   const add = lazily(relay, () => import('./work.ts'))
   add('inbox <agent>', 'what waits for an agent, in the order in which it should be taken', 'inbox').option(
     '--watch',
-    'go on, and print what comes',
+    'keep printing what comes in',
   )
   add('claim <agent>', 'take the next request of an agent; nobody else gets it while the lease lasts', 'claim')
     .option('--lease <ms>', 'how long it is held (else as in baton.config.json)', wholeNumber)
@@ -145,9 +147,7 @@ function addDuties(relay: Command): void {
 const serveHelp = `
 The command is given the request as JSON on its standard input, in its envelope, and BATON_REQUEST_ID and BATON_TRACE_ID in
 its environment. It prints its answer as JSON, such as {"status": "resolved", "providedInputs": {"budget": 1000}}. When it ends
-with another code than 0, the request has failed. While it runs, nobody else gets the request.
-
-  baton relay serve researcher -- node researcher.js`
+with another code than 0, the request has failed. While it runs, nobody else gets the request.`
 
 function addViews(relay: Command): void {
   const add = lazily(relay, () => import('./views.ts'))
@@ -165,10 +165,11 @@ function addViews(relay: Command): void {
 
 function addEscalations(program: Command): void {
   const escalations = program.command('escalations').description('what waits for a person')
+  whenBare(escalations, async (globals) => (await import('./escalations.ts')).ls(globals))
   const add = lazily(escalations, () => import('./escalations.ts'))
   add('ls', 'what people are asked, the most urgent and oldest first', 'ls')
   add('show <id>', 'one of them: its context, what is missing, and how to answer', 'show')
-  add('answer <id>', 'answer it; the agent that asked goes on with it', 'answer')
+  add('answer <id>', 'answer it; the agent that asked continues with it', 'answer')
     .option('--input <key=json>', 'an input that is missing; text needs no quotes of its own', collect)
     .addOption(new Option('--status <status>', 'how you leave it').choices(['resolved', 'partial', 'failed']))
     .option('--reason <text>', 'why it failed, or a remark')

@@ -14,7 +14,7 @@ export async function ls(globals: Globals): Promise<void> {
   await withWorkspace(globals, async ({ run }, out) => {
     const { escalations: all } = await run(escalationList, { limit: Number.MAX_SAFE_INTEGER })
     if (out.json) return all.forEach((each) => out.data({ ...each, answer_with: answerCommand(each) }))
-    if (all.length === 0) return out.note('Nobody waits for a person.')
+    if (all.length === 0) return out.note('Nothing is waiting for you.')
     const rows = all.map((each) => [
       each.id,
       each.priority === 'critical' ? out.style('red', each.priority) : each.priority,
@@ -45,7 +45,7 @@ export async function show(globals: Globals, id: string): Promise<void> {
       out.line(`\nAnswered by ${found.answer.by} on ${found.answer.at}:`)
       return printResponse(out, found.answer.response)
     }
-    out.line(`\nIt waits since ${found.askedAt} (${duration(found.ageMs)}). Answer it with:`)
+    out.line(`\nWaiting since ${found.askedAt} (${duration(found.ageMs)}). Answer it with:`)
     out.line(`  ${command}`)
   })
 }

@@ -62,7 +62,7 @@ export function said(row: HandoffHistoryRow): string {
     case 'late':
       return 'a late answer, which changes nothing'
     case 'resumed':
-      return `${row.by} goes on with the answer`
+      return `${row.by} continues with the answer`
     case 'retried':
     case 'dropped':
       return `a dead letter, ${row.type} by ${row.by}`

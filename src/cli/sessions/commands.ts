@@ -2,32 +2,41 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { agentNames } from '../../agents/index.ts'
-import { InvalidError } from '../../errors.ts'
+import { noCommand } from '../base/bare.ts'
+import { wholeNumber } from '../base/arguments.ts'
 import { lazily } from '../base/lazy.ts'
 
 export function addSessions(program: Command): void {
   // Without a command the list is shown; a word that is no command is still refused.
   program.allowExcessArguments().action(async (_options, command: Command) => {
     const [word] = command.args
-    if (word !== undefined) throw new InvalidError(`There is no command "${word}"`, { hint: 'See "baton --help".' })
+    if (word !== undefined) throw await noCommand(command, word)
     await (await import('./list.ts')).home(command.optsWithGlobals())
   })
   lazily(program, () => import('./list.ts'))('ls', "this machine's agent sessions, newest first", 'ls')
     .addOption(agentOption())
     .option('--here', 'only those of this folder and below')
+    .option('--project <name>', 'only those of a project whose folder has this in its path')
+    .option('--since <time>', 'only those active since then: 8h, 30m, 2d, or a date', since)
+    .option('--limit <n>', 'at most so many', wholeNumber)
     .option('--subagents', 'those of subagents too')
     .option('--watch', 'keep the list up to date')
   const add = lazily(program, () => import('./import.ts'))
   onto(add('import', 'bring a session onto a tape, or what is new of it', 'importOne'))
-  onto(add('follow', 'keep the tape of a session up to date while it goes on', 'followOne'))
+  onto(add('follow', 'keep the tape of a session up to date while it is running', 'followOne'))
   lazily(program, () => import('./log.ts'))(
     'log',
-    'what happened in a session: turns, files, commits, tests, failures, questions, spend',
+    'what happened in a session: turns, files, commits, tests, failures, spend; what Baton did, if it is supervised',
     'log',
   )
-    .argument('[session]', 'its id, the beginning of it, the path of a transcript, or the tape of an import')
+    .argument(
+      '[session]',
+      'its id, the beginning of it, the path of a transcript, the tape of an import, or the name of a supervised session',
+    )
     .addOption(agentOption())
     .option('--since <time>', 'only from then on: 8h, 30m, 2d, or a date', since)
+    .option('--all', 'everything, however much there is')
+    .option('-f, --follow', 'of a supervised session: keep printing new entries')
 }
 
 function onto(command: Command): void {

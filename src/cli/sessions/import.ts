@@ -3,7 +3,7 @@
 import type { AgentName, LineDamage, SessionFile } from '../../agents/index.ts'
 import { sessionFollow, sessionImport, tapeRead } from '../../operations/index.ts'
 import { untilStopped } from '../base/io.ts'
-import { count, type Globals, type Output, size } from '../base/output.ts'
+import { count, entryCount, type Globals, type Output, size } from '../base/output.ts'
 import { ProgressLine } from '../base/progress.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
 import { entryLine } from '../tape/entry-line.ts'
@@ -31,10 +31,14 @@ export async function importOne(options: ImportOptions, ref?: string): Promise<v
     if (out.json) return out.data(imported)
     const { tape, entries, created, replaced, subagents } = imported
     if (replaced) out.warn(`baton: ${file.path} is not the file it was; it was read anew from its beginning`)
-    const news = created ? `${count(entries)} entries` : entries === 0 ? 'nothing new' : `${count(entries)} new entries`
+    const news = created
+      ? entryCount(entries)
+      : entries === 0
+        ? 'nothing new'
+        : `${count(entries)} new ${entries === 1 ? 'entry' : 'entries'}`
     out.line(`${tape}: ${news}`)
     const more = subagents.reduce((sum, each) => sum + each.entries, 0)
-    if (more > 0) out.line(`${count(more)} entries of ${subagents.length} subagents, on tapes of their own`)
+    if (more > 0) out.line(`${entryCount(more)} of ${subagents.length} subagents, on tapes of their own`)
     out.note(out.style('dim', `See "baton tape context ${tape}", or "baton show ${tape}#1".`))
   })
 }
@@ -68,7 +72,7 @@ export async function followOne(options: ImportOptions, ref?: string): Promise<v
 
 function printMove(to: SessionFile, out: Output): void {
   const record = { type: 'moved', agent: to.agent, session: to.id, path: to.path }
-  out.record(record, `The session was cleared and goes on as ${to.id}`)
+  out.record(record, `The session was cleared and continues as ${to.id}`)
 }
 
 async function showNew({ run }: Door, tape: string, after: number, out: Output): Promise<void> {

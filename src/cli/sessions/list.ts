@@ -18,6 +18,9 @@ import { sessionRows, shortIds } from './table.ts'
 interface LsOptions extends Globals {
   agent?: AgentName
   here?: boolean
+  project?: string
+  since?: string
+  limit?: number
   subagents?: boolean
   watch?: boolean
 }
@@ -41,7 +44,7 @@ export async function home(globals: Globals): Promise<void> {
   const id = shortIds(sessions.map((session) => session.id)).get(first!.id)!
   out.note(out.style('dim', `What happened:           baton log ${id}`))
   out.note(out.style('dim', `Hand it over:            baton handoff ${id}`))
-  out.note(out.style('dim', `Go on in another agent:  baton continue ${id} --in ${anotherAgent(first!.agent)}`))
+  out.note(out.style('dim', `Continue in another:     baton continue ${id} --in ${anotherAgent(first!.agent)}`))
 }
 
 export async function ls(options: LsOptions): Promise<void> {
@@ -50,9 +53,12 @@ export async function ls(options: LsOptions): Promise<void> {
   const held = await supervised(options)
   const sessions = list(options, await configuredModels(options.io.cwd()))
   await printSupervised(held, out)
-  print(sessions, out)
+  const shown = sessions.slice(0, options.limit)
+  print(shown, out)
+  if (shown.length < sessions.length) out.note(`${shown.length} of ${sessions.length} shown; without --limit all are`)
   if (sessions.length > 0 || held.length > 0 || out.json) return
-  const narrowed = options.agent !== undefined || options.here === true
+  const narrowed =
+    [options.agent, options.project, options.since].some((each) => each !== undefined) || options.here === true
   if (narrowed)
     out.note(
       `No sessions ${options.agent === undefined ? '' : `of ${options.agent} `}${options.here === true ? 'in this folder' : 'found'}. See "baton ls".`,
@@ -72,7 +78,11 @@ function list(options: LsOptions, models: Models): Session[] {
     onProgress: (done, of) => progress.show(`Reading sessions: ${done} of ${of}`),
   }
   try {
-    return listSessions(query)
+    return listSessions(query).filter(
+      ({ cwd = '', updated }) =>
+        (options.project === undefined || cwd.includes(options.project)) &&
+        (options.since === undefined || Date.parse(updated) >= Date.parse(options.since)),
+    )
   } finally {
     progress.clear()
   }

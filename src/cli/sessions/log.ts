@@ -1,6 +1,7 @@
 // `baton log`: what happened in a session, from its transcript alone.
 
 import type { AgentName } from '../../agents/index.ts'
+import { BatonError, NotFoundError } from '../../errors.ts'
 import { sessionLog } from '../../operations/index.ts'
 import { age, brief, count, type Globals, type Output } from '../base/output.ts'
 import { pickSession, refTo } from './pick.ts'
@@ -10,17 +11,33 @@ import { withWorkspace } from '../base/workspace.ts'
 interface LogOptions extends Globals {
   agent?: AgentName
   since?: string
+  all?: boolean
+  follow?: boolean
 }
 
 export async function log(options: LogOptions, ref?: string): Promise<void> {
   const { agent, since } = options
   const session = ref ?? refTo(await pickSession(options.io, undefined, agent), undefined)
   await withWorkspace(options, async ({ run }, out) => {
-    const found = await run(sessionLog, { session, agent, since })
+    const found = await run(sessionLog, { session, agent, since }).catch((error: unknown) => {
+      if (BatonError.is(error) && error.code === 'not_found') return undefined
+      throw error
+    })
+    if (found === undefined) return logSupervised(options, session)
     const { spent, active: _active, ...rest } = found
     if (out.json) return out.data({ ...rest, spend: spent.cost })
     head(out, found)
-    print(out, found)
+    print(out, found, options.all === true)
+  })
+}
+
+/** A name that is no session of an agent may be that of a supervised one. */
+async function logSupervised(options: LogOptions, name: string): Promise<void> {
+  const { supervisedEverywhere } = await import('../supervise/supervised.ts')
+  const isSupervised = (await supervisedEverywhere(options)).some(({ row }) => row.name === name)
+  if (isSupervised) return (await import('../supervise/logs.ts')).logs(options, name)
+  throw new NotFoundError(`There is no session "${name}"`, {
+    hint: 'See "baton ls", or give the path of a transcript.',
   })
 }
 
@@ -37,15 +54,16 @@ function head(out: Output, { agent, session, title, cwd, branch, meter, active }
   out.line(out.style('dim', `${context}  last active ${age(active.last)}`))
 }
 
-function print(out: Output, { facts, turns, handoffs, active, spent, since }: Story): void {
+function print(out: Output, { facts, turns, handoffs, active, spent, since }: Story, all: boolean): void {
   const now = Date.now()
   const section = (title: string, lines: readonly string[], total = lines.length) => {
     if (lines.length === 0) return
     out.line()
-    out.line(`${out.style('cyan', title)} ${out.style('dim', `(${count(total)})`)}`)
+    const counted = lines.length < total ? `(${lines.length} of ${count(total)} shown; --all)` : `(${count(total)})`
+    out.line(`${out.style('cyan', title)} ${out.style('dim', counted)}`)
     for (const line of lines) out.line(`  ${line}`)
   }
-  const few = <T>(all: readonly T[], most = 12) => all.slice(Math.max(0, all.length - most))
+  const few = <T>(found: readonly T[], most = 12) => (all ? found : found.slice(Math.max(0, found.length - most)))
   section(
     'Asked',
     few(turns).map(({ at, text }) => `${at === undefined ? '' : `${clock(at, now)}  `}${brief(text, 110)}`),

@@ -1,11 +1,12 @@
 // The session that a command is about: the one named, or one picked from a list on a terminal.
 
+import path from 'node:path'
 import { CancelledError, InvalidError, NotFoundError } from '../../errors.ts'
 import type { AgentName, SessionFile } from '../../agents/index.ts'
 import { resolveSession, sessionFile } from '../../transcripts/index.ts'
 import { listSessions } from '../../transcripts/index.ts'
 import type { Io } from '../base/io.ts'
-import { age } from '../base/output.ts'
+import { age, brief } from '../base/output.ts'
 import { gauge } from './table.ts'
 
 /** How many sessions the list offers; an older one has to be named. */
@@ -26,8 +27,8 @@ export async function pickSession(io: Io, ref: string | undefined, agent?: Agent
     message: 'Which session?',
     options: sessions.map((session) => ({
       value: session,
-      label: `${session.agent}  ${session.title ?? session.id}`,
-      hint: `${session.cwd ?? ''}  ${gauge(session.meter)}  ${age(session.updated)}`,
+      label: `${brief(path.basename(session.cwd ?? ''), 14).padEnd(14)}  ${age(session.updated).padStart(7)}  ${session.agent.padEnd(8)}  ${brief(session.title ?? session.id, 40)}`,
+      hint: `${session.cwd ?? ''}  ${gauge(session.meter)}`,
     })),
   })
   if (isCancel(picked)) throw new CancelledError('No session was chosen')

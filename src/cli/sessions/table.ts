@@ -13,6 +13,8 @@ export interface Shape {
 interface Column {
   readonly title: string
   readonly cell: (session: Session) => string
+  /** The same in fewer characters, for a narrow terminal. */
+  readonly short?: (session: Session) => string
   readonly style?: (session: Session) => Parameters<Output['style']>[0] | undefined
   readonly right?: boolean
   /** Where there is no room, the column with the lowest rank is left out first. */
@@ -21,28 +23,45 @@ interface Column {
 
 const titleWidth = 16
 
+/** Below so many columns, cells are shortened before columns are left out. */
+const narrow = 100
+
 export function sessionRows(sessions: readonly Session[], out: Output, shape: Shape): string[] {
   const ids = shortIds(sessions.map((session) => session.id))
   const projects = projectNames(sessions)
   const all: Column[] = [
     { title: 'SESSION', cell: (session) => ids.get(session.id)!, rank: 9 },
     { title: 'AGENT', cell: (session) => session.agent, rank: 7 },
-    { title: 'PROJECT', cell: (session) => cut(projects.get(session.cwd ?? '') ?? '', 20), rank: 5 },
+    {
+      title: 'PROJECT',
+      cell: (session) => cut(projects.get(session.cwd ?? '') ?? '', 20),
+      short: (session) => cut(projects.get(session.cwd ?? '') ?? '', 14),
+      rank: 7,
+    },
     { title: 'BRANCH', cell: (session) => cut(branchOf(session), 16), rank: 1 },
     { title: 'TITLE', cell: (session) => session.unread ?? session.title ?? '', rank: 8 },
     {
       title: 'STATE',
       cell: (session) => stateText(session.state, shape.now),
+      short: ({ state }) => state.state,
       style: ({ state }) => stateStyles[state.state],
       rank: 8,
     },
-    { title: 'CONTEXT', cell: ({ meter }) => gauge(meter), style: ({ meter }) => gaugeStyle(meter), rank: 8 },
+    {
+      title: 'CONTEXT',
+      cell: ({ meter }) => gauge(meter),
+      short: ({ meter }) => shareOf(meter),
+      style: ({ meter }) => gaugeStyle(meter),
+      rank: 8,
+    },
     { title: 'LEFT', cell: ({ meter }) => turnsText(meter), rank: 0, right: true },
     { title: 'QUOTA', cell: ({ meter }) => quotaText(meter), rank: 2 },
     { title: 'COST', cell: ({ meter }) => costText(meter), rank: 3, right: true },
     { title: 'AGE', cell: (session) => age(session.updated, shape.now), rank: 6, right: true },
   ]
-  const filled = all.flatMap((column) => fill(column, sessions))
+  const isNarrow = shape.columns < narrow
+  const shown = isNarrow ? all.map((column) => ({ ...column, cell: column.short ?? column.cell })) : all
+  const filled = shown.flatMap((column) => fill(column, sessions))
   return layOut(fitted(filled, shape.columns), sessions, out, shape.columns)
 }
 
@@ -160,11 +179,15 @@ function stateText(state: State, now: number): string {
   return state.until === undefined ? 'limited' : `limited until ${clock(state.until, now)}`
 }
 
-/** The time of day, with the day if that is not today's. */
+/** The time of day, with the day if that is not today's, and the date if it is longer ago. */
 export function clock(date: string, now: number): string {
   const when = new Date(date)
   const time = `${String(when.getHours()).padStart(2, '0')}:${String(when.getMinutes()).padStart(2, '0')}`
   if (when.toDateString() === new Date(now).toDateString()) return time
+  if (now - when.getTime() > 6 * 86_400_000) {
+    const day = [when.getFullYear(), when.getMonth() + 1, when.getDate()].map((part) => String(part).padStart(2, '0'))
+    return `${day.join('-')} ${time}`
+  }
   return `${when.toLocaleDateString('en-US', { weekday: 'short' })} ${time}`
 }
 
@@ -184,6 +207,12 @@ export function gauge({ tokens, percent }: Meter): string {
 
 /** Gauges by percent: a list of thousands draws the same few. */
 const gauges = new Map<number, string>()
+
+/** How full the context is, without the drawing. */
+function shareOf({ tokens, percent }: Meter): string {
+  if (tokens === undefined) return '?'
+  return percent === undefined ? thousands(tokens) : `${Math.round(percent)}%`
+}
 
 function gaugeStyle({ percent }: Meter): 'dim' | 'green' | 'yellow' | 'red' {
   if (percent === undefined) return 'dim'

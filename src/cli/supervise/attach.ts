@@ -15,7 +15,7 @@ export async function attach(globals: Globals, ref: string): Promise<void> {
   )
   if (place === undefined) {
     throw new UnsupportedError(`${row.name} has no screen`, {
-      hint: `It runs without one; see what it does with "baton logs ${shellWord(row.name)} --follow".`,
+      hint: `It runs without one; see what it does with "baton log ${shellWord(row.name)} --follow".`,
     })
   }
   if (row.state === 'ended') {

@@ -54,7 +54,7 @@ export async function detach(
   if (out.json) return out.data({ name, pid: child.pid, log })
   out.line(`${name} is supervised in the background, by process ${child.pid}.`)
   out.note(`  Its screen:    baton attach ${shellWord(name)}`)
-  out.note(`  What happens:  baton logs ${shellWord(name)} --follow`)
+  out.note(`  What happens:  baton log ${shellWord(name)} --follow`)
   out.note(`  End it:        baton stop ${shellWord(name)}`)
 }
 

@@ -14,7 +14,7 @@ export function addSupervise(program: Command): void {
   const add = lazily(program, () => import('./run.ts'))
   const run = add(
     'run',
-    'run an agent under supervision: when its context fills, it hands over to itself and goes on',
+    'run an agent under supervision: when its context fills, it hands over to itself and carries on',
     'run',
   )
     .argument('<agent>', 'claude, codex, pi, gemini, opencode, or one from baton.config.json')
@@ -30,7 +30,11 @@ export function addSupervise(program: Command): void {
     'a service: supervise what a crash or a reboot left, and agents that run in tmux, on this whole machine',
     'watch',
   ).option('--dry-run', 'only tell what it would take up')
-  const resume = add('resume', 'reopen a session as its agent does, under supervision', 'resume')
+  const resume = add(
+    'resume',
+    'take up a session again: one that was paused, or ended, or was never supervised',
+    'resume',
+  )
     .argument('<session>', 'the name of a supervised session, or an id from "baton ls"')
     .option('--name <name>', 'what to call it')
     .addOption(driver())
@@ -51,15 +55,13 @@ export function addSupervise(program: Command): void {
 function addControl(program: Command): void {
   const add = lazily(program, () => import('./control.ts'))
   add('pause <session>', 'leave a session alone: no cycles, no prompts', 'pause')
-  add('unpause <session>', 'supervise it again', 'unpause')
+  add('unpause <session>', 'the former word for resume', 'unpause', { hidden: true })
   add('stop <session>', 'end a session and its agent; it stays ended', 'stop')
   add('cycle <session>', 'hand over now, however full the context is', 'cycle')
   lazily(program, () => import('./attach.ts'))('attach <session>', "the agent's own screen", 'attach')
-  lazily(program, () => import('./logs.ts'))(
-    'logs <session>',
-    'what the supervisor did with a session, and why',
-    'logs',
-  ).option('-f, --follow', 'go on with what comes')
+  lazily(program, () => import('./logs.ts'))('logs <session>', 'the former word for log', 'logs', {
+    hidden: true,
+  }).option('-f, --follow', 'keep printing new entries')
   lazily(program, () => import('./health.ts'))(
     'health [session]',
     'what is well and what is not, of all supervised sessions or one; exits with 1 when something needs a person',

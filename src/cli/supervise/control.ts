@@ -9,7 +9,7 @@ import type { Globals } from '../base/output.ts'
 import { withSupervised } from './supervised.ts'
 
 const done: Record<ControlCommand, string> = {
-  pause: 'is left alone from now on; "baton unpause" takes it up again',
+  pause: 'is paused; "baton resume" takes it up again',
   unpause: 'is supervised again',
   stop: 'is stopped, and stays so',
   cycle: 'hands over to itself now',
@@ -34,7 +34,7 @@ async function send(globals: Globals, ref: string, wanted: ControlCommand): Prom
     if (wanted === 'stop' && !held) await stopHere(workspace.store, out, there, row)
     else await run(supervisedControl, { name: row.name, command: wanted, wait: true })
     const waits = wanted === 'cycle' && row.state === 'paused'
-    const what = waits ? 'hands over to itself as soon as it is unpaused' : done[wanted]
+    const what = waits ? 'hands over to itself as soon as it is resumed' : done[wanted]
     out.record({ name: row.name, wish: wanted }, `${row.name} ${what}`)
     if (wanted === 'stop' || held) return
     out.warn(`Nobody supervises ${row.name} now: it is done once somebody does, as with "baton watch".`)

@@ -70,9 +70,9 @@ function stepText(step: string, details: string): string {
     case 'resuming':
       return 'has it read the document and resume'
     case 'verifying':
-      return 'checks that it read the document and goes on'
+      return 'checks that it read the document and resumed'
     case 'done':
-      return 'done: it goes on where it was'
+      return 'done: the agent carries on where it was'
     case 'failed':
       return `failed: ${details}`
     default:
@@ -117,7 +117,7 @@ export function endText(ended: Ended): string {
     case 'crashed':
       return `given up: ${ended.details}`
     case 'released':
-      return 'let go: the agent goes on by itself'
+      return 'detached: the agent is still running'
   }
 }
 

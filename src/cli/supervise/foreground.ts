@@ -47,7 +47,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
     for (const stream of [io.stdout, io.stderr]) stream.removeAllListeners('error').on('error', () => undefined)
   }
   const interrupt = () => {
-    if (letGo.signal.aborted) return out.warn(`The agent goes on by itself. To end it: baton stop ${shellWord(name)}`)
+    if (letGo.signal.aborted) return out.warn(`The agent is still running. To end it: baton stop ${shellWord(name)}`)
     letGo.abort()
   }
   io.signals.on('SIGINT', interrupt)

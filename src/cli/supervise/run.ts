@@ -11,6 +11,7 @@ import { type Bounds, checkName, freeName, needProgram, type Run, supervisorSect
 import { adapterNamed, capability, type SessionFile } from '../../agents/index.ts'
 import { listSessions } from '../../transcripts/index.ts'
 import { detach } from './background.ts'
+import { unpause } from './control.ts'
 import { superviseHere } from './foreground.ts'
 import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { inFolder, type Io } from '../base/io.ts'
@@ -83,6 +84,7 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
 
 async function resumeKnown(store: Store, out: Output, { row, globals }: Located, options: RunOptions): Promise<void> {
   const { name, project, state, supervisor } = row
+  if (state === 'paused' && supervisor !== undefined) return unpause(globals, name)
   if (state !== 'ended' && supervisor !== undefined) throw held(name, supervisor.pid)
   const bounds = boundsOf(options)
   const given = Object.keys(bounds).length === 0 ? {} : { bounds }
@@ -115,7 +117,7 @@ async function mayStartBeside(options: RunOptions, cwd: string): Promise<void> {
 
 async function begin(store: Store, out: Output, run: Run, options: RunOptions): Promise<void> {
   if (options.detach === true) return detach(store, out, run.name, { run }, options)
-  out.note(`${run.name}: ${run.agent} ${whereOf(run, options)}. Ctrl-C lets go of it and leaves it running.`)
+  out.note(`${run.name}: ${run.agent} ${whereOf(run, options)}. Ctrl-C detaches and leaves it running.`)
   await superviseHere(store, out, { globals: options, name: run.name, run })
 }
 
@@ -177,7 +179,7 @@ async function nameFor(door: Door, wanted: string | undefined, usual: string): P
   if (taken !== undefined) {
     throw new ConflictError(`There is a session ${taken.name} that has not ended`, {
       actual: 0,
-      hint: `Go on with it: baton resume ${shellWord(taken.name)}. End it: baton stop ${shellWord(taken.name)}.`,
+      hint: `Continue it: baton resume ${shellWord(taken.name)}. End it: baton stop ${shellWord(taken.name)}.`,
     })
   }
   return wanted ?? freeName(usual, new Set(rows.map(({ name }) => name)))

@@ -50,7 +50,7 @@ export async function watch(options: WatchOptions): Promise<void> {
       workspaces: () => workspacesOf(options),
       running: () => runningHere(io.env, io.cwd()),
     })
-    if (!out.json) out.note('Let go: the agents go on by themselves.')
+    if (!out.json) out.note('Detached. The agents are still running.')
     io.exit.code = 130
   } finally {
     io.signals.off('SIGINT', end)

@@ -2,10 +2,12 @@
 
 import { type Command, Option } from 'commander'
 import { json, wholeNumber, words } from '../base/arguments.ts'
+import { whenBare } from '../base/bare.ts'
 import { lazily } from '../base/lazy.ts'
 
 export function addTape(program: Command): void {
   const tape = program.command('tape').description('plumbing: tapes as they are stored')
+  whenBare(tape, async (globals) => (await import('./tape.ts')).ls(globals))
   const add = lazily(tape, () => import('./tape.ts'))
   add('ls', 'the tapes of the workspace', 'ls')
   add('append <name>', 'append entries, JSON lines from stdin or --file', 'append')
@@ -38,7 +40,7 @@ export function addTape(program: Command): void {
     .option('--limit <n>', 'at most so many', wholeNumber)
     .option('--archived', 'also in the archives of earlier resets')
   add('info <name>', 'how long a tape is and how full its context', 'info')
-  add('fork <name> <new>', 'a new tape that goes on from here', 'fork')
+  add('fork <name> <new>', 'a new tape that continues from here', 'fork')
     .option('--from <anchor>', 'copy from that anchor on')
     .option('--next-steps <text>', 'what the fork is to do')
     .option('--context-summary <text>', 'what it should know')
@@ -78,7 +80,7 @@ export function addTape(program: Command): void {
     .option('--purge', 'delete their archives too, for good')
   add('tail <name>', 'print entries as they come', 'tail').option('--after <id>', 'from that entry on', wholeNumber)
   add('verify [name]', 'check every byte of a tape, or of all', 'verify')
-  add('repair <name>', 'set damage aside so that the tape can go on', 'repair')
+  add('repair <name>', 'set damage aside so that the tape can be used again', 'repair')
   add('export <name>', 'print a tape so that it can be imported elsewhere', 'exportOne')
   add('import <name>', 'make a tape of exported lines', 'importOne').option('--file <file>', 'read them from a file')
 }

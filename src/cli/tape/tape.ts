@@ -28,7 +28,7 @@ import type { Damage, Draft, Entry, Expect } from '../../store/index.ts'
 import { type Format, type Hit, isHeavy, parseExportLine } from '../../tape/index.ts'
 import { entryRow, printEntry } from './entry-line.ts'
 import { type Io, untilStopped } from '../base/io.ts'
-import { age, brief, count, type Globals, type Output, size } from '../base/output.ts'
+import { age, brief, count, entryCount, type Globals, type Output, size } from '../base/output.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
 
 /** How many appends may be under way: enough to share syncs, few enough to stop soon after a bad line. */
@@ -217,7 +217,7 @@ export async function info(options: Globals, tape: string): Promise<void> {
       ['tape', tape],
       ['entries', `${count(found.entries)}, the last is #${found.lastId}, ${age(found.date)}`],
       ['anchors', count(found.anchors)],
-      ['context', `${count(found.entriesSinceAnchor)} entries ${since}, about ${count(found.contextTokens)} tokens`],
+      ['context', `${entryCount(found.entriesSinceAnchor)} ${since}, about ${count(found.contextTokens)} tokens`],
       ['size', size(found.bytes)],
       ['usage', found.lastUsage === undefined ? 'unknown' : JSON.stringify(found.lastUsage)],
     ]
@@ -240,7 +240,7 @@ export async function fork(
   await withWorkspace(options, async ({ run }, out) => {
     const made = await run(tapeFork, { tape, child, from: options.from, intention })
     const at = options.from === undefined ? '' : ` at ${options.from}`
-    out.record(made, `${child} goes on from ${tape}${at} with ${count(made.entries)} entries`)
+    out.record(made, `${child} continues ${tape}${at} with ${entryCount(made.entries)}`)
   })
 }
 
@@ -252,7 +252,7 @@ export async function merge(options: Globals & { into?: string }, tape: string):
       done,
       merged === 0
         ? `${parent} has everything of ${tape} already`
-        : `${count(merged)} entries of ${tape} came to ${parent}`,
+        : `${entryCount(merged)} of ${tape} came to ${parent}`,
     )
   })
 }
@@ -296,7 +296,7 @@ export async function verify(options: Globals, name: string | undefined): Promis
         }
         const index = found.index === 'ok' ? '' : `, index ${found.index} (it is rebuilt when needed)`
         const state = found.damage.length === 0 ? out.style('green', 'sound') : out.style('red', 'damaged')
-        out.line(`${tape}: ${state}, ${count(found.entries)} entries, ${size(found.bytes)}${index}`)
+        out.line(`${tape}: ${state}, ${entryCount(found.entries)}, ${size(found.bytes)}${index}`)
         for (const damage of found.damage) out.line(`  ${describe(damage)}`)
       }
     }
@@ -319,7 +319,7 @@ export async function repair(options: Globals, tape: string): Promise<void> {
     if (done.damage.length === 0) return out.line(`${tape} is sound, nothing to do`)
     for (const damage of done.damage) out.line(describe(damage))
     for (const file of done.cut) out.line(`kept what was cut in ${file}`)
-    out.line(`${tape} goes on with ${count(done.kept)} entries`)
+    out.line(`${tape} continues with ${entryCount(done.kept)}`)
   })
 }
 
@@ -333,7 +333,7 @@ export async function importOne(options: Globals & { file?: string }, tape: stri
   const source = options.file === undefined ? 'stdin' : path.resolve(options.io.cwd(), options.file)
   await withWorkspace(options, async ({ workspace }, out) => {
     const made = await importLines(workspace.store, tape, lines(options), source)
-    out.record(made, `${tape} holds ${count(made.entries)} entries`)
+    out.record(made, `${tape} holds ${entryCount(made.entries)}`)
   })
 }
 

@@ -2,11 +2,13 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { wholeNumber } from '../base/arguments.ts'
+import { whenBare } from '../base/bare.ts'
 import { lazily } from '../base/lazy.ts'
 import type { DecisionOption } from './task.ts'
 
 export function addTask(program: Command): void {
   const task = program.command('task').description('pass work from agent to agent: typed, versioned, gated')
+  whenBare(task, async (globals) => (await import('./task.ts')).ls(globals))
   const add = lazily(task, () => import('./task.ts'))
   add('new <id>', 'make a task', 'create')
     .option('--title <text>', 'what it is about')
@@ -17,7 +19,7 @@ export function addTask(program: Command): void {
     .option('--full', 'the whole state')
     .option('--version <n>', 'as it was at that version', wholeNumber)
   for (const [verb, what] of [
-    ['approve', 'let work go on that waits for a person; only a person at a terminal can'],
+    ['approve', 'let work continue that waits for a person; only a person at a terminal can'],
     ['reject', 'say no to what waits for a person; the agent may ask again with a changed proposal'],
     ['withdraw', 'drop a question that does not matter any more'],
   ] as const) {
@@ -69,7 +71,7 @@ function addHandoff(handoff: Command): void {
     .option('--tokens <input,output>', 'what the model of the agent used for it, for telemetry', tokens)
     .option('--expect <version>', 'only if the task is at that version', wholeNumber)
     .option('--file <file>', 'a state file that was copied and edited: hand over what it adds')
-    .option('--force [reason]', 'go on although a gate fails; the reason is recorded')
+    .option('--force [reason]', 'continue although a gate fails; the reason is recorded')
     .option('--reason <text>', 'the reason for --force')
 }
 

@@ -48,7 +48,7 @@ export async function create(options: Globals & { title?: string; spec?: string 
     if (title === undefined) throw new InvalidError('A task needs a title', { hint: 'Give it with --title.' })
     const made = await run(taskCreate, { task: id, title: title as string, ...(hasSpec ? { spec } : {}) })
     if (out.json) return out.data(made.state)
-    out.line(`${id} made at version 1, in ${made.state.phase}. State file: ${made.file}`)
+    out.line(`Created ${id} (version 1, ${made.state.phase}). State file: ${made.file}`)
   })
 }
 

@@ -151,7 +151,7 @@ async function untilEnded(store: Store, { name, supervisor }: SessionRow, since:
     if (about === 'row' && data?.state === 'ended') return
   }
   throw new BatonError('refused', `${name} was asked to stop, and has not ended after ${stopMs / 1_000} s`, {
-    hint: `Its supervisor is process ${supervisor!.pid}: see "baton logs ${shellWord(name)}".`,
+    hint: `Its supervisor is process ${supervisor!.pid}: see "baton log ${shellWord(name)}".`,
   })
 }
 

@@ -136,7 +136,7 @@ function adviceFor(word: string, name: string, cycle: Cycle): string {
     case 'restart':
       return `Start it again: baton resume ${shellWord(name)}`
     default:
-      return `See what happened: baton logs ${shellWord(name)}`
+      return `See what happened: baton log ${shellWord(name)}`
   }
 }
 

@@ -397,7 +397,7 @@ export class SessionRunner {
     const { run, handle, spending } = this.#session
     const { journal } = this.#recorder
     if (ended.why === 'finished') {
-      const advice = `See what it did: baton logs ${shellWord(run.name)}`
+      const advice = `See what it did: baton log ${shellWord(run.name)}`
       this.#recorder.finished('The --until command succeeded. Baton has ended the agent.', advice)
     }
     if (ended.why === 'bound')

@@ -188,7 +188,7 @@ test('claim --wait takes the next that comes; Ctrl-C while waiting leaves the re
 test('people are asked, told how to answer, and answer once [P6, P15, C16]', async () => {
   const web = await listen()
   const { cwd, relay, escalations } = await place({}, { notify: { channels: [{ type: 'webhook', url: web.url }] } })
-  expect((await escalations('ls')).out).toBe('Nobody waits for a person.\n')
+  expect((await escalations('ls')).out).toBe('Nothing is waiting for you.\n')
   const detail = 'Is \x1b[31mthis\x07 fine?'
   const low = await relay(...ask('validator', 'human', '--priority', 'low', '--detail', detail))
   expect(low.err).toMatch(/^A person is asked: baton escalations show e\d+\n$/)

@@ -37,7 +37,7 @@ test('an agent that is killed is reopened where it was, and told to go on if it 
   expect(await harness.health('agent')).toMatchObject([
     { status: 'warning', details: { what: 'The agent ended on SIGKILL; Baton is restarting it' } },
   ])
-  expect(harness.told.at(-1)).toMatchObject({ level: 'warning', action: 'See what happened: baton logs shop' })
+  expect(harness.told.at(-1)).toMatchObject({ level: 'warning', action: 'See what happened: baton log shop' })
 })
 
 test('one that is killed with a full context starts afresh, with the ledger’s document [C15]', async () => {

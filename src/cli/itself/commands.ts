@@ -1,0 +1,49 @@
+// The commands about the program itself: its help, its pages, its completion, and its end.
+
+import { Argument, type Command } from 'commander'
+import manifest from '../../../package.json' with { type: 'json' }
+import { helpOn } from '../base/bare.ts'
+import { lazily } from '../base/lazy.ts'
+import { type Globals, Output } from '../base/output.ts'
+
+export function addItself(program: Command): void {
+  program
+    .command('help [command...]')
+    .description('how a command is used')
+    .action((words: string[]) => helpOn(program, words))
+  lazily(program, () => import('./docs.ts'))(
+    'docs [topic]',
+    'the pages of the documentation, without a network',
+    'docs',
+  )
+  lazily(program, () => import('./completion.ts'))(
+    'completion',
+    'a script that completes commands and ids',
+    'completion',
+  ).addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
+  lazily(program, () => import('./uninstall.ts'))(
+    'uninstall',
+    'list everything that Baton has put on this machine, hooks included, and remove it',
+    'uninstall',
+  )
+    .option('--dry-run', 'only list it')
+    .option('--yes', 'do not ask')
+  program
+    .command('version')
+    .description('the version of this program')
+    .action((_options, command: Command) =>
+      new Output(command.optsWithGlobals<Globals>()).record({ version: manifest.version }, manifest.version),
+    )
+  program
+    .command('complete [words...]', { hidden: true })
+    .description('what completion scripts call')
+    .action(async (words: string[], _options, command: Command) =>
+      (await import('./completion.ts')).complete(command.optsWithGlobals<Globals>(), words, program),
+    )
+  program
+    .command('man', { hidden: true })
+    .description('the man page, for the package')
+    .action(async (_options, command: Command) =>
+      (await import('./man.ts')).man(command.optsWithGlobals<Globals>(), program),
+    )
+}

@@ -1,0 +1,122 @@
+// What a newcomer types: help, versions, mistyped words, and the scripts and pages that come with the program.
+import type { Command } from 'commander'
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { build } from '../../src/cli/program.ts'
+import { temporaryFolder } from '../support/workspace.ts'
+import { baton, ioOf } from './cli.ts'
+
+function commandsOf(parent: Command, above: readonly string[] = []): string[] {
+  return parent.commands
+    .filter((command) => !('_hidden' in command && command._hidden === true))
+    .flatMap((command) => {
+      const words = [...above, command.name()]
+      return [words.join(' '), ...commandsOf(command, words)]
+    })
+}
+
+test('the help of every command has an example', async () => {
+  const lacking: string[] = []
+  for (const name of commandsOf(build(ioOf(import.meta.dirname)))) {
+    const { out } = await baton(import.meta.dirname, [...name.split(' '), '--help'])
+    if (!/\nExamples?:\n {2}\S/.test(out)) lacking.push(name)
+  }
+  expect(lacking).toEqual([])
+})
+
+test('help, version and mistyped words answer as people expect', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  const [help, tape] = [await baton(cwd, ['help']), await baton(cwd, ['help', 'tape', 'append'])]
+  expect(help).toMatchObject({ code: 0, err: '' })
+  expect(help.out).toContain('Usage: baton')
+  expect(tape.out).toContain('Usage: baton tape append')
+  for (const word of ['version', '--version', '-v', '-V'])
+    expect((await baton(cwd, [word])).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+  expect(await baton(cwd, ['handof'])).toEqual({
+    code: 2,
+    out: '',
+    err: 'baton: There is no command "handof"\n  Did you mean "baton handoff"?\n',
+  })
+  expect((await baton(cwd, ['tape', 'lst'])).err).toContain('Did you mean "baton tape ls"?')
+})
+
+test('what is wrong with the arguments is said in one voice, as JSON where JSON is asked for', async ({
+  onTestFinished,
+}) => {
+  const cwd = temporaryFolder(onTestFinished)
+  expect((await baton(cwd, ['ls', '--agent', 'foo'])).err).toMatch(/^baton: Option '--agent <agent>' argument 'foo' is/)
+  for (const args of [
+    ['ls', '--agent', 'foo'],
+    ['tape', 'lst'],
+    ['handoff', '--budget', 'abc'],
+    ['show'],
+    ['nothing'],
+  ]) {
+    const { code, err } = await baton(cwd, [...args, '--json'])
+    expect([args, code, JSON.parse(err)]).toMatchObject([args, 2, { error: { code: 'invalid' } }])
+  }
+})
+
+test('a noun without a verb lists what there is', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  expect((await baton(cwd, ['escalations'])).out).toBe('Nothing is waiting for you.\n')
+  expect((await baton(cwd, ['task'])).out).toContain('No tasks yet.')
+  expect((await baton(cwd, ['relay'])).out).toContain('0 wait')
+  expect((await baton(cwd, ['config'])).out).toContain('everything has its default')
+  expect((await baton(cwd, ['tape'])).out).toContain('No tapes yet.')
+})
+
+test('a shell completes commands, options, choices and tapes', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  await baton(cwd, ['tape', 'append', 'main'], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')
+  const words = async (...typed: string[]) =>
+    (await baton(cwd, ['complete', '--', ...typed])).out.split('\n').flatMap((line) => line.split('\t')[0] || [])
+  expect(await words('han')).toEqual(['handoff'])
+  expect(await words('tape', 'ap')).toEqual(['append'])
+  expect(await words('tape', 'read', 'm')).toEqual(['main'])
+  expect(await words('tape', 'read', '--li')).toEqual(['--limit'])
+  expect(await words('continue', '--in', 'co')).toEqual(['codex'])
+  for (const shell of ['bash', 'zsh', 'fish'])
+    expect((await baton(cwd, ['completion', shell])).out).toContain('baton complete --')
+})
+
+test('the man page and the pages of the documentation come with the program', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  const man = (await baton(cwd, ['man'])).out
+  expect(man).toMatch(/^\.TH BATON 1/)
+  for (const name of commandsOf(build(ioOf(cwd)))) expect(man).toContain(`.SS "baton ${name.replaceAll('-', '\\-')}`)
+  const pages = fs.readdirSync(path.join(import.meta.dirname, '../../docs')).filter((name) => name.endsWith('.md'))
+  const listed = (await baton(cwd, ['docs'])).out
+  for (const page of pages) expect(listed).toContain(page.slice(0, -3))
+  expect((await baton(cwd, ['docs', 'cli'])).out).toMatch(/^# Command line\n/)
+  expect(await baton(cwd, ['docs', 'tapse'])).toMatchObject({ code: 4 })
+})
+
+test('uninstall lists what Baton keeps, and removes it only when it is told to', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  await baton(cwd, ['tape', 'append', 'main'], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')
+  const folder = path.join(cwd, '.local', 'share', 'baton')
+  expect((await baton(cwd, ['uninstall', '--dry-run'])).out).toContain(folder)
+  expect(await baton(cwd, ['uninstall'])).toMatchObject({ code: 2 })
+  expect(fs.existsSync(folder)).toBe(true)
+  expect(await baton(cwd, ['uninstall', '--yes'])).toMatchObject({ code: 0 })
+  expect(fs.existsSync(folder)).toBe(false)
+})
+
+test('init names the tapes that it would hide, and how to bring them along', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  await baton(cwd, ['tape', 'append', 'main'], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')
+  const { err } = await baton(cwd, ['init'])
+  expect(err).toContain('1 entry on main')
+  const [, from = '', to = ''] = /baton store copy (\S+) (\S+)/.exec(err) ?? []
+  expect(await baton(cwd, ['store', 'copy', from, to])).toMatchObject({ code: 0 })
+  expect((await baton(cwd, ['tape', 'ls'])).out).toContain('main')
+})
+
+test('the beginning of an id will do in a reference', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  const tape = 'claude:0b415cbd-aaaa'
+  await baton(cwd, ['tape', 'append', tape], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')
+  expect((await baton(cwd, ['show', '0b415#1'])).out).toContain(`${tape}#1`)
+})
