@@ -42,6 +42,7 @@ function installTestPackages() {
   // They hold Node for this platform only; elsewhere the tests of the package run on the Node that runs them.
   if (`${process.platform}-${process.arch}` === 'linux-x64')
     installApart('test/package', '.newcomers', 'other versions of Node and of the AI SDK for the tests')
+  installApart('test/mcp/conformance', '.conformance', 'the conformance suite of MCP')
 }
 
 /** @param {string} from the folder with the lock @param {string} to in node_modules @param {string} what */

@@ -78,3 +78,4 @@ export {
 } from './tape/tapes.ts'
 export { demandTape, folderOf, openWorkspace, type Workspace } from './workspace.ts'
 export type { OpenedRelay } from './relay/open.ts'
+export { openWorkspaceRelay } from './relay/open.ts'

@@ -15,8 +15,13 @@ export interface TapeUri {
 }
 
 export function formatUri({ workspace, tape, place }: TapeUri): string {
-  const target = place.type === 'entry' ? `entry/${place.id}` : `anchor/${encodeURIComponent(place.name)}`
-  return `tape://${encodeURIComponent(workspace)}/${encodeURIComponent(tape)}/${target}`
+  const target = place.type === 'entry' ? `entry/${place.id}` : `anchor/${encoded(place.name)}`
+  return `tape://${encoded(workspace)}/${encoded(tape)}/${target}`
+}
+
+/** Half a character, which cannot be percent-encoded, is written as the sign for what cannot be read. */
+function encoded(name: string): string {
+  return encodeURIComponent(Buffer.from(name).toString())
 }
 
 export function parseUri(text: string): TapeUri {

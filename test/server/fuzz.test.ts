@@ -96,7 +96,10 @@ const requests = fc.oneof(
     }),
 )
 
-it('no request gets a 5xx, a stack, a path or a token, and the workspace is sound afterwards [D3]', async () => {
+/** Ten thousand requests take a while on a busy machine. */
+const limit = isFull ? { timeout: 1_800_000 } : {}
+
+it('no request gets a 5xx, a stack, a path or a token, and the workspace is sound afterwards [D3]', limit, async () => {
   const secret = await served.token('operate')
   await served.workspace.store.append('main', [{ kind: 'message', payload: { role: 'user', content: 'hello' } }])
   await fc.assert(

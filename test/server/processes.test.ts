@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { openFileStore } from '../../src/store/index.ts'
 import { program } from '../cli/cli.ts'
+import { team } from '../relay/team.ts'
 import { isFull } from '../support/full.ts'
 import { collect, temporaryFolder } from '../support/workspace.ts'
 
@@ -66,64 +67,89 @@ test('baton up is found by a second one, ends with baton down, and a dead one bl
   expect([beyond.code, beyond.err]).toEqual([2, expect.stringContaining('--cert and --key')])
 })
 
-test('killed with -9 under load, nothing acknowledged is lost, a key repeats its answer and readers see no gap [D3, D4]', async () => {
-  const folder = temporaryFolder()
-  const rounds = isFull ? 50 : 3
-  const acknowledged: string[] = []
-  const seen: number[] = []
-  let last = 0
-  let unanswered: { key: string; text: string } | undefined
-  for (let round = 0; round < rounds; round++) {
-    const { child, up: server } = await up(folder, '--port', '0')
-    const client = createClient({ ...server, attempts: 1 })
-    const append = (text: string, key: string) =>
-      client.tapeAppend(
-        { tape: 'main', entries: [{ kind: 'message', payload: { role: 'user', content: text } }] },
-        { idempotencyKey: key },
-      )
-    if (unanswered !== undefined) {
-      // Sent again after the crash: written before it or now, but once.
-      const { key, text } = unanswered
-      const again = await append(text, key)
-      expect((await append(text, key)).entries).toEqual(again.entries)
-      acknowledged.push(text)
-    }
-    const stop = new AbortController()
-    const reading = (async () => {
-      for await (const event of client.live({ tapes: { main: last }, signal: stop.signal })) {
-        if (event.type !== 'entry') continue
-        seen.push(event.entry.id)
-        last = event.entry.id
+/** Fifty servers take a while on a busy machine. */
+const limit = isFull ? { timeout: 1_800_000 } : {}
+
+test(
+  'killed with -9 under load, nothing acknowledged is lost, a key repeats its answer and readers see no gap [D3, D4]',
+  limit,
+  async () => {
+    const folder = temporaryFolder()
+    const rounds = isFull ? 50 : 3
+    const acknowledged: string[] = []
+    const seen: number[] = []
+    let last = 0
+    let unanswered: { key: string; text: string } | undefined
+    for (let round = 0; round < rounds; round++) {
+      const { child, up: server } = await up(folder, '--port', '0')
+      const client = createClient({ ...server, attempts: 1 })
+      const append = (text: string, key: string) =>
+        client.tapeAppend(
+          { tape: 'main', entries: [{ kind: 'message', payload: { role: 'user', content: text } }] },
+          { idempotencyKey: key },
+        )
+      if (unanswered !== undefined) {
+        // Sent again after the crash: written before it or now, but once.
+        const { key, text } = unanswered
+        const again = await append(text, key)
+        expect((await append(text, key)).entries).toEqual(again.entries)
+        acknowledged.push(text)
       }
-    })()
-    const state = { killed: false }
-    const writers = [0, 1, 2, 3].map(async (writer) => {
-      for (let n = 0; !state.killed; n++) {
-        const [key, text] = [`${round}-${writer}-${n}`, `text ${round} ${writer} ${n}`]
-        try {
-          await append(text, key)
-          acknowledged.push(text)
-        } catch (error) {
-          if (!state.killed) throw error
-          if (writer === 0) unanswered = { key, text }
+      const stop = new AbortController()
+      const reading = (async () => {
+        for await (const event of client.live({ tapes: { main: last }, signal: stop.signal })) {
+          if (event.type !== 'entry') continue
+          seen.push(event.entry.id)
+          last = event.entry.id
         }
-      }
-    })
-    await expect.poll(() => acknowledged.length).toBeGreaterThan((round + 1) * 40)
-    await expect.poll(() => seen.length).toBeGreaterThan(round * 20)
-    state.killed = true
-    child.kill('SIGKILL')
-    await Promise.all(writers)
-    stop.abort()
-    await reading
-  }
-  const store = await openFileStore(path.join(folder, '.baton'))
-  const stored = (await collect(store.read('main'))).map(({ payload }) => (payload as { content: string }).content)
-  await store.close()
-  expect(new Set(stored).size).toBe(stored.length)
-  const kept = new Set(stored)
-  expect(acknowledged.filter((text) => !kept.has(text))).toEqual([])
-  expect(seen).toEqual(Array.from({ length: seen.length }, (_, i) => i + 1))
+      })()
+      const state = { killed: false }
+      const writers = [0, 1, 2, 3].map(async (writer) => {
+        for (let n = 0; !state.killed; n++) {
+          const [key, text] = [`${round}-${writer}-${n}`, `text ${round} ${writer} ${n}`]
+          try {
+            await append(text, key)
+            acknowledged.push(text)
+          } catch (error) {
+            if (!state.killed) throw error
+            if (writer === 0) unanswered = { key, text }
+          }
+        }
+      })
+      await expect.poll(() => acknowledged.length).toBeGreaterThan((round + 1) * 40)
+      await expect.poll(() => seen.length).toBeGreaterThan(round * 20)
+      state.killed = true
+      child.kill('SIGKILL')
+      await Promise.all(writers)
+      stop.abort()
+      await reading
+    }
+    const store = await openFileStore(path.join(folder, '.baton'))
+    const stored = (await collect(store.read('main'))).map(({ payload }) => (payload as { content: string }).content)
+    await store.close()
+    expect(new Set(stored).size).toBe(stored.length)
+    const kept = new Set(stored)
+    expect(acknowledged.filter((text) => !kept.has(text))).toEqual([])
+    expect(seen).toEqual(Array.from({ length: seen.length }, (_, i) => i + 1))
+  },
+)
+
+test('the server looks after the relay: what is overdue ends although nobody serves or watches [D1]', async () => {
+  const folder = temporaryFolder()
+  fs.writeFileSync(path.join(folder, 'baton.config.json'), JSON.stringify({ relay: team }))
+  const { child, up: server } = await up(folder, '--port', '0')
+  const client = createClient(server)
+  await client.relayAsk({
+    from: 'generator',
+    to: 'researcher',
+    summary: 'How large?',
+    missing: ['size'],
+    timeoutMs: 50,
+  })
+  const ends = async () => (await client.relayHistory({})).events.filter(({ type }) => type === 'answered')
+  await expect.poll(ends, { timeout: 30_000 }).toHaveLength(1)
+  child.kill('SIGTERM')
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0)
 })
 
 test('malformed HTTP gets an answer or a closed connection, and the server goes on [D3]', async () => {

@@ -57,7 +57,7 @@ export function addTape(program: Command): void {
     .option('--summary <text>', 'what it has to know first')
     .option('--next-steps <text>', 'what it is to do')
     .option('--anchor <name>', 'where it starts reading (else the last anchor)')
-    .option('--share', 'let both write on the tape')
+    .option('--share', 'tell it of the tape, and stay its owner: it may read, and fork to write')
   addGive('inbox <agent>', 'the contexts that were passed to an agent', 'inbox').option(
     '--take',
     'take the oldest, once',

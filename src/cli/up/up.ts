@@ -4,9 +4,10 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { registerWorkspace } from '../../config/index.ts'
+import { registerWorkspace, untrusted } from '../../config/index.ts'
 import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
-import { type Call, openWorkspace, operations } from '../../operations/index.ts'
+import { type Call, openWorkspace, openWorkspaceRelay, operations, type Workspace } from '../../operations/index.ts'
+import { maintainRelay } from '../../relay/index.ts'
 import { builtDashboard, isLoopback, serve, ServerPlace, type Serving, Tokens } from '../../server/index.ts'
 import { cancellable } from '../base/io.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
@@ -83,6 +84,7 @@ async function serveWorkspace(
         await Promise.all([
           ended(signal),
           meanwhile(),
+          maintainTheRelay(workspace, out, signal),
           options.supervisor === false ? undefined : supervise(options, out, signal),
         ])
       })
@@ -102,6 +104,20 @@ async function supervise(options: UpOptions, out: Output, signal: AbortSignal): 
     workspaces: () => [chosenWorkspace(options).address],
     running: async () => [],
   })
+}
+
+/** As `baton relay watch` does. The relay of a project that the user does not trust is not opened. */
+async function maintainTheRelay({ store, project, env }: Workspace, out: Output, signal: AbortSignal): Promise<void> {
+  if (untrusted(project, env).length > 0) return
+  const warn = (text: string) => out.warn(text)
+  const opened = await openWorkspaceRelay({ store, cwd: project, env, warn })
+  try {
+    const onStorageError = (error: Error) => warn(`baton: ${error.message}; trying again`)
+    await maintainRelay({ relay: opened.relay, store, notifier: opened.notifier, signal, onStorageError })
+  } finally {
+    await opened.notifier.close({ withinMs: 2_000 })
+    await opened.close()
+  }
 }
 
 function ended(signal: AbortSignal): Promise<void> {
