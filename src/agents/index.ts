@@ -30,7 +30,7 @@ export {
 export { fields, type Fields, given, isFields, json, list, number, text } from './fields.ts'
 export { firstBytes, isDocument, readJson, realPath } from './files.ts'
 export { type AgentHooks, hooksOf } from './hooks.ts'
-export { type Start, startWith } from './launch.ts'
+export { startWith } from './launch.ts'
 export { type AgentName, agentNames } from './names.ts'
 export { projectFolders, projectSession } from './project-sessions.ts'
 export { agentNamed, agents, anotherAgent, registerAgent, sessionId, sessionKey } from './registry.ts'

@@ -20,7 +20,7 @@ export { sessionLog } from './agents/session-log.ts'
 export { supervisedControl, supervisedList, supervisedLogs, supervisedShow } from './agents/supervised.ts'
 export { sessionFollow, sessionImport } from './agents/sessions.ts'
 export { sessionContinue, workList } from './agents/work.ts'
-export { documentCheck, documentDiff, documentList, documentShow } from './document/documents.ts'
+export { documentCheck, documentList, documentShow } from './document/documents.ts'
 export { documentWrite, tapeContinue } from './document/write.ts'
 export {
   escalationAnswer,

@@ -9,7 +9,7 @@ import { baton, ioOf } from './cli.ts'
 
 function commandsOf(parent: Command, above: readonly string[] = []): string[] {
   return parent.commands
-    .filter((command) => !('_hidden' in command && command._hidden === true))
+    .filter((command) => parent.createHelp().visibleCommands(parent).includes(command))
     .flatMap((command) => {
       const words = [...above, command.name()]
       return [words.join(' '), ...commandsOf(command, words)]

@@ -34,7 +34,8 @@ export async function noCommand(parent: Command, word: string): Promise<InvalidE
 
 /** Commands that only programs call. */
 export function isHidden(command: Command): boolean {
-  return '_hidden' in command && command._hidden === true
+  const { parent } = command
+  return parent !== null && !parent.createHelp().visibleCommands(parent).includes(command)
 }
 
 function pathOf(command: Command): string {

@@ -128,7 +128,7 @@ export async function init(globals: Globals): Promise<void> {
 
 /** The tapes that this folder had in a workspace of the user's, and that a `.baton` of its own would hide. */
 async function hiddenBy(folder: string, globals: Globals) {
-  const { address, by } = chosenWorkspace({ ...globals, workspace: undefined as never })
+  const { address, by } = chosenWorkspace({ ...globals, workspace: undefined })
   if (fs.existsSync(folder) || !(by === 'repository' || by === 'directory') || !fs.existsSync(address)) return undefined
   const old = await openStore(address)
   const tapes: string[] = []

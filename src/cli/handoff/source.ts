@@ -62,12 +62,10 @@ async function picked(works: readonly Work[], { io }: SourceOptions): Promise<Wo
     output: io.stdout,
     message: 'What do you want to hand off?',
     options: await Promise.all(
-      works
-        .slice(0, offered)
-        .map(async (work) => ({
-          value: work,
-          label: `${age(work.date).padStart(7)}  ${brief(await labelOf(work), 60)}`,
-        })),
+      works.slice(0, offered).map(async (work) => ({
+        value: work,
+        label: `${age(work.date).padStart(7)}  ${brief(await labelOf(work), 60)}`,
+      })),
     ),
   })
   if (isCancel(answer)) throw new CancelledError('Nothing was chosen')
