@@ -1,6 +1,6 @@
 // npm run bench scale [-- --quick] [file] [postgres] [nats]
 //
-// So many agents at the pace of real sessions against one store, for each engine: how many appends a second that is, how long one
+// So many agents at an assumed pace against one store, for each engine: how many appends a second that is, how long one
 // takes, and how many bytes an hour of an agent leaves behind. Beyond the pace, it is raised until the store no longer keeps up.
 
 import fs from 'node:fs'

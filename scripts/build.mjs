@@ -113,6 +113,8 @@ writeFileSync(join(next, 'cli', 'package.json'), '{ "type": "commonjs" }\n')
 
 writeLicences([vendor.metafile, cli.metafile], await buildDashboard())
 
+writeManPage()
+
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(next, join(root, 'dist'))
 writeStamp('build', fingerprint)
@@ -224,4 +226,11 @@ function importPastTheIndex(build) {
         return [name, alias]
       })
   }
+}
+
+/** The manual of the commands, as they describe themselves. */
+function writeManPage() {
+  const page = spawnSync(process.execPath, [join(next, 'cli', 'main.js'), 'man'], { encoding: 'utf8' })
+  if (page.status !== 0) throw new Error(`baton man failed: ${page.stderr}`)
+  writeFileSync(join(next, 'baton.1'), page.stdout)
 }

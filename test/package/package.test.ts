@@ -72,6 +72,12 @@ describe('the package', () => {
     expect(dead).toEqual([])
   })
 
+  test('has a manual page of every command', () => {
+    const page = fs.readFileSync(path.join(project, 'node_modules/@baton/baton/dist/baton.1'), 'utf8')
+    expect(page).toMatch(/^\.TH BATON 1/)
+    for (const name of ['handoff', 'continue', 'run', 'up', 'tape append']) expect(page).toContain(`baton ${name}`)
+  })
+
   test.for(nodes)('opens every door on %s', async ([, node]) => {
     const home = temporaryFolder()
     const env = { ...process.env, HOME: home, BATON_HOME: path.join(home, '.baton') }
