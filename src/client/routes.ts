@@ -94,6 +94,6 @@ export const routes = {
   taskReady: 'GET /ready-tasks',
   taskDecide: 'POST /tasks/{task}/decide',
   waitingList: 'GET /waiting',
-  settingsShow: 'GET /settings',
-  doctorCheck: 'GET /doctor',
+  settingsShow: 'POST /settings',
+  doctorCheck: 'POST /doctor',
 } as const satisfies Record<keyof Operations, string>

@@ -1,4 +1,5 @@
-// What is configured, and whether everything that Baton needs is there: for looking, not for changing.
+// What is configured, and whether everything that Baton needs is there: for looking, not for changing. Settings may name channels that
+// others should not know, and the doctor starts programs: both are for the owner of the workspace.
 
 import fs from 'node:fs'
 import * as z from 'zod'
@@ -26,7 +27,7 @@ export const settingsShow = operation({
   name: 'settings.show',
   summary: 'The configuration in effect, section by section: each value, whether it is a default, and what is wrong.',
   scope: 'admin',
-  route: 'GET /settings',
+  route: 'POST /settings',
   input: z.object({}),
   output: z.object({
     file: z.string().optional().describe('The baton.config.json; missing where everything has its default.'),
@@ -76,7 +77,7 @@ export const doctorCheck = operation({
   name: 'doctor.check',
   summary: 'Whether everything that Baton needs is there and works: each finding is fine, a warning or a problem.',
   scope: 'admin',
-  route: 'GET /doctor',
+  route: 'POST /doctor',
   input: z.object({}),
   output: z.object({
     findings: z.array(

@@ -92,7 +92,7 @@ export async function resolve(store: Store, reference: string): Promise<Resolved
   const names: string[] = []
   for await (const { tape } of store.list()) names.push(tape)
   // The beginning of an id will do: 0b415#25 for claude:0b415cbd…#25.
-  for (const reading of possible) {
+  for (const reading of possible.filter(({ place }) => place.type !== 'anchor')) {
     const begins = names.filter((name) => name.startsWith(reading.tape) || name.split(':')[1]?.startsWith(reading.tape))
     if (reading.tape.length >= 4 && begins.length === 1) return { ...reading, tape: begins[0]! }
   }

@@ -85,7 +85,8 @@ async function load(warn: (text: string) => void, env: NodeJS.ProcessEnv): Promi
   try {
     sdkModule = (await import(sdkPackage)) as object
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
+    // The command line is bundled, and there the import is a require.
+    const missing = /^(?:ERR_)?MODULE_NOT_FOUND$/.test((error as NodeJS.ErrnoException).code ?? '')
     const why = missing ? `${sdkPackage} is not installed beside Baton` : (error as Error).message
     warn(`baton: no telemetry is sent, though OTEL_… variables ask for it: ${why}`)
     return undefined

@@ -79,7 +79,7 @@ describe.concurrent('/handoff', () => {
     await pane.press('C-d')
     expect(await pane.exit()).toBe(0)
     const again = await here.chat()
-    await again.shows('chat-2 goes on')
+    await again.shows('chat-2 continues')
     expect(await again.screen()).toContain('Going on.')
   })
 
@@ -166,7 +166,7 @@ describe.concurrent('/handoff', () => {
     await pane.press('C-d')
     expect(await pane.exit()).toBe(0)
     const again = await here.chat()
-    await again.shows('chat goes on')
+    await again.shows('chat continues')
   })
 })
 

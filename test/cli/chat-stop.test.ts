@@ -106,7 +106,7 @@ describe.concurrent.each(stages)('$name', (stage) => {
     const before = begun()
     await pane.kill()
     const again = await here.chat()
-    await again.shows('chat goes on')
+    await again.shows('chat continues')
     expect(again.text).toContain('› hi')
     expect(again.text).toContain('› do it')
     if (stage.document === undefined) {

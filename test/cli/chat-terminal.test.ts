@@ -199,7 +199,7 @@ describe.concurrent('the terminal', () => {
     process.kill(await pane.pid(), signal)
     expect(await pane.exit()).toBe(code)
     const again = await chat()
-    await again.shows('chat goes on')
+    await again.shows('chat continues')
     expect(again.text).not.toContain('The last run ended')
   })
 
@@ -288,7 +288,7 @@ describe.concurrent('the terminal', () => {
     await first.press('C-d')
     expect(await first.exit()).toBe(0)
     const resumed = await chat()
-    await resumed.shows('chat goes on')
+    await resumed.shows('chat continues')
     expect(resumed.text).toContain('› the first words')
     await resumed.press('Up')
     await resumed.until(() => resumed.text.split('the first words').length === 3, 'the words in the editor')

@@ -34,7 +34,7 @@ describe.concurrent('things break', () => {
     expect(prompts(door)).toHaveLength(before)
     expect(prompts(door)[0]).toContainEqual(expect.stringContaining('Baton restarted you'))
     expect(await finish(door, run)).toEqual({ code: 0, twice: false })
-    expect(told(door)).toContain('started again')
+    expect(told(door)).toContain('Baton is restarting it')
   }, 300_000)
 
   test('the agent is killed while it writes its document: a fresh one goes on with the ledger [C4, C15]', async ({

@@ -76,7 +76,7 @@ test('what is refused says why, and ends with 1; what is wrong names its field, 
     [ask('generator', 'researcher', '--output', 'draft={"pages":'), 'The input "draft" is not JSON: '],
     [['claim', 'researcher', '--lease', '0'], 'leaseMs: it must be at least 1, not 0'],
     [['status', '--wait'], '--wait needs a request'],
-    [['claim'], "missing required argument 'agent'"],
+    [['claim'], "Missing required argument 'agent'"],
   ]
   for (const [args, why] of mistakes) {
     const run = await relay(...args)

@@ -26,7 +26,7 @@ test('a task as a person sees it, from hand to hand [S5, S6, S7, S10]', async ()
   const { cwd, task, write } = await place()
   expect((await task('ls')).out).toContain('No tasks yet')
   expect((await task('new', 'T1', '--title', 'Implement user login')).out).toContain(
-    'T1 made at version 1, in planning',
+    'Created T1 (version 1, planning)',
   )
   write('src/login.ts', 'one')
   write('test/login.test.ts', 'two')

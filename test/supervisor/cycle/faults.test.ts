@@ -191,7 +191,7 @@ test('nothing is typed while a question is open or a person types; the cycle goe
   const harness = await atWork({ submitSeconds: 2 })
   harness.script({ draft: 'hm, what about' })
   harness.fill(90)
-  await harness.until(() => harness.told.find(({ body }) => body.includes('waited long for a chance')), 'the draft')
+  await harness.until(() => harness.told.find(({ body }) => body.includes('waiting for a chance to type')), 'the draft')
   expect(harness.prompts('Create handoff')).toEqual([])
   harness.script({ draft: '', dialog: 'May I run rm -rf build?' })
   await harness.until(() => harness.told.find(({ body }) => body.includes('rm -rf build')), 'the question')
@@ -205,7 +205,7 @@ test('a fresh context that does not read its document is told again, then a pers
   const harness = await atWork({ verifySeconds: 2 })
   harness.script({ illiterate: true })
   harness.fill(90)
-  expect(await harness.cycled()).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('does not read') })
+  expect(await harness.cycled()).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('did not read') })
   expect(harness.prompts('Read handoff')).toHaveLength(2)
   expect(harness.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('baton attach shop') })
 })
@@ -251,7 +251,7 @@ test('a disk that is full while the document is stored stops the clear, not the 
   harness.fill(90)
   await harness.until(() => harness.told.find(({ body }) => body.includes('The disk is full')), 'word of the disk')
   expect(harness.clears()).toBe(0)
-  expect(harness.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('Make room') })
+  expect(harness.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('Free some disk space') })
   fill(() => false)
   // It is tried again after half a minute, or when somebody wants it.
   expect(await harness.until(async () => (await harness.cycles())[0], 'the cycle', 60_000)).toMatchObject({

@@ -7,14 +7,14 @@ import { Text } from '../../parts/text.tsx'
 import './machine.css'
 
 export default function Settings() {
-  const settings = useOperation('settingsShow', {}, { everyMs: 10_000 })
+  const settings = useOperation('settingsShow', {})
   const workspace = useOperation('workspaceInfo', {})
   return (
     <div className="page">
       <header className="page-head">
         <div>
           <h1>Settings</h1>
-          <p>What counts now. Change it in baton.config.json; the page follows.</p>
+          <p>What counts now. Change it in baton.config.json, then open this page again.</p>
         </div>
       </header>
       <Answer query={workspace}>
