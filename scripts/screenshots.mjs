@@ -39,7 +39,7 @@ try {
     const { code } = await post(url, token, '/sign-in-codes', {})
     await page.goto(`${url}${path}#code=${code}`)
     await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.waitForLoadState('networkidle').catch(() => undefined)
+    await page.evaluate('document.fonts.ready')
     await page.waitForFunction('document.querySelectorAll("[role=status][aria-label=Loading]").length === 0')
     await page.screenshot({ path: join(images, `${name}.png`) })
     console.log(`docs/images/${name}.png`)
