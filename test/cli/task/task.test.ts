@@ -25,9 +25,7 @@ const from = (source: string, target: string, phase: string) => ['--from', sourc
 test('a task as a person sees it, from hand to hand [S5, S6, S7, S10]', async () => {
   const { cwd, task, write } = await place()
   expect((await task('ls')).out).toContain('No tasks yet')
-  expect((await task('new', 'T1', '--title', 'Implement user login')).out).toContain(
-    'Created T1 (version 1, planning)',
-  )
+  expect((await task('new', 'T1', '--title', 'Implement user login')).out).toContain('Created T1 (version 1, planning)')
   write('src/login.ts', 'one')
   write('test/login.test.ts', 'two')
   const decided = [

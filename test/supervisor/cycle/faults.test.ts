@@ -251,7 +251,10 @@ test('a disk that is full while the document is stored stops the clear, not the 
   harness.fill(90)
   await harness.until(() => harness.told.find(({ body }) => body.includes('The disk is full')), 'word of the disk')
   expect(harness.clears()).toBe(0)
-  expect(harness.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('Free some disk space') })
+  expect(harness.told.at(-1)).toMatchObject({
+    level: 'critical',
+    action: expect.stringContaining('Free some disk space'),
+  })
   fill(() => false)
   // It is tried again after half a minute, or when somebody wants it.
   expect(await harness.until(async () => (await harness.cycles())[0], 'the cycle', 60_000)).toMatchObject({

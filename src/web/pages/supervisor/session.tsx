@@ -193,7 +193,7 @@ function CycleLine({ name, cycle }: { name: string; cycle: Cycle }) {
           </span>
         )}
         {totalMs !== undefined && <span className="number muted">{spanText(totalMs)}</span>}
-        {ownMs !== undefined && <span className="number faint">Baton {spanText(ownMs)}</span>}
+        {ownMs !== undefined && <span className="number faint">Baton {(ownMs / 1000).toFixed(1)} s</span>}
         {document !== undefined && (
           <Link className="small" to={tapeAddress(`session/${name}`, document.id)}>
             document by the {document.by}
