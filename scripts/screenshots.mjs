@@ -61,17 +61,21 @@ async function address() {
   throw new Error('the server ended')
 }
 
-/** @param {string} url @param {string} token @param {string} path @param {object} body */
+/** @param {string} url @param {string} token @param {string} path @param {object} body @returns {Promise<{ code: string }>} */
 async function post(url, token, path, body) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const answer = await fetch(`${url}/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
-  return answer.json()
+  return /** @type {{ code: string }} */ (await answer.json())
 }
 
-/** @param {string} url @param {string} token @param {string} path */
+/**
+ * @param {string} url @param {string} token @param {string} path
+ * @returns {Promise<{ sessions: { name: string, cycles: number }[] }>}
+ */
 async function get(url, token, path) {
-  return (await fetch(`${url}/v1${path}`, { headers: { authorization: `Bearer ${token}` } })).json()
+  const answer = await fetch(`${url}/v1${path}`, { headers: { authorization: `Bearer ${token}` } })
+  return /** @type {{ sessions: { name: string, cycles: number }[] }} */ (await answer.json())
 }
 
 /** Questions, a task, and a cycle of the demo that is over. @param {string} url @param {string} token */
@@ -108,7 +112,7 @@ async function prepare(url, token) {
   })
   for (;;) {
     const { sessions } = await get(url, token, '/supervised?all=true')
-    if (sessions.some((/** @type {{ cycles: number }} */ { cycles }) => cycles > 0)) return
+    if (sessions.some(({ cycles }) => cycles > 0)) return
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
 }
@@ -116,5 +120,5 @@ async function prepare(url, token) {
 /** @param {string} url @param {string} token */
 async function sessionPath(url, token) {
   const { sessions } = await get(url, token, '/supervised?all=true')
-  return `/supervisor/${encodeURIComponent(sessions[0].name)}`
+  return `/supervisor/${encodeURIComponent(sessions[0]?.name ?? '')}`
 }

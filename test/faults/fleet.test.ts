@@ -5,7 +5,6 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, test, vi } from 'vitest'
 import { openStore } from '../../src/store/index.ts'
-import { isFull } from '../support/full.ts'
 import { startNats } from '../support/nats.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { program } from '../support/program.ts'
@@ -120,7 +119,7 @@ const engines = [
   { engine: 'NATS', address: (name: string) => nats.address(name) },
 ]
 
-test.runIf(isFull).each(engines)(
+test.each(engines)(
   'two hosts write to one tape on $engine while the network of one is cut: the other continues, nothing is lost or there twice [E5]',
   async ({ address }) => {
     const [one, two] = [await ash.run('append', address('tape')), await birch.run('append', address('tape'))]
@@ -144,7 +143,7 @@ test.runIf(isFull).each(engines)(
   },
 )
 
-test.runIf(isFull).each(engines)(
+test.each(engines)(
   'of two hosts that compete for one session on $engine one gets it; when it dies, the other tells it as lost and leaves it alone, with clocks 60 s apart [E5]',
   async ({ address }) => {
     const at = address('lease')
@@ -176,14 +175,11 @@ test.runIf(isFull).each(engines)(
   },
 )
 
-test.runIf(isFull).each(engines)(
-  'an inbox on $engine is that of all hosts: one asks, another answers [E5]',
-  async ({ address }) => {
-    const serving = await birch.run('serve', address('relay'))
-    await serving.said(1)
-    const asking = await ash.run('ask', address('relay'))
-    await asking.said(1)
-    expect(asking.lines).toMatchObject([{ outcome: { status: 'resolved' } }])
-    await birch.die()
-  },
-)
+test.each(engines)('an inbox on $engine is that of all hosts: one asks, another answers [E5]', async ({ address }) => {
+  const serving = await birch.run('serve', address('relay'))
+  await serving.said(1)
+  const asking = await ash.run('ask', address('relay'))
+  await asking.said(1)
+  expect(asking.lines).toMatchObject([{ outcome: { status: 'resolved' } }])
+  await birch.die()
+})
