@@ -126,6 +126,11 @@ test('a task goes on after any line of its tape was lost, and says which version
   }
 })
 
+test('a first line that is gone altogether is repaired at once', async () => {
+  const { run } = await repaired('task/SHOP', 0, 'all of it gone')
+  expect((await run('tape', 'verify', 'task/SHOP')).code).toBe(0)
+})
+
 test('a lost version is named wherever it is missed, and later ones say what they lack [S10]', async () => {
   const lines = fs.readFileSync(fileOf(made, 'task/SHOP'), 'utf8').split('\n')
   const line = lines.findIndex((each) => each.includes('"name":"version","data":{"version":3'))

@@ -64,6 +64,14 @@ export function verifyTape(layout: Layout, tape: string): VerifyReport[] {
 
 /** Called under the tape's lock. `adopt` puts a new file in the place of the current one. */
 export function repairTape(layout: Layout, tape: string, now: () => Date, adopt: (next: string) => void): RepairReport {
+  const first = repairOnce(layout, tape, now, adopt)
+  if (first.damage.length === 0) return first
+  // Only when a damaged first line is replaced does it show that entries before it are missing, too.
+  const second = repairOnce(layout, tape, now, adopt)
+  return { ...first, damage: [...first.damage, ...second.damage], cut: [...first.cut, ...second.cut] }
+}
+
+function repairOnce(layout: Layout, tape: string, now: () => Date, adopt: (next: string) => void): RepairReport {
   const { tape: current, next } = layout.of(tape)
   const all: Damage[] = []
   const cut: string[] = []
