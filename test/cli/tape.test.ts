@@ -254,7 +254,6 @@ test('bad input ends with its code, a sentence and what to do, and writes nothin
     [['tape', 'read', 'main', '--after', 'x'], 2, /whole number/],
     [['tape', 'context', 'main', '--format', 'yaml'], 2, /Allowed choices/],
     [['tape', 'bogus'], 2, /^baton: There is no command "bogus"/],
-    [['tape'], 2, /Usage/],
     [['tape', 'append', 'main', '--file', 'missing.jsonl'], 4, /no file/],
     [['--workspace', 'file.txt', 'tape', 'ls'], 1, /is a file/],
     [['--workspace', 'foreign', 'tape', 'ls'], 1, /not a Baton workspace/],

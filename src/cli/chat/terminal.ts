@@ -15,10 +15,13 @@ interface Frame {
 
 const nothing: Frame = { lines: [], columns: 0, rows: 0 }
 
+/** Nobody types a line feed by hand so soon after coming back. */
+const lateKeysMs = 200
+
 export class ScrollbackTerminal extends ProcessTerminal {
   #before = nothing
   #frame = nothing
-  /** Until the first frame is drawn, keys come that were typed before the terminal was the chat's again. */
+  /** Until shortly after the first frame, keys come that were typed before the terminal was the chat's again. */
   #isComingBack = false
   #held: string[] = []
 
@@ -26,7 +29,8 @@ export class ScrollbackTerminal extends ProcessTerminal {
   drawing(lines: readonly string[]): void {
     this.#before = this.#frame
     this.#frame = { lines, columns: this.columns, rows: this.rows }
-    if (this.#isComingBack) setImmediate(() => (this.#isComingBack = false))
+    // A busy machine may deliver what was typed meanwhile only after this frame.
+    if (this.#isComingBack) setTimeout(() => (this.#isComingBack = false), lateKeysMs).unref()
   }
 
   /** The screen is somebody else's from here on: the next frame begins where the cursor is. */
