@@ -82,7 +82,20 @@ function objectOf(properties: Record<string, Schema>): fc.Arbitrary<Record<strin
 }
 
 /** Nothing here may start an agent, wait for ever or read what this machine has elsewhere. */
-const left = new Set(['supervised.run', 'session.import', 'session.list', 'tape.watch'])
+const left = new Set([
+  'demo.start',
+  'doctor.check',
+  'relay.watch',
+  'session.continue',
+  'session.follow',
+  'session.import',
+  'session.list',
+  'session.log',
+  'supervised.run',
+  'supervised.screen',
+  'tape.watch',
+  'work.list',
+])
 
 const requests = fc.oneof(
   ...table
