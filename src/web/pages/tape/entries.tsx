@@ -23,6 +23,9 @@ interface EntriesProps {
 /** Nearer to an end of what is in memory than this, more is read. */
 const nearEnd = 20
 
+/** A fifth of a second. */
+const framesToSettle = 12
+
 export function Entries({ tape, at, kinds }: EntriesProps) {
   const [following, setFollowing] = useState(at === undefined)
   const [reader] = useState(() => new EntryReader(tape, kinds))
@@ -59,27 +62,43 @@ export function Entries({ tape, at, kinds }: EntriesProps) {
 
   // Behind a jump: show the place.
   const shownJump = useRef(0)
+  const [, setSettled] = useState(0)
+  /** The jump whose place is not on the screen yet. */
+  const awaited = useRef<number>(undefined)
+  const held = useRef<{ id: number; offset: number }>(undefined)
   useLayoutEffect(() => {
     if (jump.n === shownJump.current || entries.length === 0) return
     shownJump.current = jump.n
-    if (jump.at === 'end') virtual.scrollToIndex(entries.length - 1, { align: 'end' })
-    else {
-      const wanted = entries.findIndex(({ id }) => id >= Number(jump.at))
-      virtual.scrollToIndex(wanted < 0 ? entries.length - 1 : wanted, { align: 'start' })
+    const found = jump.at === 'end' ? -1 : entries.findIndex(({ id }) => id >= Number(jump.at))
+    const wanted = found < 0 ? entries.length - 1 : found
+    const align = jump.at === 'end' ? 'end' : 'start'
+    awaited.current = jump.n
+    held.current = { id: entries[wanted]!.id, offset: 0 }
+    // Rows have their true heights only once they are drawn: the place moves for some frames.
+    const settle = (frames: number) => {
+      if (awaited.current !== jump.n) return
+      virtual.scrollToIndex(wanted, { align })
+      if (frames > 0) requestAnimationFrame(() => settle(frames - 1))
+      else {
+        awaited.current = undefined
+        setSettled(jump.n)
+      }
     }
+    settle(framesToSettle)
   }, [jump, entries, virtual])
 
   // Entries that came in above must not move those that are read.
-  const held = useRef<{ id: number; offset: number }>(undefined)
   const firstId = entries[0]?.id
   useLayoutEffect(() => {
     const anchor = held.current
-    if (anchor === undefined || following) return
+    if (anchor === undefined || following || awaited.current !== undefined) return
     const index = entries.findIndex(({ id }) => id === anchor.id)
     if (index > 0) virtual.scrollToOffset(virtual.measurementsCache[index]!.start + anchor.offset)
   }, [firstId, entries, following, virtual])
   useEffect(() => {
     if (first === undefined || last === undefined) return
+    // What is drawn on the way to the place of a jump is not what is read.
+    if (awaited.current !== undefined) return
     const top = items.find(({ end }) => end > (virtual.scrollOffset ?? 0)) ?? first
     held.current = { id: Number(top.key), offset: (virtual.scrollOffset ?? 0) - top.start }
     if (first.index < nearEnd && hasBefore) reader.readBefore()
