@@ -111,12 +111,15 @@ function noteActivity(rows: readonly TapeRow[], complete: boolean): void {
   const before = activity.get()
   for (const row of rows) {
     known.set(row.tape, row)
-    // The first list of all tapes is news to nobody: what is on the screen was read at the same time.
-    if (!complete && before.get(row.tape)?.lastId !== row.lastId) stale.add(row.tape)
+    // The very first list is news to nobody: what is on the screen was read at the same time.
+    if (wasHeard && before.get(row.tape)?.lastId !== row.lastId) stale.add(row.tape)
   }
+  wasHeard = true
   activity.set(known)
   refreshing ??= window.setTimeout(refresh, 150)
 }
+
+let wasHeard = false
 
 /** Tapes that have changed since queries were last told. */
 const stale = new Set<string>()
