@@ -218,7 +218,7 @@ test.each(['tmux', 'headless'])(
   async (driver) => {
     const folder = fs.realpathSync(temporaryFolder())
     const script = path.join(folder, 'agent.sh')
-    fs.writeFileSync(script, '#!/bin/sh\necho "Invalid API key" >&2\nexit 1\n', { mode: 0o755 })
+    fs.writeFileSync(script, '#!/bin/sh\necho "Invalid API key" >&2\nsleep 0.1\nexit 1\n', { mode: 0o755 })
     const agents = { mine: { command: [script], transcript: 'claude', turn: ['{prompt}'] } }
     fs.writeFileSync(path.join(folder, 'baton.config.json'), JSON.stringify({ supervisor: { agents } }))
     fs.writeFileSync(path.join(folder, 'task.md'), 'Build it.')

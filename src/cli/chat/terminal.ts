@@ -17,13 +17,16 @@ const nothing: Frame = { lines: [], columns: 0, rows: 0 }
 
 /** Nobody types a line feed by hand so soon after coming back. */
 const lateKeysMs = 200
+/** On a busy machine the keys may be read this much before the signal that the process runs again. */
+const lateSignalMs = 150
 
 export class ScrollbackTerminal extends ProcessTerminal {
   #before = nothing
   #frame = nothing
   /** Until shortly after the first frame, keys come that were typed before the terminal was the chat's again. */
   #isComingBack = false
-  #held: string[] = []
+  #held: (() => void)[] = []
+  #releasing: NodeJS.Timeout | undefined
 
   /** To be told of every frame before it is written. */
   drawing(lines: readonly string[]): void {
@@ -41,6 +44,7 @@ export class ScrollbackTerminal extends ProcessTerminal {
   /** The process was stopped and runs again. */
   comeBack(): void {
     this.#isComingBack = true
+    this.#release()
   }
 
   override start(onInput: (data: string) => void, onResize: () => void): void {
@@ -49,14 +53,19 @@ export class ScrollbackTerminal extends ProcessTerminal {
 
   /**
    * The terminal of a shell turns Enter into a line feed, which the editor takes for a new line. A line feed is held until the signal that the
-   * process runs again would have been heard, which may come right behind the keys that were typed meanwhile.
+   * process runs again would have been heard, which may come behind the keys that were typed meanwhile.
    */
   #take(key: string, onInput: (data: string) => void): void {
     if (key !== '\n' && this.#held.length === 0) return onInput(key)
-    if (this.#held.push(key) > 1) return
-    setImmediate(() => {
-      for (const each of this.#held.splice(0)) onInput(each === '\n' && this.#isComingBack ? '\r' : each)
-    })
+    this.#held.push(() => onInput(key === '\n' && this.#isComingBack ? '\r' : key))
+    if (this.#isComingBack) this.#release()
+    else this.#releasing ??= setTimeout(() => this.#release(), lateSignalMs)
+  }
+
+  #release(): void {
+    clearTimeout(this.#releasing)
+    this.#releasing = undefined
+    for (const give of this.#held.splice(0)) give()
   }
 
   override write(data: string): void {

@@ -84,7 +84,10 @@ export class TmuxDriver implements Driver {
     return { code, ...(words === '' ? {} : { error: words }) }
   }
 
-  /** What the program wrote last; tmux may draw it a moment after it knows that the program has ended. */
+  /**
+   * What the program wrote last; tmux may draw it a moment after it knows that the program has ended. What was written in the same moment,
+   * tmux may throw away (it closes the terminal before the kernel has passed the words on): then there are none.
+   */
   async #lastWords(deadline: number): Promise<string> {
     for (;;) {
       const words = lastWords((await this.screenText()).split('\n'))
