@@ -6,13 +6,11 @@ const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
 /** Random enough that no rule takes it for an example. */
 function word(length: number, alphabet = letters) {
+  const many = Math.min(12, length / 2, alphabet.length / 2)
   return fc
     .array(fc.constantFrom(...alphabet.split('')), { minLength: length, maxLength: length })
     .map((all) => all.join(''))
-    .filter(
-      (text) =>
-        new Set(text).size > Math.min(12, length / 2, alphabet.length / 2) && /\d/.test(text) && /[a-z]/i.test(text),
-    )
+    .filter((text) => new Set(text).size > many && /\d/.test(text) && /[a-z]/i.test(text) && !/(.)\1{3}/.test(text))
 }
 
 const hex = '0123456789abcdef'
