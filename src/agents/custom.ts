@@ -13,29 +13,48 @@ import { failureOf } from './turn-output.ts'
 const pattern = z.string().refine(isPattern, 'must be a regular expression')
 
 export const agentSettings = z.strictObject({
-  /** The program and the arguments that always come first. */
-  command: z.array(z.string().min(1)).min(1).optional(),
-  /** Laid over the environment; also tells where its transcripts lie, such as CLAUDE_CONFIG_DIR. */
-  env: z.record(z.string(), z.string()).optional(),
-  /** In tokens, where it compacts by itself; a value up to 1 is a part of the window. */
-  compactsAt: z.number().positive().optional(),
-  label: z.string().optional(),
-  /** Whose form its transcripts have; needed for an agent of one's own. */
-  transcript: z.string().refine(isAgentName, { error: noAgent }).optional(),
-  /** Arguments behind the command; `{session}` and `{prompt}` stand for those. */
-  launch: z.array(z.string()).optional(),
-  resume: z.array(z.string()).optional(),
-  turn: z.array(z.string()).optional(),
-  resumeTurn: z.array(z.string()).optional(),
-  clear: z.string().min(1).optional(),
-  /** Whether that makes a new transcript at once, rather than with the next prompt. */
-  clearShows: z.boolean().optional(),
-  interrupt: z.array(z.string().regex(/^(?!C-c$).+/, 'may not be C-c, which ends most agents')).optional(),
-  settle: z.number().int().min(0).max(5_000).optional(),
-  /** Of a line on its screen: `ready` where it waits for a prompt, its first group being what is typed there. */
-  ready: pattern.optional(),
-  busy: pattern.optional(),
-  dialog: pattern.optional(),
+  command: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('the program and the arguments that always come first'),
+  env: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe('variables for the agent; some also say where its transcripts are, such as CLAUDE_CONFIG_DIR'),
+  compactsAt: z
+    .number()
+    .positive()
+    .optional()
+    .describe('where it compacts by itself, in tokens; up to 1: a share of the window'),
+  label: z.string().optional().describe('its name in messages to people'),
+  transcript: z
+    .string()
+    .refine(isAgentName, { error: noAgent })
+    .optional()
+    .describe('the known agent whose transcript format it writes; needed for an agent of your own'),
+  launch: z
+    .array(z.string())
+    .optional()
+    .describe('arguments that start a session; {session} and {prompt} are replaced, here and in the next three'),
+  resume: z.array(z.string()).optional().describe('arguments that continue a session'),
+  turn: z.array(z.string()).optional().describe('arguments for one turn without a screen'),
+  resumeTurn: z.array(z.string()).optional().describe('arguments for a further turn without a screen'),
+  clear: z.string().min(1).optional().describe('what is typed to clear the context, such as /clear'),
+  clearShows: z
+    .boolean()
+    .optional()
+    .describe('clearing starts a new transcript at once, rather than with the next prompt'),
+  interrupt: z
+    .array(z.string().regex(/^(?!C-c$).+/, 'may not be C-c, which ends most agents'))
+    .optional()
+    .describe('keys, as tmux names them, that interrupt a turn'),
+  settle: z.number().int().min(0).max(5_000).optional().describe('milliseconds between typing a prompt and Enter'),
+  ready: pattern
+    .optional()
+    .describe('matches a line of its screen where it waits for a prompt; the first group is what is typed there'),
+  busy: pattern.optional().describe('matches a line of its screen while it is working'),
+  dialog: pattern.optional().describe('matches a line of its screen when it asks something'),
 })
 
 export type AgentSettings = z.output<typeof agentSettings>

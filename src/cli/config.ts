@@ -11,7 +11,8 @@ import { telemetrySection } from '../telemetry/index.ts'
 import { agentSection } from './chat/create-agent.ts'
 import { type Globals, Output } from './base/output.ts'
 
-const sections = {
+/** What checks each section. */
+export const sections = {
   agent: agentSection,
   notify: notifySection,
   relay: relaySection,

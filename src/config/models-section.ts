@@ -8,14 +8,17 @@ const dollars = z.number().nonnegative()
 
 const price = z
   .strictObject({
-    input: dollars,
-    output: dollars,
-    cacheRead: dollars.optional(),
-    cacheWrite: dollars.optional(),
+    input: dollars.describe('of the prompt'),
+    output: dollars.describe('of the answer'),
+    cacheRead: dollars.optional().describe('of what is read from the cache'),
+    cacheWrite: dollars.optional().describe('of what is written to the cache'),
   })
   .describe('dollars for a million tokens')
 
-const model = z.strictObject({ window: z.int().positive().optional(), price: price.optional() })
+const model = z.strictObject({
+  window: z.int().positive().optional().describe('tokens of its context window'),
+  price: price.optional(),
+})
 
 export const transcriptsSection = z.strictObject({
   models: z

@@ -2,8 +2,16 @@
 
 import * as z from 'zod'
 import { type Run, runCommand } from '../system/index.ts'
-import { bounded, cut, type Notification, type NotificationRecord, shapes, utf8Bytes } from './notification.ts'
-import { type CommandChannel, isWebAddress, type WebhookChannel } from './settings.ts'
+import {
+  bounded,
+  cut,
+  desktopText,
+  type Notification,
+  type NotificationRecord,
+  shapes,
+  utf8Bytes,
+} from './notification.ts'
+import { type CommandChannel, isWebAddress, type Level, type WebhookChannel } from './settings.ts'
 
 export interface WebhookOptions {
   readonly fetch: typeof fetch
@@ -131,7 +139,7 @@ const drainMs = 250
  * Runs a program: it gets JSON on its standard input and the short texts in its environment, without a shell in between.
  */
 export async function notifyCommand(
-  { command }: CommandChannel,
+  command: CommandChannel['command'],
   told: Omit<NotificationRecord, 'at'>,
   { env, timeoutMs, now }: CommandOptions,
   closing: AbortSignal,
@@ -161,6 +169,20 @@ export async function notifyCommand(
   const last = output.whole().toString('utf8').trim().split('\n').at(-1) ?? ''
   const ended = end === 'exit' ? `it ended with ${code}` : `it was ended by ${code}`
   return { status: 'retry', error: last === '' ? ended : `${ended}: ${last.slice(0, 300)}` }
+}
+
+const urgency: Record<Level, string> = { info: 'low', warning: 'normal', critical: 'critical' }
+
+/** The program of the desktop that shows it: notify-send, which most Linux desktops bring, or osascript on macOS. */
+export function desktopCommand(told: Notification, platform: NodeJS.Platform): string[] {
+  const { title, body } = desktopText(told)
+  if (platform !== 'darwin') {
+    // Desktops read tags in the body.
+    const plain = body.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+    return ['notify-send', '--app-name=Baton', `--urgency=${urgency[told.level]}`, '--', title, plain]
+  }
+  const script = ['on run {heading, words}', 'display notification words with title heading', 'end run']
+  return ['osascript', ...script.flatMap((line) => ['-e', line]), title, body]
 }
 
 function variables({ level, title, body, action, source, key, at }: NotificationRecord): Record<string, string> {

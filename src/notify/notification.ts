@@ -88,6 +88,11 @@ export const shapes: Record<Preset, Shape> = {
     }),
 }
 
+/** A desktop shows a line and a few more. */
+export function desktopText(told: Notification): { title: string; body: string } {
+  return { title: cut(oneLine(told.title), 250, utf16Units), body: plainText(told, 1_000, utf16Units) }
+}
+
 /** What one notification may weigh where nobody else sets a limit. */
 const bodyBytes = 64 * 1024
 

@@ -2,7 +2,7 @@
 // What happened on every channel is returned, and each failure is given to `onFailure`, so that callers record it.
 
 import { setMaxListeners } from 'node:events'
-import { attempt, notifyCommand, post } from './channels.ts'
+import { attempt, desktopCommand, notifyCommand, post } from './channels.ts'
 import type { Notification } from './notification.ts'
 import type { Channel, NotifySettings } from './settings.ts'
 
@@ -32,6 +32,7 @@ export interface NotifierOptions {
   fetch?: typeof fetch
   now?: () => number
   env?: NodeJS.ProcessEnv
+  platform?: NodeJS.Platform
   /** Called once for each channel that could not be reached. What it throws is added to the outcome. */
   onFailure?: (failure: Failure) => void | Promise<void>
   /** Before the first retry; doubled for each further one. */
@@ -54,7 +55,13 @@ export interface Notifier {
 const rememberedKeys = 10_000
 
 export function openNotifier(settings: NotifySettings, options: NotifierOptions = {}): Notifier {
-  const { now = Date.now, env = process.env, backoffMs = 500, repeatMs = 600_000 } = options
+  const {
+    now = Date.now,
+    env = process.env,
+    platform = process.platform,
+    backoffMs = 500,
+    repeatMs = 600_000,
+  } = options
   const stop = new AbortController()
   setMaxListeners(0, stop.signal)
   const underWay = new Set<Promise<unknown>>()
@@ -81,8 +88,11 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions 
 
   async function tried(channel: Channel, told: Notification) {
     if (stop.signal.aborted) return { attempts: 0, error: 'the notifier is closed' }
-    const one = (signal: AbortSignal) =>
-      channel.type === 'webhook' ? post(channel, told, tools, signal) : notifyCommand(channel, told, tools, signal)
+    const one = (signal: AbortSignal) => {
+      if (channel.type === 'webhook') return post(channel, told, tools, signal)
+      const command = channel.type === 'command' ? channel.command : desktopCommand(told, platform)
+      return notifyCommand(command, told, tools, signal)
+    }
     try {
       return await attempt(one, {
         retries: settings.retries,
@@ -136,6 +146,7 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions 
 /** Never the whole address: it often is the secret. */
 function channelName(channel: Channel): string {
   if (channel.name !== undefined) return channel.name
+  if (channel.type === 'desktop') return 'desktop'
   if (channel.type === 'command') return `command ${channel.command[0]}`
   const { preset, url } = channel
   return `${preset} ${url.startsWith('env:') ? url : new URL(url).host}`

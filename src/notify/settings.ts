@@ -49,12 +49,17 @@ const commandSchema = z.strictObject({
 })
 export type CommandChannel = z.output<typeof commandSchema>
 
-export type Channel = WebhookChannel | CommandChannel
+const desktopSchema = z.strictObject({ type: z.literal('desktop'), ...common })
+
+export type Channel = WebhookChannel | CommandChannel | z.output<typeof desktopSchema>
 
 export const notifySection = z.strictObject({
-  channels: z.array(z.discriminatedUnion('type', [webhookSchema, commandSchema])).default([]),
-  retries: z.int().min(0).max(20).default(3).describe('after a first attempt that failed'),
-  timeoutMs: z.int().min(1).max(600_000).default(10_000).describe('of one attempt'),
+  channels: z
+    .array(z.discriminatedUnion('type', [webhookSchema, commandSchema, desktopSchema]))
+    .default([])
+    .describe('where notifications go'),
+  retries: z.int().min(0).max(20).default(3).describe('attempts after the first one failed'),
+  timeoutMs: z.int().min(1).max(600_000).default(10_000).describe('how long one attempt may take'),
 })
 export type NotifySettings = z.output<typeof notifySection>
 

@@ -10,14 +10,18 @@ const count = z.int().min(1)
 export const leaseSchema = z.int().min(1)
 
 const agentSchema = z.strictObject({
-  description: z.string().optional(),
-  version: z.string().optional(),
+  description: z.string().optional().describe('what it does, for people and models'),
+  version: z.string().optional().describe('of the agent, for traces'),
   provider: z.string().optional().describe('of its model, as OpenTelemetry names it, such as anthropic or openai'),
-  model: z.string().optional(),
+  model: z.string().optional().describe('the model it uses, for traces'),
   leaseMs: leaseSchema.optional().describe('how long a claim lasts without a heartbeat, if not as usual'),
 })
 
-const routeSchema = z.strictObject({ from: agentName, to: word, reason: z.string().min(1) })
+const routeSchema = z.strictObject({
+  from: agentName.describe('who asks'),
+  to: word.describe('who is asked'),
+  reason: z.string().min(1).describe('what for; of a forbidden route: why not'),
+})
 
 /** What to do when a handoff failed or was answered in part; the first strategy that applies is taken. */
 const strategySchema = z.discriminatedUnion('strategy', [
@@ -41,9 +45,9 @@ const strategySchema = z.discriminatedUnion('strategy', [
 ])
 
 const limitsSchema = z.strictObject({
-  maxHandoffsPerItem: count.default(3),
-  maxHandoffsPerPipeline: count.default(10),
-  handoffTimeoutMs: z.int().min(1).default(30_000).describe('not for people'),
+  maxHandoffsPerItem: count.default(3).describe('requests for the same item of a trace'),
+  maxHandoffsPerPipeline: count.default(10).describe('requests in a trace'),
+  handoffTimeoutMs: z.int().min(1).default(30_000).describe('how long an agent has to answer; people have no limit'),
   handoffCooldownMs: ms.default(5_000).describe('before the same path is used again for an item of a trace'),
   maxHumanRequestsPerPipeline: count.default(20).describe('questions to people, who have no other limit'),
   maxSameQuestion: count.default(2).describe('how often one agent may ask another the same in a trace'),
@@ -66,13 +70,15 @@ const alertsSchema = z.strictObject({
 })
 export type AlertThresholds = z.output<typeof alertsSchema>
 
+const waiver = z.string().min(1).optional()
+
 /** A reason for each rule of `relay check` that this configuration deliberately breaks. */
 const waiverSchema = z.strictObject({
-  routes: z.string().min(1).optional(),
-  forbidden: z.string().min(1).optional(),
-  recovery: z.string().min(1).optional(),
-  coverage: z.string().min(1).optional(),
-  latency: z.string().min(1).optional(),
+  routes: waiver.describe('why the rule about routes is not kept'),
+  forbidden: waiver.describe('why the rule about forbidden routes is not kept'),
+  recovery: waiver.describe('why the rule about recovery is not kept'),
+  coverage: waiver.describe('why the rule about coverage is not kept'),
+  latency: waiver.describe('why the rule about latency is not kept'),
 })
 
 export const relaySection = z
@@ -80,7 +86,10 @@ export const relaySection = z
     schemaVersion: z.string().default(handoffSchemaVersion).describe('of the handoff schemas that the agents speak'),
     agents: z.record(agentName, agentSchema).default({}).describe('the topology: every agent by its name'),
     roles: z
-      .strictObject({ research: agentName, orchestrator: agentName })
+      .strictObject({
+        research: agentName.describe('who looks things up; researcher by default'),
+        orchestrator: agentName.describe('who knows what the user wants; orchestrator by default'),
+      })
       .partial()
       .default({})
       .transform((given) => ({ research: 'researcher', orchestrator: 'orchestrator', ...given }))
@@ -89,13 +98,17 @@ export const relaySection = z
     forbidden: z
       .array(routeSchema)
       .default([])
-      .refine((routes) => routes.every(({ to }) => to !== human), 'the way to a person cannot be closed'),
-    limits: limitsSchema.default(limitsSchema.parse({})),
+      .refine((routes) => routes.every(({ to }) => to !== human), 'the way to a person cannot be closed')
+      .describe('who may never hand over to whom'),
+    limits: limitsSchema.default(limitsSchema.parse({})).describe('against loops and floods'),
     types: z
       .record(word, z.union([z.boolean(), z.record(z.string(), z.unknown())]))
       .default({})
       .describe('name: the JSON Schema of a type that inputs may be expected to have'),
-    criticalInputs: z.array(missingInputSchema.shape.key).default([]).describe('without these, nothing goes on'),
+    criticalInputs: z
+      .array(missingInputSchema.shape.key)
+      .default([])
+      .describe('inputs without which work never continues'),
     recovery: z
       .array(strategySchema)
       .default([
@@ -106,10 +119,12 @@ export const relaySection = z
       .describe('when all of these do not apply, a person is asked'),
     leaseMs: leaseSchema.default(10_000).describe('how long a claim lasts without a heartbeat'),
     patienceMs: z.int().min(1).default(60_000).describe('after which a request of low priority gets its turn, too'),
-    retention: retentionSchema.default(retentionSchema.parse({})),
-    alerts: alertsSchema.default(alertsSchema.parse({})),
+    retention: retentionSchema
+      .default(retentionSchema.parse({}))
+      .describe('closed traces beyond either bound are archived'),
+    alerts: alertsSchema.default(alertsSchema.parse({})).describe('when people are alerted'),
     latencyBudgetMs: z.int().min(1).optional().describe('what one run of the pipeline may take'),
-    waive: waiverSchema.default({}),
+    waive: waiverSchema.default({}).describe('rules of `relay check` that are broken on purpose'),
   })
   .superRefine(({ routes, forbidden }, context) => {
     const closed = new Map(forbidden.map((route, i) => [`${route.from} → ${route.to}`, i]))

@@ -13,10 +13,10 @@ export const boundsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe('a shell command, run in the project after a turn: the run ends when it succeeds'),
-  maxUsd: z.number().positive().optional(),
-  maxHours: z.number().positive().optional(),
-  maxCycles: count.optional(),
-  maxTurns: count.optional(),
+  maxUsd: z.number().positive().optional().describe('dollars, over all contexts of the run'),
+  maxHours: z.number().positive().optional().describe('hours since it was started or reopened'),
+  maxCycles: count.optional().describe('cycles'),
+  maxTurns: count.optional().describe('turns of the agent'),
   stallMinutes: z.number().positive().optional().describe('the run ends when nothing has changed for so long'),
 })
 /** What ends an unattended run. */
@@ -40,9 +40,9 @@ export const supervisorSection = z.strictObject({
     .enum(['ledger', 'ask'])
     .default('ledger')
     .describe('no document: write it from the ledger, or ask a person'),
-  budget: z.int().min(500).max(50_000).default(4_000).describe('tokens of a document'),
+  budget: z.int().min(500).max(50_000).default(4_000).describe('tokens of a document, at most'),
   handoffs: z.string().min(1).optional().describe('folder of the documents, where the agent can write'),
-  cooldownSeconds: seconds.default(120).describe('between two cycles of a session'),
+  cooldownSeconds: seconds.default(120).describe('the least time between two cycles of a session'),
   breaker: count.default(3).describe('so many cycles without progress stop the cycling'),
   stallChecks: count
     .default(3)
@@ -53,7 +53,7 @@ export const supervisorSection = z.strictObject({
     .number()
     .positive()
     .default(30)
-    .describe('a person is told again after so long while something still needs them'),
+    .describe('a person is reminded after so long while something still needs them'),
   concurrency: count.default(2).describe('cycles at the same time'),
   quota: z
     .union([
@@ -62,7 +62,7 @@ export const supervisorSection = z.strictObject({
     ])
     .default('wait')
     .describe('a limit is reached: wait for the reset, or continue in another agent'),
-  restarts: z.int().nonnegative().default(5).describe('of an agent that crashes, within an hour'),
+  restarts: z.int().nonnegative().default(5).describe('how often an agent that crashes is restarted within an hour'),
   bounds: boundsSchema.default({}).describe('of every run that does not set its own'),
   agents: z.record(z.string(), agentSettings).default({}).describe('agents of your own, or how a known one is started'),
 })

@@ -18,10 +18,11 @@ const gateSchema = z.strictObject({
   name: z
     .string()
     .min(1)
-    .refine((name) => !builtInGates.some((each) => each === name), 'Baton has a gate of that name itself'),
+    .refine((name) => !builtInGates.some((each) => each === name), 'Baton has a gate of that name itself')
+    .describe('what it is called in reports'),
   run: z.string().min(1).describe('a shell command, run in the project folder'),
   phases: z.array(phaseSchema).optional().describe('only before a handoff into one of these'),
-  timeout_seconds: z.number().positive().max(86_400).default(600),
+  timeout_seconds: z.number().positive().max(86_400).default(600).describe('how long the command may run'),
   required: z.boolean().default(true).describe('false: a failure is recorded, but does not stop the handoff'),
 })
 export type CommandGate = z.output<typeof gateSchema>
@@ -78,19 +79,21 @@ export const taskSection = z.strictObject({
   gates: z
     .array(gateSchema)
     .default([])
-    .refine((gates) => new Set(gates.map(({ name }) => name)).size === gates.length, 'two gates have the same name'),
+    .refine((gates) => new Set(gates.map(({ name }) => name)).size === gates.length, 'two gates have the same name')
+    .describe('commands that must succeed before a handoff'),
   bounds: z
     .strictObject({
-      text: bound,
-      artifacts: bound,
-      decisions_made: bound,
-      blocking_issues: bound,
-      warnings: bound,
-      bytes: bound,
+      text: bound.describe('characters of any one text; 10,000 by default'),
+      artifacts: bound.describe('how many; 100,000 by default'),
+      decisions_made: bound.describe('how many; 10,000 by default'),
+      blocking_issues: bound.describe('how many; 1,000 by default'),
+      warnings: bound.describe('how many; 1,000 by default'),
+      bytes: bound.describe('of everything that one version changes; 32 MiB by default'),
     })
     .partial()
     .default({})
-    .transform((given) => ({ ...defaultBounds, ...given })),
+    .transform((given) => ({ ...defaultBounds, ...given }))
+    .describe('how large a task may become'),
 })
 export type TaskSettings = z.output<typeof taskSection>
 

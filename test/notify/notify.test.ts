@@ -303,3 +303,23 @@ async function nobodyListens(): Promise<string> {
   await new Promise((resolve) => server.close(resolve))
   return `http://127.0.0.1:${port}`
 }
+
+test('the desktop shows it with the program of the platform, and a missing program is named [C16]', async () => {
+  const folder = temporaryFolder()
+  for (const name of ['notify-send', 'osascript']) {
+    const script = `#!/bin/sh\nprintf '%s\\n' "$@" > "${path.join(folder, name)}.txt"\n`
+    fs.writeFileSync(path.join(folder, name), script, { mode: 0o755 })
+  }
+  const shown = async (platform: NodeJS.Platform, PATH: string) =>
+    open([{ type: 'desktop' }], { platform, env: { ...process.env, PATH } }).notify({ ...told, body: 'a <b> & c' })
+  const own = `${folder}${path.delimiter}${process.env.PATH ?? ''}`
+  const words = (name: string) => fs.readFileSync(path.join(folder, `${name}.txt`), 'utf8')
+  expect(await shown('linux', own)).toMatchObject([{ channel: 'desktop', status: 'sent' }])
+  const text = `${told.title}\na &lt;b> &amp; c\n\n${told.action}\n`
+  expect(words('notify-send')).toBe(`--app-name=Baton\n--urgency=normal\n--\n${text}`)
+  expect(await shown('darwin', own)).toMatchObject([{ channel: 'desktop', status: 'sent' }])
+  expect(words('osascript')).toContain(`end run\n${text.replace('&lt;', '<').replace('&amp;', '&')}`)
+  expect(await shown('linux', temporaryFolder())).toMatchObject([
+    { status: 'failed', attempts: 1, error: expect.stringContaining('notify-send') as string },
+  ])
+})

@@ -24,9 +24,9 @@ const rules = z.array(rule)
 
 /** `agent.permissions` of `baton.config.json`. */
 export const permissionsSchema = z.strictObject({
-  allow: rules.default([]),
-  ask: rules.default([]),
-  deny: rules.default([]),
+  allow: rules.default([]).describe('calls that need no question'),
+  ask: rules.default([]).describe('calls that a person is asked about'),
+  deny: rules.default([]).describe('calls that are refused; this wins over the others'),
 })
 
 export type PermissionSettings = z.input<typeof permissionsSchema>

@@ -80,16 +80,22 @@ const threshold = z
   .refine((value) => typeof value !== 'string' || !value.startsWith('-'), whatItMayBe)
 
 const handoff = z.strictObject({
-  at: threshold.optional(),
-  warnAt: threshold.optional(),
-  cooldown: z.number().nonnegative().optional(),
-  narrative: z.boolean().optional(),
-  budget: z.number().int().positive().optional(),
+  at: threshold
+    .optional()
+    .describe('when to hand over: a share such as "80%" (the default), tokens, or false for never'),
+  warnAt: threshold.optional().describe('when to warn, once in a phase'),
+  cooldown: z
+    .number()
+    .nonnegative()
+    .optional()
+    .describe('seconds between two automatic handoffs, at least; 60 by default'),
+  narrative: z.boolean().optional().describe('the model writes the narrative of the document; false: the ledger does'),
+  budget: z.number().int().positive().optional().describe('tokens of the document, at most'),
 })
 
 export const agentSection = z.strictObject({
-  handoff: handoff.prefault({}),
-  permissions: permissionsSchema.prefault({}),
+  handoff: handoff.prefault({}).describe('when the chat hands over by itself'),
+  permissions: permissionsSchema.prefault({}).describe('rules such as "bash npm test" or "fs.write docs/**"'),
 })
 
 interface ChatSettings {

@@ -9,11 +9,7 @@ import { type Globals, Output } from '../base/output.ts'
 export async function docs(globals: Globals, topic?: string): Promise<void> {
   const out = new Output(globals)
   const folder = folderOf(globals)
-  const pages = fs
-    .readdirSync(folder)
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => ({ topic: name.slice(0, -3), file: path.join(folder, name) }))
-    .sort((a, b) => (a.topic < b.topic ? -1 : 1))
+  const pages = pagesIn(folder)
   if (topic === undefined) {
     out.list(
       pages.map((page) => ({ ...page, title: titleOf(page.file) })),
@@ -21,13 +17,10 @@ export async function docs(globals: Globals, topic?: string): Promise<void> {
     )
     return out.note('\nRead one with "baton docs TOPIC".')
   }
-  const begins = pages.filter((page) => page.topic.startsWith(topic))
-  const found = pages.find((page) => page.topic === topic) ?? (begins.length === 1 ? begins[0] : undefined)
+  const found = pageNamed(topic, pages)
   if (found === undefined) {
-    const close = nearest(
-      topic,
-      pages.map((page) => page.topic),
-    ) // prettier keeps it short
+    const topics = pages.map((page) => page.topic)
+    const close = nearest(topic, topics)
     throw new NotFoundError(
       `There is no page "${topic}"`,
       close.length > 0 ? { nearest: close } : { hint: 'See "baton docs".' },
@@ -36,6 +29,29 @@ export async function docs(globals: Globals, topic?: string): Promise<void> {
   const text = fs.readFileSync(found.file, 'utf8')
   if (out.json) out.data({ ...found, text })
   else out.write(text.endsWith('\n') ? text : `${text}\n`)
+}
+
+interface Page {
+  /** The path in the folder, such as `tapes` or `reference/rest`. */
+  readonly topic: string
+  readonly file: string
+}
+
+/** What explains comes first, then the reference. */
+function pagesIn(folder: string): Page[] {
+  const names = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))
+  const depth = (name: string) => name.split(path.sep).length
+  return names
+    .sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))
+    .map((name) => ({ topic: name.slice(0, -3).split(path.sep).join('/'), file: path.join(folder, name) }))
+}
+
+/** By its topic, the last word of that, or the beginning of either where only one page has it. */
+function pageNamed(topic: string, pages: readonly Page[]): Page | undefined {
+  const lastWord = (page: Page) => path.posix.basename(page.topic)
+  const begins = pages.filter((page) => page.topic.startsWith(topic) || lastWord(page).startsWith(topic))
+  const exact = pages.find((page) => page.topic === topic) ?? pages.find((page) => lastWord(page) === topic)
+  return exact ?? (begins.length === 1 ? begins[0] : undefined)
 }
 
 /** Beside the program, in the package as in the repository. */

@@ -110,7 +110,7 @@ interface Kept {
   readonly ended: Ended
 }
 
-type Name =
+export type Name =
   | 'run'
   | 'whereabouts'
   | 'launching'
