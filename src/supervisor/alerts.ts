@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { BatonError } from '../errors.ts'
 import type { Notification, Notifier } from '../notify/index.ts'
 import type { Store } from '../store/index.ts'
-import { holderSchema, lifeOf, thisProcess } from '../system/index.ts'
+import { holderSchema, lifeOf, pause, thisProcess } from '../system/index.ts'
 import type { Notify } from './run.ts'
 
 /** No session has this name. */
@@ -15,6 +15,8 @@ const alertsTape = 'session/~alerts'
 export const alertMs = 12 * 3_600_000
 /** So many entries are looked through for alerts that are still open. */
 const looked = 1_000
+/** How long to wait before the end of an alert, which a full disk refused, is written again. */
+const diskMs = 5_000
 
 const alertSchema = z.object({
   notification: z.object({
@@ -44,23 +46,25 @@ export interface AlertsOptions {
   readonly notifier: Notifier
   /** An alert could not be written down: it is sent all the same, by this process only. */
   readonly onProblem: (error: Error) => void
+  readonly retryMs?: number
 }
 
 /** Tells people what happens in one project. */
 export class Alerts implements Notify {
   readonly #options: AlertsOptions
   readonly #underWay = new Set<Promise<boolean>>()
+  readonly #closing = new AbortController()
 
   constructor(options: AlertsOptions) {
     this.#options = options
   }
 
   async notify(told: Notification): Promise<void> {
-    const { store, project, notifier, onProblem } = this.#options
+    const { store, project, notifier, onProblem, retryMs = diskMs } = this.#options
     if (notifier.channels === 0) return
     const alert = { notification: told, project, at: Date.now(), host: thisProcess().host }
     const record = new AlertRecord(store, randomUUID(), 0, onProblem)
-    const work = send(record, alert, notifier)
+    const work = send(record, alert, notifier, { retryMs, signal: this.#closing.signal })
     this.#underWay.add(work)
     await work
     this.#underWay.delete(work)
@@ -70,6 +74,7 @@ export class Alerts implements Notify {
   async close(): Promise<boolean> {
     const left = Promise.all(this.#underWay)
     await this.#options.notifier.close()
+    this.#closing.abort()
     return (await left).includes(false)
   }
 }
@@ -90,20 +95,34 @@ export async function deliverAlerts({ store, openNotifier, onProblem, signal }: 
     const end = () => void notifier.close({ withinMs: 0 })
     signal.addEventListener('abort', end, { once: true })
     if (signal.aborted) end()
-    work.push(send(record, alert, notifier).finally(() => signal.removeEventListener('abort', end)))
+    const sent = send(record, alert, notifier, { retryMs: diskMs, signal })
+    work.push(sent.finally(() => signal.removeEventListener('abort', end)))
   }
   await Promise.all(work)
 }
 
+interface Patience {
+  readonly retryMs: number
+  /** Given when the process has to end. */
+  readonly signal: AbortSignal
+}
+
 /** Returns false if it is left for another process. */
-async function send(record: AlertRecord, alert: Alert, notifier: Notifier): Promise<boolean> {
-  if (!(await record.write({ ...alert, holder: thisProcess() }))) return true
+async function send(
+  record: AlertRecord,
+  alert: Alert,
+  notifier: Notifier,
+  { retryMs, signal }: Patience,
+): Promise<boolean> {
+  if ((await record.write({ ...alert, holder: thisProcess() })) === 'taken') return true
   const outcomes = await notifier.notify(alert.notification, alert.channels)
   const channels = outcomes.flatMap((each) =>
     each.status === 'failed' && each.unfinished === true ? [each.channel] : [],
   )
   const { holder: _holder, ...rest } = alert
-  await record.write(channels.length === 0 ? { ...rest, over: true } : { ...rest, channels })
+  const outcome: Alert = channels.length === 0 ? { ...rest, over: true } : { ...rest, channels }
+  // The disk may be full just then. Another process would send it again if it did not find that it was sent.
+  while ((await record.write(outcome)) === 'failed' && !signal.aborted) await pause(retryMs, signal)
   return channels.length === 0
 }
 
@@ -132,6 +151,7 @@ class AlertRecord {
   readonly #key: string
   readonly #onProblem: (error: Error) => void
   #id: number
+  #hasFailed = false
 
   constructor(store: Store, key: string, id: number, onProblem: (error: Error) => void) {
     this.#store = store
@@ -140,18 +160,20 @@ class AlertRecord {
     this.#onProblem = onProblem
   }
 
-  /** Returns false if another process has it. A full disk keeps no alert from being sent. */
-  async write(alert: Alert): Promise<boolean> {
+  /** `taken`: another process has it. A full disk keeps no alert from being sent. */
+  async write(alert: Alert): Promise<'written' | 'taken' | 'failed'> {
     const key = this.#key
     const draft = { kind: 'event', payload: { name: 'alert', data: alert }, meta: { key, context: false } }
     try {
       const [entry] = await this.#store.append(alertsTape, [draft], { expect: { key, id: this.#id } })
       this.#id = entry!.id
+      return 'written'
     } catch (error) {
       if (!BatonError.is(error)) throw error
-      if (error.code === 'conflict') return false
-      this.#onProblem(error)
+      if (error.code === 'conflict') return 'taken'
+      if (!this.#hasFailed) this.#onProblem(error)
+      this.#hasFailed = true
+      return 'failed'
     }
-    return true
   }
 }

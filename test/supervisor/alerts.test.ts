@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { notifySection, openNotifier } from '../../src/notify/index.ts'
 import { thisProcess } from '../../src/system/index.ts'
+import { StorageError } from '../../src/errors.ts'
 import { Alerts, deliverAlerts } from '../../src/supervisor/index.ts'
 import type { Store } from '../../src/store/index.ts'
-import { temporaryStore } from '../support/workspace.ts'
+import { collect, temporaryStore } from '../support/workspace.ts'
 
 const told = {
   level: 'warning',
@@ -89,4 +90,34 @@ test('an alert whose process was killed is delivered by a later one; one that a 
   await write('c', { ...alert, at: Date.now() - hours - 1 })
   await deliver(store, services)
   expect(services.heard.toSorted()).toEqual(['far.test', 'near.test'])
+})
+
+test('an alert that was sent while the disk was full is not sent again by a later process [C16]', async () => {
+  const store = await temporaryStore()
+  const services = new Services()
+  services.isDown = false
+  let writes = 0
+  // There is room for the alert, and at first none for its end.
+  const append: Store['append'] = (...given) => {
+    writes += 1
+    return writes === 2 || writes === 3 ? Promise.reject(new StorageError('no space')) : store.append(...given)
+  }
+  const full: Pick<Store, 'append'> = { append }
+  const problems: string[] = []
+  const alerts = new Alerts({
+    store: Object.assign(Object.create(store) as Store, full),
+    project: '/shop',
+    notifier: services.open(hours),
+    onProblem: ({ message }) => void problems.push(message),
+    retryMs: 1,
+  })
+  await alerts.notify(told)
+  expect(await alerts.close()).toBe(false)
+  expect(services.heard.toSorted()).toEqual(['far.test', 'near.test'])
+  expect(problems).toEqual(['no space'])
+  const kept = await collect(store.read('session/~alerts'))
+  expect(kept.map(({ payload }) => (payload as { data: { over?: true; holder?: object } }).data)).toEqual([
+    expect.objectContaining({ holder: expect.anything() }),
+    expect.objectContaining({ over: true }),
+  ])
 })
