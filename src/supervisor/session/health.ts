@@ -74,25 +74,30 @@ export class Health {
     const { name, cwd } = this.#run
     const tape = sessionTape(name)
     const key = `health:${check_type}`
-    const last = this.#last.get(key) ?? stampOf(await this.#store.latest(tape, key))
+    const known = this.#last.get(key)
+    const entry = known === undefined ? await this.#store.latest(tape, key) : undefined
+    const last = known ?? stampOf(entry)
     const stamp = `${status} ${what}`
     this.#last.set(key, stamp)
+    const told = status !== 'ok' && advice !== undefined
+    const body = action_taken === '' ? what : `${what}. ${action_taken}`
+    // A supervisor before this one has told it: people are only reminded.
+    if (told && entry !== undefined && stamp === last)
+      this.#alerts.set(check_type, { level: status, what, body, advice, toldAt: Date.parse(entry.date), times: 1 })
     // A check that was never worse than ok need not be written.
     if (
       stamp === last ||
       (status === 'ok' && (last === undefined || last.startsWith('ok ')) && check_type !== 'handoff')
     )
       return
-    const told = status !== 'ok' && advice !== undefined
     try {
       const data = { project: cwd, check_type, status, details: { what, ...details }, action_taken }
       const draft = { kind: 'event', payload: { name: 'health', data }, meta: { key, context: false } }
-      const [entry] = await this.#store.append(tape, [draft])
-      this.#onCheck(asCheck(name, entry!))
+      const [written] = await this.#store.append(tape, [draft])
+      this.#onCheck(asCheck(name, written!))
     } finally {
       // A person is told even where the disk is full: then above all.
       if (told) {
-        const body = action_taken === '' ? what : `${what}. ${action_taken}`
         this.#alerts.set(check_type, { level: status, what, body, advice, toldAt: Date.now(), times: 1 })
         this.tell({ level: status, what, body, advice, key: `${check_type} ${stamp}` })
       } else this.#alerts.delete(check_type)
@@ -117,8 +122,7 @@ export class Health {
   /** Tells again what still needs a person, each time as long after the last. */
   remind(everyMs: number, now: number): void {
     for (const [type, alert] of this.#alerts) {
-      const needed = alert.level === 'critical' || type === 'dialog' || type === 'prompt'
-      if (!needed || now - alert.toldAt < everyMs) continue
+      if (!needsPerson(type, alert) || now - alert.toldAt < everyMs) continue
       const since = timeText(alert.toldAt - (alert.times - 1) * everyMs, now)
       this.#alerts.set(type, { ...alert, toldAt: now, times: alert.times + 1 })
       this.tell({
@@ -131,9 +135,14 @@ export class Health {
 
   /** When the next reminder is due. */
   nextReminder(everyMs: number): number | undefined {
-    const times = [...this.#alerts.values()].map(({ toldAt }) => toldAt + everyMs)
-    return times.length === 0 ? undefined : Math.min(...times)
+    const open = [...this.#alerts].filter(([type, alert]) => needsPerson(type, alert))
+    return open.length === 0 ? undefined : Math.min(...open.map(([, { toldAt }]) => toldAt + everyMs))
   }
+}
+
+/** Whether it stands until a person does something. Of the rest they are told once. */
+function needsPerson(type: string, { level }: Alert): boolean {
+  return level === 'critical' || type === 'dialog' || type === 'prompt'
 }
 
 function stampOf(entry: Entry | undefined): string | undefined {
