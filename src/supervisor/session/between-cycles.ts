@@ -5,7 +5,7 @@ import { type CheckResult, runCheck } from './bounds.ts'
 import type { Observation } from '../observe/observation.ts'
 import { errorText, limitText, untilText } from '../../handoff/index.ts'
 import type { Ended, Run } from '../run.ts'
-import { projectStamp } from './progress.ts'
+import { projectStamp, withoutTimes } from './progress.ts'
 
 /** What is to be done. */
 export type Need =
@@ -99,7 +99,7 @@ export class BetweenCycles {
     const isNewWork = [...work].some((each) => !this.#work.has(each))
     this.#work = new Set([...this.#work, ...work])
     if (code === 0) return { do: 'end', ended: { why: 'finished' } }
-    const [before, now] = [this.#failure, `${code} ${output} ${stamp}`]
+    const [before, now] = [this.#failure, `${code} ${withoutTimes(output)} ${stamp}`]
     const times = before !== undefined && now === before.stamp && !isNewWork ? before.times + 1 : 1
     this.#failure = { stamp: now, times }
     if (times < stallChecks) return { do: 'say', text: untilText(command, code, output) }

@@ -91,6 +91,11 @@ function contentStamp(file: string, read: boolean): string {
   return createHash('sha256').update(fs.readFileSync(file)).digest('base64')
 }
 
+/** How long something took, and when it was done, differ each time that the same is done again. */
+export function withoutTimes(output: string): string {
+  return output.replaceAll(/\d+(?::\d\d)+(?:[.,]\d+)?|\d+[.,]\d+|\d+ ?(?:[mµn]?s|sec|seconds?|minutes?)\b/g, '…')
+}
+
 /** What the agent has done in its contexts so far, call by call, to tell new work from the same again. */
 export class WorkDone {
   readonly #known: Set<string>

@@ -265,6 +265,14 @@ test('a run whose check fails in the same way goes on while the project changes,
   })
 })
 
+test('a check that says nothing new but how long it took fails in the same way [C19]', async () => {
+  const harness = await Harness.open({ stallChecks: 2 })
+  harness.script({ idle: true })
+  const until = 'echo "1 test failed in $(date +%s.%N) ms, $(date +%N) ms at $(date +%H:%M:%S)"; false'
+  const { ended } = harness.supervise({ run: { ...harness.run, bounds: { until } } })
+  expect(await ended).toMatchObject({ why: 'bound', bound: 'stalled' })
+})
+
 test('a run that commits, or whose check says something else each time, is not stalled [C19]', async () => {
   const harness = await Harness.open({ stallChecks: 2 })
   execFileSync('git', ['init', '-q', harness.cwd])
