@@ -238,6 +238,9 @@ test.each(['tmux', 'headless'])(
     expect(over).toMatchObject({
       ended: { why: 'crashed', details: expect.stringMatching(/did not start.*Invalid API key/) },
     })
+    expect(door.say('health', 'job', '--all')).toContainEqual(
+      expect.objectContaining({ type: 'check', check_type: 'agent', status: 'critical' }),
+    )
     const took = Date.parse(over.date as string) - Date.parse(begun.date as string)
     expect(took).toBeLessThan(Math.max(5_000, 100 * startMs()))
     expect(

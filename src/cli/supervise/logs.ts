@@ -81,7 +81,7 @@ function lineOf(name: string, data: Fields): string | undefined {
     case 'cycled':
       return cycledLine(data)
     case 'health':
-      return `health    ${text(data.check_type)} ${text(data.status)}: ${text(fields(data.details).what) ?? ''} ${text(data.action_taken) ?? ''}`.trimEnd()
+      return `health    ${text(data.check_type)} ${text(data.status)}: ${healthText(data)}`
     case 'control':
       return `person    ${text(data.wish)}`
     case 'restarts':
@@ -147,4 +147,8 @@ function cycledLine(data: Fields): string {
   )
   const reason = text(data.reason) === undefined ? '' : `: ${text(data.reason)}`
   return `cycle ${number(data.n)}   ${text(data.outcome)}${reason} in ${seconds(data.totalMs)}, Baton's part ${seconds(data.ownMs)}; context ${shares.join(' -> ')}`
+}
+
+function healthText({ details, action_taken }: Fields): string {
+  return [text(fields(details).what), text(action_taken)].filter(Boolean).join('. ')
 }

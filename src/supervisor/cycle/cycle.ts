@@ -371,7 +371,9 @@ function resuming(cycle: Resuming, event: CycleEvent, policy: Policy, now: numbe
 function verifying(cycle: Verifying, event: CycleEvent, policy: Policy, now: number): StepResult {
   if (event.type !== 'session') return wait(cycle, 'it to read the document', cycle.since + policy.verifyMs)
   const { observation } = event
-  const over = observation.turn === 'idle' && observation.meter.tokens !== undefined && !isWorking(event)
+  // A turn that was killed before its first reply has failed, and leaves no usage.
+  const hasEnded = observation.meter.tokens !== undefined || observation.error !== undefined
+  const over = observation.turn === 'idle' && hasEnded && !isWorking(event)
   const changed = observation.changed ?? 0
   if (event.read && (over || (cycle.read !== undefined && changed > cycle.read))) {
     const { clears: _clears, tries: _tries, read: _read, ...rest } = cycle

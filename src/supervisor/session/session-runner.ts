@@ -342,8 +342,6 @@ export class SessionRunner {
     await handle.driver.endRest?.()
     const plan = await planRecovery(this.#lifecycle, this.#lostAgent(handle, now))
     if (plan.do === 'end') {
-      if (plan.ended.why === 'crashed')
-        await recorder.report('agent', 'critical', `Baton gave up on the agent: ${plan.ended.details}`, 'restart')
       session.ended = plan.ended
       return
     }
@@ -400,6 +398,8 @@ export class SessionRunner {
       const advice = `See what it did: baton log ${shellWord(run.name)}`
       this.#recorder.finished('The --until command succeeded. Baton has ended the agent.', advice)
     }
+    if (ended.why === 'crashed')
+      await this.#recorder.report('agent', 'critical', `Baton gave up on the agent: ${ended.details}`, 'restart')
     if (ended.why === 'bound')
       await this.#recorder.report('bounds', 'warning', `The run is over: ${ended.details}`, 'over')
     await (ended.why === 'exited' || ended.why === 'crashed' ? handle?.driver.remove?.() : handle?.driver.stop())

@@ -356,6 +356,14 @@ test('a prompt whose agent is at work is not typed again, however late it shows 
   expect(effects.filter((effect) => effect.do === 'resume')).toHaveLength(1)
 })
 
+test('a turn that was killed before its first reply, in a fresh context, is begun again soon [C6][C15]', () => {
+  const killed = sight({ session: 'new', turns: 1, changed: 1, error: 'it ended with 137' })
+  const told: CycleEvent[] = [{ type: 'done', what: 'resume' }, sight({ session: 'new', heard: true, turn: 'working' })]
+  const { effects, cycle } = walk(...cleared, ...told, 11_000, killed)
+  expect(effects.filter((effect) => effect.do === 'resume')).toHaveLength(2)
+  expect(cycle).toMatchObject({ at: 'resuming' })
+})
+
 test('a fresh context that does not read its document is told once more, then a person is asked [C6]', () => {
   const idle = sight({ session: 'new', turns: 1, percent: 6, changed: 1 })
   const told: CycleEvent[] = [{ type: 'done', what: 'resume' }, sight({ session: 'new', heard: true, turn: 'working' })]

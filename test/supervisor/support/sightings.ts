@@ -36,6 +36,7 @@ interface Facts {
   readonly background?: boolean
   readonly growth?: number
   readonly changed?: number
+  readonly error?: string
 }
 
 export function sight(facts: Facts, now = 0): Sighting {
@@ -62,7 +63,7 @@ export function sight(facts: Facts, now = 0): Sighting {
       read: [],
       dialog: facts.dialog === true ? { question: 'May I?' } : undefined,
       background: facts.background === true ? ['npm run dev'] : [],
-      error: undefined,
+      error: facts.error,
       changed: facts.changed ?? now,
       alive: true,
     },
