@@ -1,5 +1,6 @@
 // What agents print when they run one turn without a screen.
 
+import { stripVTControlCharacters } from 'node:util'
 import type { TurnOutput } from './agent.ts'
 import type { Fields } from './fields.ts'
 
@@ -27,7 +28,9 @@ export function failureOf({ code, err, out }: TurnOutput, endedWell: boolean): s
 }
 
 function lastWords(text: string): string | undefined {
-  const lines = text.split('\n').map((line) => line.trim())
+  const lines = stripVTControlCharacters(text)
+    .split('\n')
+    .map((line) => line.trim())
   const told = lines.filter((line) => line !== '' && !line.startsWith('at '))
   return told.length === 0 ? undefined : told.slice(-3).join(' ').slice(-300)
 }

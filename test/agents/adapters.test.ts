@@ -322,6 +322,17 @@ describe('commands', () => {
         'opencode run --format json -s ID -- do it',
       ],
     })
+    // opencode joins its arguments with blanks, quotes those that contain one, and fails on a number.
+    const given = adapterNamed('opencode').turn!('It ended with 1:\n  see line 7 5', undefined).args
+    expect(given.slice(given.indexOf('--') + 1)).toEqual([
+      'It',
+      'ended',
+      'with',
+      '1:\n',
+      '',
+      'see',
+      'line\u00A07\u00A05',
+    ])
     // Else Claude Code writes no transcript when an agent starts it.
     expect(Object.keys(adapterNamed('claude').launch!().env!)).toContain('CLAUDECODE')
     for (const name of agentNames) expect(adapterNamed(name).interrupt).not.toContain('C-c')
@@ -338,6 +349,9 @@ describe('commands', () => {
     })
     expect(outcome('claude', '', 1, 'No conversation found with session ID: x\n').error).toContain(
       'No conversation found',
+    )
+    expect(outcome('opencode', '', 1, '\u001B[91m\u001B[1mError: \u001B[0mUnexpected error\n').error).toBe(
+      'Error: Unexpected error (it ended with 1)',
     )
     expect(outcome('claude', '', 'runs').error).toBeUndefined()
     const begun = '{"type":"thread.started","thread_id":"t"}\n'

@@ -39,10 +39,9 @@ export const opencode: Agent = {
   start: ({ args = [], prompt }) => [...args, ...(prompt ? ['--prompt', prompt] : [])],
   ruleFiles: ['AGENTS.md', 'CLAUDE.md'],
   resume: (session, { args = [], prompt } = {}) => ['-s', session, ...args, ...(prompt ? ['--prompt', prompt] : [])],
-  // opencode quotes arguments that contain a blank, so the words of the prompt are passed one by one.
   turn: (prompt, session, { args = [] } = {}) => {
     const which = session === undefined ? [] : ['-s', session]
-    return ['run', '--format', 'json', ...which, ...args, '--', ...prompt.split(/\s+/)]
+    return ['run', '--format', 'json', ...which, ...args, '--', ...wordsOf(prompt)]
   },
   outcome,
   compactsAt,
@@ -51,6 +50,24 @@ export const opencode: Agent = {
   interrupt: ['Escape', 'Escape'],
   showsWork: true,
   readScreen,
+}
+
+/**
+ * opencode joins its arguments with blanks, and quotes those that contain one, so it is given the words of a prompt one by one. It
+ * fails on a word that it takes for a number: such a word is bound to the one before it by a blank that does not count.
+ */
+function wordsOf(prompt: string): string[] {
+  const words: string[] = []
+  for (const word of prompt.split(' ')) {
+    const before = words.at(-1)
+    if (before !== undefined && (isNumber(word) || isNumber(before))) words[words.length - 1] = `${before}\u00A0${word}`
+    else words.push(word)
+  }
+  return words
+}
+
+function isNumber(word: string): boolean {
+  return word.trim() !== '' && Number.isFinite(Number(word))
 }
 
 /** The tokens that opencode keeps free for an answer by default. */
