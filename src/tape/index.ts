@@ -7,7 +7,16 @@ export { type Context, type ContextQuery, type Format, type Formats } from './co
 export { type Omitted } from './fit.ts'
 export { type CountTokens, estimateTokens, tokenCounter } from './tokens.ts'
 export { type ForkOptions, type Intention, type MergeOptions } from './fork.ts'
-export { ancestors, descendants, type Edge, type How, readEdges, recordEdge } from './lineage.ts'
+export {
+  ancestors,
+  descendants,
+  type Edge,
+  givenDocument,
+  type How,
+  readEdges,
+  recordEdge,
+  recordGiven,
+} from './lineage.ts'
 export {
   entriesAt,
   findAnchor,

@@ -25,6 +25,22 @@ export async function recordEdge(store: Store, edge: Omit<Edge, 'date'>): Promis
   ])
 }
 
+/** A document that a command was printed for: whoever is started with it came from the tape. No tape came of it yet. */
+export type GivenDocument = Required<Pick<Edge, 'parent' | 'anchor' | 'document'>>
+
+const given = (document: string) => `given:${document}`
+
+export async function recordGiven(store: Store, data: GivenDocument): Promise<void> {
+  const meta = { key: given(data.document), context: false }
+  await store.append(lineageTape, [{ kind: 'event', payload: { name: 'given', data }, meta }])
+}
+
+/** Whose document it is that a command was printed for. */
+export async function givenDocument(store: Store, document: string): Promise<GivenDocument | undefined> {
+  const entry = await store.latest(lineageTape, given(document))
+  return entry && (entry.payload as { data: GivenDocument }).data
+}
+
 /** The newest edge of that kind which leads to the tape. */
 export async function edgeTo(store: Store, child: string, how: How): Promise<Edge | undefined> {
   const entry = await store.latest(lineageTape, `${how}:${child}`)

@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { documentPathIn } from '../handoff/index.ts'
 import type { Store } from '../store/index.ts'
-import { edgeTo, type MessagePayload, readEdges, recordEdge } from '../tape/index.ts'
+import { edgeTo, givenDocument, type MessagePayload, readEdges, recordEdge } from '../tape/index.ts'
 import { type Agent, agentNamed, type SessionFile } from '../agents/index.ts'
 import { type Imported, importFile, type ImportOptions } from './import.ts'
 import { resolveSession, type ResolveOptions, sessionFile } from './resolve.ts'
@@ -58,7 +58,9 @@ const mostLooked = 200
 async function linkToOrigin(store: Store, tape: string): Promise<void> {
   const document = await documentGiven(store, tape)
   if (document === undefined || (await edgeTo(store, tape, 'continue')) !== undefined) return
-  const edge = (await readEdges(store)).findLast((each) => each.how === 'continue' && each.document === document)
+  const edge =
+    (await readEdges(store)).findLast((each) => each.how === 'continue' && each.document === document) ??
+    (await givenDocument(store, document))
   if (edge === undefined || edge.parent === tape) return
   const { parent, anchor } = edge
   await recordEdge(store, {

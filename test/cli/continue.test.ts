@@ -50,6 +50,12 @@ test('--print only prints the command; an agent that is not there is named, with
     code: 0,
     out: expect.stringMatching(/^cd \S+ && gemini --session-id \S+ -i 'Read the handoff document at /) as string,
   })
+  // Nobody has continued yet.
+  expect(records(await baton(home, ['lineage', '--json'])).map(({ how }) => how)).not.toContain('continue')
+  expect(await baton(home, ['continue', session!.path])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--in and one of claude, codex') as string,
+  })
   const before = process.env.PATH
   process.env.PATH = path.dirname(process.execPath)
   onTestFinished(() => void (process.env.PATH = before))
@@ -79,7 +85,9 @@ test('the document lies in the project, unseen by git; what goes on from there k
   fs.mkdirSync(path.dirname(file), { recursive: true })
   fs.writeFileSync(file, JSON.stringify({ type: 'user', ...claude, message: { role: 'user', content: 'Dig a pond' } }))
   const workspace = ['--workspace', path.join(home, 'work')]
-  const [first] = records(await baton(project, [...workspace, 'continue', 'first', '--in', 'codex', '--json']))
+  const [first] = records(
+    await baton(project, [...workspace, 'continue', 'first', '--in', 'codex', '--print', '--json']),
+  )
   const document = String(first!.document)
   expect(path.dirname(document)).toBe(path.join(project, '.handoffs', 'claude%3Afirst'))
   expect(fs.readFileSync(path.join(project, '.handoffs', '.gitignore'), 'utf8')).toBe('*\n')

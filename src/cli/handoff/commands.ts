@@ -39,7 +39,7 @@ export function addHandoff(program: Command): void {
     .addOption(profile())
   lazily(program, () => import('./continue.ts'))('continue', "continue a session's work in another agent", 'continueIn')
     .argument('[session]', 'its id, the beginning of it, or the path of a transcript (else the newest of this folder)')
-    .addOption(new Option('--in <agent>', 'the agent to continue in').choices(agentNames).makeOptionMandatory())
+    .addOption(new Option('--in <agent>', 'the agent to continue in (else you are asked)').choices(agentNames))
     .addOption(new Option('--agent <agent>', 'only sessions of this agent').choices(agentNames))
     .option('--goal <text>', 'what it is to do; steers what is kept')
     .option('--edit', 'change the document in your editor first')

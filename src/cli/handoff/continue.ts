@@ -2,9 +2,10 @@
 
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
-import type { AgentName } from '../../agents/index.ts'
-import { NotFoundError } from '../../errors.ts'
+import { type AgentName, agentNamed, agentNames } from '../../agents/index.ts'
+import { CancelledError, InvalidError, NotFoundError } from '../../errors.ts'
 import { sessionContinue } from '../../operations/index.ts'
+import { isProgram } from '../../supervisor/index.ts'
 import { shellWord } from '../../system/index.ts'
 import { newestSession } from '../../transcripts/index.ts'
 import { demandTrustedProject } from '../base/chosen-workspace.ts'
@@ -15,7 +16,7 @@ import { withWorkspace } from '../base/workspace.ts'
 import { pickSession } from '../sessions/pick.ts'
 
 interface ContinueOptions extends Globals {
-  in: AgentName
+  in?: AgentName
   agent?: AgentName
   goal?: string
   edit?: boolean
@@ -25,17 +26,37 @@ interface ContinueOptions extends Globals {
 export async function continueIn(options: ContinueOptions, ref?: string): Promise<void> {
   const { io, goal, agent } = options
   demandTrustedProject('No session was opened', options)
+  const into = options.in ?? (await pickAgent(io))
   const session = await chosen(ref, options)
   const edit = options.edit === true ? { edit: async (markdown: string) => edited(markdown, io) } : {}
   const start = await withWorkspace(options, async ({ run }, out) => {
-    const start = await run(sessionContinue, { session, agent, in: options.in, goal }, edit)
+    const start = await run(sessionContinue, { session, agent, in: into, goal, print: options.print }, edit)
     const { tape, document, program, args, cwd } = start
     if (out.json) out.data(start)
     else if (options.print === true) out.line(`cd ${shellWord(cwd)} && ${[program, ...args].map(shellWord).join(' ')}`)
-    else out.note(`${tape} continues in ${options.in} with ${document}`)
+    else out.note(`${tape} continues in ${into} with ${document}`)
     return start
   })
   if (options.print !== true && options.json !== true) open(start, io)
+}
+
+/** A person picks an agent that is installed; a script has to name it. */
+async function pickAgent({ stdin, stdout, env }: Io): Promise<AgentName> {
+  if (stdin.isTTY !== true || stdout.isTTY !== true)
+    throw new InvalidError('Which agent should continue?', { hint: `Say --in and one of ${agentNames.join(', ')}.` })
+  const installed = agentNames.filter((name) => isProgram(agentNamed(name).program, env))
+  const { isCancel, select } = await import('@clack/prompts')
+  const answer = await select({
+    input: stdin,
+    output: stdout,
+    message: 'Which agent should continue?',
+    options: (installed.length === 0 ? agentNames : installed).map((name) => ({
+      value: name,
+      label: agentNamed(name).label,
+    })),
+  })
+  if (isCancel(answer)) throw new CancelledError('Nothing was chosen')
+  return answer
 }
 
 /** The session that was named, or the one that was active last in this folder, or one that the person picks. */

@@ -8,7 +8,7 @@ import { type AgentName, agentNames, startWith } from '../../agents/index.ts'
 import { NotFoundError } from '../../errors.ts'
 import { resumeHandoff, saveDocument, writeDocument } from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
-import { isReserved, recordEdge, Tape } from '../../tape/index.ts'
+import { isReserved, recordEdge, recordGiven, Tape } from '../../tape/index.ts'
 import { listSessions, newestSession, type Session, sessionFile } from '../../transcripts/index.ts'
 import { placeDocument } from '../document/write.ts'
 import { operation } from '../operation.ts'
@@ -89,6 +89,10 @@ export const sessionContinue = operation({
     agent: agent.optional().describe('Of which agent the session is.'),
     in: agent.describe('The agent to go on in.'),
     goal: z.string().max(2000).optional().describe('What it is to do; steers what is kept.'),
+    print: z
+      .boolean()
+      .optional()
+      .describe('Whether the command is only shown: lineage then learns of the session when it has begun.'),
   }),
   output: z.object({
     tape: z.string(),
@@ -98,7 +102,7 @@ export const sessionContinue = operation({
     args: z.array(z.string()),
     cwd: z.string(),
   }),
-  async run(workspace, { session: ref, agent, in: into, goal }, { caller, edit }) {
+  async run(workspace, { session: ref, agent, in: into, goal, print }, { caller, edit }) {
     const { store, env } = workspace
     workspace.trusted('No session was opened')
     const newest = ref === undefined ? newestSession(workspace.cwd, { agent, env }) : undefined
@@ -115,7 +119,8 @@ export const sessionContinue = operation({
     const { document, readable } = placeDocument(workspace, cwd, name, new Date(saved.date), markdown)
     const start = startWith(into, document, cwd, randomUUID(), readable)
     const child = `${into}:${start.session ?? `after-${name}#${saved.id}`}`
-    await recordEdge(store, { parent: name, child, how: 'continue', anchor: `#${saved.id}`, document })
+    const origin = { parent: name, anchor: `#${saved.id}`, document }
+    await (print === true ? recordGiven(store, origin) : recordEdge(store, { ...origin, child, how: 'continue' }))
     return { tape: name, document, child, program: start.program, args: start.args, cwd }
   },
 })

@@ -16,7 +16,7 @@ export function needProgram(adapter: Adapter, { program, env: own }: Command, en
   })
 }
 
-function isProgram(program: string, env: NodeJS.ProcessEnv): boolean {
+export function isProgram(program: string, env: NodeJS.ProcessEnv): boolean {
   if (program.includes('/')) return isExecutable(program)
   return (env.PATH ?? '').split(path.delimiter).some((folder) => isExecutable(path.join(folder || '.', program)))
 }
