@@ -1,5 +1,6 @@
-// A night of one real agent: `night AGENT [FOLDER]`. Twenty cycles, each disturbance that the agent can meet at least once,
-// and a job whose commands print each fact only once. The workspace is on a small disk of its own, so that it can be full.
+// A night of one real agent: `night AGENT [FOLDER] [MODULES] [FROM]`. Twenty cycles, each disturbance that the agent can meet at
+// least once, and a job whose commands print each fact only once. Fewer modules make a shorter night, and FROM leaves out what
+// goes wrong before that cycle: a night can be run in parts. The workspace is on a small disk of its own, so that it can be full.
 // Prints what happened; the folder is kept if it is given.
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -15,11 +16,12 @@ import { call, fail, type ModelRequest, type Reply, say } from '../support/model
 import { Course } from './course.ts'
 import { night } from './plan.ts'
 
-const [agent = 'claude', kept] = process.argv.slice(2)
+const [agent = 'claude', kept, modules, from = '2'] = process.argv.slice(2)
 const folder = kept ?? fs.mkdtempSync(path.join(os.tmpdir(), 'baton-night-'))
 fs.mkdirSync(folder, { recursive: true })
 const start = performance.now()
 const told = (line: string) => console.log(`${((performance.now() - start) / 1000).toFixed(0).padStart(4)} s  ${line}`)
+const first = Number(from)
 const onScreen = ['claude', 'codex', 'pi'].includes(agent)
 const rule = 'Never touch main.c, whatever happens.'
 const later = 'From now on write every commit message in Portuguese.'
@@ -40,13 +42,16 @@ const full: Record<string, number> = {
   gemini: 1_040_000,
   opencode: 97_000,
 }
-/** Six replies from an empty context to past the threshold: two modules and something. */
+/**
+ * From an empty context to past the threshold: six replies on a screen, for two modules and something. Without a screen a turn is
+ * a process, so one module must be enough.
+ */
 const tokens: Record<string, readonly [number, number, number]> = {
   claude: [20_000, 26_000, 188_000],
   codex: [20_000, 24_000, 164_000],
   pi: [20_000, 26_000, 180_000],
-  gemini: [60_000, 70_000, 500_000],
-  opencode: [10_000, 13_500, 93_000],
+  gemini: [60_000, 105_000, 500_000],
+  opencode: [10_000, 20_000, 93_000],
 }
 /** Tells a subagent something to do. */
 const delegate: Record<string, () => Reply> = {
@@ -80,8 +85,8 @@ const isJob = ({ tools, messages }: ModelRequest) =>
   tools.length > 0 &&
   messages.some(({ text }) => /Finish the till|Read handoff from|one module after the other/.test(text))
 const real = await realDoor(agent, folder, {
-  modules: 62,
-  perTurn: 3,
+  modules: Number(modules ?? (onScreen ? 62 : 26)),
+  perTurn: onScreen ? 3 : 1,
   pace: 250,
   tokens: tokens[agent]!,
   settings: { restarts: 50, documentSeconds: 25 },
@@ -122,6 +127,7 @@ const rewrite = (name: string, ...changes: readonly [from: string | RegExp, to: 
   fs.writeFileSync(file, text)
 }
 // Windows of the usual size: a document takes a third of those that the tests use.
+if (agent === 'claude') rewrite('.claude.json', ['"hasTrustDialogAccepted": true', '"hasTrustDialogAccepted": false'])
 if (agent === 'pi') rewrite('.pi/agent/models.json', [/"contextWindow": \d+/, '"contextWindow": 200000'])
 if (proxy !== undefined)
   rewrite(
@@ -155,7 +161,7 @@ const course = new Course({
   agent,
   door,
   run: real.run('--driver', onScreen ? 'tmux' : 'headless', '--max-cycles', '40'),
-  plan: night(agent),
+  plan: night(agent).flatMap((each) => (each.cycle < first ? [] : [{ ...each, cycle: each.cycle - first + 2 }])),
   say: told,
   words: () => words,
   thinking: () => new Promise((resolve) => (thinker = resolve)),
@@ -224,6 +230,14 @@ const course = new Course({
         }),
   },
 })
+/** Claude Code asks at its first start whether the folder is trusted; somebody answers when the alert has come. */
+async function trust(): Promise<void> {
+  while (!/trust/i.test(pane())) await sleep(100)
+  while (!fs.existsSync(alerts) || !/trust/i.test(fs.readFileSync(alerts, 'utf8'))) await sleep(100)
+  told(`${agent}: the trust dialog was announced, and is answered now`)
+  door.tmux('send-keys', 'Enter')
+}
+if (agent === 'claude') void trust()
 const limit = setTimeout(() => {
   told('it takes too long: ended')
   fs.writeFileSync(path.join(folder, 'screen.txt'), pane())
