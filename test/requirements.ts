@@ -108,6 +108,9 @@ const task = {
 }
 
 const web = {
+  W1: 'in five seconds: which agents run, how full they are, what was handed over, what needs me',
+  W8: 'untrusted content is harmless: script, HTML, control characters, bidi marks, huge lines, in every field',
+  W10: 'first run: sessions found on this machine are ready to open, and one button runs the demo',
   W4: 'lineage and relay as graphs that stay usable with thousands of nodes',
   W5: 'what waits for a person: by priority, typed fields, keyboard; an answer releases the agent',
   W6: 'tasks by phase, with decisions, artifacts and drift, gates, versions and their diff',

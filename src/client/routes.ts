@@ -42,6 +42,7 @@ export const routes = {
   tapeContinue: 'POST /continue',
   sessionImport: 'POST /sessions/{session}/import',
   sessionMeters: 'GET /sessions/{session}/meters',
+  spendingShow: 'GET /spending',
   demoStart: 'POST /demo',
   supervisedList: 'GET /supervised',
   supervisedShow: 'GET /supervised/{name}',

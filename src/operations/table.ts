@@ -7,6 +7,7 @@ import { supervisedCycles } from './agents/cycles.ts'
 import { demoStart } from './agents/demo.ts'
 import { sessionLog } from './agents/session-log.ts'
 import { sessionFollow, sessionList, sessionImport } from './agents/sessions.ts'
+import { spendingShow } from './agents/spending.ts'
 import { sessionContinue, workList } from './agents/work.ts'
 import {
   supervisedList,
@@ -117,6 +118,7 @@ export const operations = {
   sessionContinue,
   workList,
   sessionMeters,
+  spendingShow,
   demoStart,
   supervisedList,
   supervisedShow,

@@ -129,3 +129,38 @@ it("the meters of an agent's own session are read from its transcript", async ()
   expect(points.map(({ tokens }) => tokens)).toEqual([1000, 3500])
   expect(points[1]!.usd).toBeGreaterThan(points[0]!.usd!)
 })
+
+it('what was spent since a date leaves out what a session had cost before it', async () => {
+  const { folder, workspace } = opened
+  const projects = path.join(folder, '.claude', 'projects', '-spending')
+  await mkdir(projects, { recursive: true })
+  const write = async (id: string, dates: readonly string[]) => {
+    const lines = dates.flatMap((timestamp, n) => [
+      { type: 'user', uuid: `q${n}`, sessionId: id, timestamp, message: { role: 'user', content: 'go' } },
+      {
+        type: 'assistant',
+        uuid: `a${n}`,
+        sessionId: id,
+        timestamp,
+        message: {
+          id: `m${n}`,
+          role: 'assistant',
+          model: 'claude-sonnet-4-5',
+          content: [{ type: 'text', text: 'done' }],
+          usage: { input_tokens: 1_000_000, output_tokens: 0 },
+        },
+      },
+    ])
+    await writeFile(path.join(projects, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  }
+  await write('22222222-2222-4333-8444-555555555555', ['2040-01-01T20:00:00.000Z', '2040-01-02T01:00:00.000Z'])
+  await write('33333333-2222-4333-8444-555555555555', ['2040-01-02T02:00:00.000Z'])
+  await write('44444444-2222-4333-8444-555555555555', ['2040-01-01T02:00:00.000Z'])
+  const spent = (since: string) => operations.spendingShow.run(workspace, { since }, callBy())
+  const today = await spent('2040-01-02T00:00:00Z')
+  const both = await spent('2040-01-01T00:00:00Z')
+  expect(today).toMatchObject({ sessions: 2, unpriced: 0 })
+  expect(both.sessions).toBe(3)
+  expect(both.usd).toBeCloseTo(2 * today.usd, 6)
+  expect(await spent('2040-01-03T00:00:00Z')).toEqual({ usd: 0, sessions: 0, unpriced: 0 })
+})

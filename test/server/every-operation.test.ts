@@ -30,6 +30,7 @@ const calls: [string, Call][] = [
   ['tape.tokens', { tape: 'main' }],
   ['meter.history', { tape: 'main' }],
   ['activity.show', { hours: 1 }],
+  ['spending.show', { since: '2026-01-01T00:00:00Z' }],
   ['tape.fork', { tape: 'main', child: 'side' }],
   ['tape.merge', { tape: 'side' }],
   ['tape.verify', { tape: 'main' }],

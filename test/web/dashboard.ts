@@ -2,6 +2,8 @@
 // reports as an error, and every request to another place, fails the test.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import fs from 'node:fs'
 import path from 'node:path'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, chromium, type Page } from 'playwright-core'
@@ -26,14 +28,20 @@ function environmentOf(folder: string): NodeJS.ProcessEnv {
   return { ...process.env, HOME: folder, BATON_HOME: path.join(folder, '.baton'), BATON_TRUST: '1', NO_COLOR: '1' }
 }
 
+interface ServerOptions {
+  readonly port?: number
+  readonly args?: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
+}
+
 /** `baton up` in a folder; the same port again after a kill. Ends with the test. */
 export async function startServer(
   folder = temporaryFolder(),
-  { port = 0, args = ['--no-supervisor'] }: { port?: number; args?: readonly string[] } = {},
+  { port = 0, args = ['--no-supervisor'], env = {} }: ServerOptions = {},
 ): Promise<Server> {
   const child = spawn(process.execPath, [program, 'up', '--json', '--port', String(port), ...args], {
     cwd: folder,
-    env: environmentOf(folder),
+    env: { ...environmentOf(folder), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const closed = new Promise<void>((resolve) => child.on('close', () => resolve()))
@@ -105,7 +113,7 @@ export async function openPage(
   page.on('pageerror', (error) => note(`error: ${error.message}`))
   // What the policy of the page forbids is told here too.
   page.on('console', (message) => {
-    if (message.type() === 'error') note(`console: ${message.text()}`)
+    if (message.type() === 'error') note(`console: ${message.text()} (${message.location().url})`)
   })
   page.on('request', (request) => {
     if (!request.url().startsWith(server.url) && !request.url().startsWith('data:')) note(`request: ${request.url()}`)
@@ -128,6 +136,35 @@ export async function expectAccessible(page: Page): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).analyze()
   const bad = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
   expect(bad.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([])
+}
+
+/** Writes the transcript of a session of Claude Code, as that agent does. */
+export function writeSession(home: string, name: string, turns: number, text = `Job of ${name}`): string {
+  const id = createHash('sha256')
+    .update(name)
+    .digest('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*/, '$1-$2-$3-$4-$5')
+  const folder = path.join(home, '.claude/projects', encodeURIComponent(name).slice(0, 80))
+  fs.mkdirSync(folder, { recursive: true })
+  const common = { sessionId: id, cwd: `/srv/${name}`, gitBranch: 'main', timestamp: new Date().toISOString() }
+  const lines = Array.from({ length: turns }, (_, n) => [
+    { ...common, type: 'user', uuid: `${n}u`, message: { role: 'user', content: n === 0 ? text : 'go on' } },
+    {
+      ...common,
+      type: 'assistant',
+      uuid: `${n}a`,
+      message: {
+        id: `msg_${n}`,
+        model: 'claude-sonnet-4-5',
+        role: 'assistant',
+        stop_reason: 'end_turn',
+        content: [{ type: 'text', text: `Done with part ${n}` }],
+        usage: { input_tokens: 10, cache_read_input_tokens: 20_000 * (n + 1), output_tokens: 50 },
+      },
+    },
+  ]).flat()
+  fs.writeFileSync(path.join(folder, `${id}.jsonl`), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+  return id
 }
 
 export const message = (content: string, role = 'user') => ({ kind: 'message', payload: { role, content } })

@@ -34,7 +34,10 @@ test('a document is written in the browser, read, compared, and each fact leads 
   const first = Number(page.url().split('/').at(-1))
   await page.getByText('bears it out').waitFor()
   await page.getByRole('button', { name: 'Continue in…' }).click()
-  await page.getByRole('dialog').getByText(`baton handoff show 'main#${first}'`).waitFor()
+  await page
+    .getByRole('dialog')
+    .getByText(`baton handoff show main#${first} | baton run codex --task - --detach`)
+    .waitFor()
   await page.keyboard.press('Escape')
 
   // A fact opens its entry.

@@ -127,7 +127,7 @@ let refreshing: number | undefined
 
 /** Name of a tape: the operations that tell of it. The first that fits counts. */
 const toldBy: readonly [RegExp, RegExp][] = [
-  [/^session\//, /^(supervised|session|meter|activity|document|cycle)/],
+  [/^session\//, /^(supervised|session|meter|activity|document|cycle|spending)/],
   [/^relay\//, /^(relay|escalation)/],
   [/^task\//, /^task/],
   [/^lineage$/, /^lineage/],

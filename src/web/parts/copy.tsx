@@ -4,6 +4,11 @@ import { useState } from 'react'
 import { Icon } from './icon.tsx'
 import './copy.css'
 
+/** A word of a command: names come from others, and what is copied is run. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
 export function Command({ children }: { children: string }) {
   return (
     <span className="command">

@@ -6,6 +6,7 @@ import { useOperation } from '../data/queries.ts'
 import { useValue, value } from '../data/store.ts'
 import { ModalFrame } from '../parts/dialog.tsx'
 import { Icon, type IconName } from '../parts/icon.tsx'
+import { countText } from '../parts/numbers.ts'
 import { Text } from '../parts/text.tsx'
 import { pages } from './pages.ts'
 import { navigate, tapeAddress } from './router.tsx'
@@ -35,12 +36,16 @@ export function useCommands(list: readonly Command[]): void {
   }, [id, list])
 }
 
-const mostShown = 12
+/** More than anybody reads: whoever looks for one of them types. */
+const mostShown = 100
+/** Of tapes and of sessions, while nothing is typed. */
+const mostRecent = 5
 
 export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const found = useFound(text, onKeys)
+  const hits = useFound(text, onKeys)
+  const found = hits.slice(0, mostShown)
   const chosen = Math.min(at, found.length - 1)
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
@@ -84,7 +89,7 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
           // The keyboard is handled by the field above, which keeps the focus.
           // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
           <div
-            key={`${command.label} ${command.detail}`}
+            key={`${n} ${command.label}`}
             id={`${id}-${n}`}
             role="option"
             tabIndex={-1}
@@ -100,31 +105,46 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
             <span className="faint tiny">{command.detail}</span>
           </div>
         ))}
-        {found.length === 0 && <p className="palette-none">Nothing found</p>}
       </div>
+      {found.length < hits.length && (
+        <p className="palette-none">{countText(hits.length - found.length)} more: type to find them</p>
+      )}
+      {found.length === 0 && <p className="palette-none">Nothing found</p>}
     </ModalFrame>
   )
 }
 
 function useFound(text: string, onKeys: () => void): readonly Command[] {
   const own = [...useValue(offered).values()].flat()
+  const recent = text.trim() === '' ? mostRecent : undefined
   const tapes = useOperation('tapeList', { limit: 1000 }).data?.tapes ?? []
+  const sessions = useOperation('sessionList', { limit: 300 }).data?.sessions ?? []
+  // What people come for stands above what they seldom need.
   const all: Command[] = [
     ...own,
+    ...tapes
+      .toSorted((a, b) => ((a.date ?? '') < (b.date ?? '') ? 1 : -1))
+      .slice(0, recent)
+      .map(({ tape }) => ({
+        label: tape,
+        detail: 'tape',
+        icon: 'tapes' as const,
+        run: () => navigate(tapeAddress(tape)),
+      })),
+    ...sessions.slice(0, recent).map(({ agent, id, title }) => ({
+      label: title ?? id,
+      detail: `session of ${agent}`,
+      icon: 'supervisor' as const,
+      run: () => navigate(`/sessions/${encodeURIComponent(agent)}/${encodeURIComponent(id)}`),
+    })),
     ...pages
       .filter(({ nav }) => nav !== undefined)
       .map(({ title, path, nav }) => ({ label: title, detail: 'page', icon: nav!.icon, run: () => navigate(path) })),
+    { label: 'Keyboard', icon: 'more', run: onKeys },
     { label: 'Dark colours', icon: 'moon', run: () => setTheme('dark') },
     { label: 'Light colours', icon: 'sun', run: () => setTheme('light') },
     { label: 'Colours of the system', icon: 'system', run: () => setTheme('system') },
-    { label: 'Keyboard', icon: 'more', run: onKeys },
     { label: 'Sign out', icon: 'close', run: () => void signOut() },
-    ...tapes.map(({ tape }) => ({
-      label: tape,
-      detail: 'tape',
-      icon: 'tapes' as const,
-      run: () => navigate(tapeAddress(tape)),
-    })),
   ]
   const words = text
     .toLowerCase()
@@ -139,5 +159,5 @@ function useFound(text: string, onKeys: () => void): readonly Command[] {
     const goTo = () => navigate(tapeAddress(tape, Number(entry)))
     hits.unshift({ label: `${tape}#${entry}`, detail: 'entry', icon: 'anchor', run: goTo })
   }
-  return hits.slice(0, mostShown)
+  return hits
 }

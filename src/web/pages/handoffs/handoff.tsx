@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'react'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
-import { Command, CopyButton } from '../../parts/copy.tsx'
+import { Command, CopyButton, shellWord } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { countText } from '../../parts/numbers.ts'
@@ -288,22 +288,26 @@ function ContinueDialog({ about, tape, id, onClose }: ContinueProps) {
   return (
     <Dialog title="Continue in another agent" onClose={onClose}>
       {session === undefined ? (
-        <>
-          <p className="muted handoff-continue">
-            This document is not about the session of one agent. Any agent can start from its text:
-          </p>
-          <Command>{`baton handoff show '${tape}#${id}'`}</Command>
-        </>
+        <p className="muted handoff-continue">
+          This document is not about the session of one agent. Any agent can start from its text, under supervision:
+        </p>
       ) : (
-        <ul className="continue-list">
-          {agents.map((agent) => (
-            <li key={agent}>
-              <span>{agent}</span>
-              <Command>{`baton continue ${session} --in ${agent}`}</Command>
-            </li>
-          ))}
-        </ul>
+        <p className="muted handoff-continue">
+          In the folder of the project. The agent opens with this work; the session it came from stays as it is.
+        </p>
       )}
+      <ul className="continue-list">
+        {agents.map((agent) => (
+          <li key={agent}>
+            <span>{agent}</span>
+            <Command>
+              {session === undefined
+                ? `baton handoff show ${shellWord(`${tape}#${id}`)} | baton run ${agent} --task - --detach`
+                : `baton continue ${session} --in ${agent}`}
+            </Command>
+          </li>
+        ))}
+      </ul>
     </Dialog>
   )
 }

@@ -46,7 +46,7 @@ export function Screen({ name, isOver }: { name: string; isOver: boolean }) {
             <span key={at} className="supervisor-row">
               {spans.map(({ text, style }, place) => (
                 <span key={place} className={classOf(style)} style={coloursOf(style)}>
-                  {text}
+                  <Text max={1_000}>{text}</Text>
                 </span>
               ))}
               {'\n'}

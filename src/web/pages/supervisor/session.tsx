@@ -6,6 +6,7 @@ import { Badge } from '../../parts/badge.tsx'
 import { Command } from '../../parts/copy.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Gauge } from '../../parts/gauge.tsx'
+import { MeterPanel } from '../../parts/meters.tsx'
 import { spanText, usdText } from '../../parts/numbers.ts'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -51,6 +52,7 @@ export default function SupervisedSession({ fields }: PageProps) {
                   </Answer>
                 </div>
               </section>
+              <MeterPanel tape={`session/${name}`} />
               <section className="panel" aria-label="Health">
                 <div className="panel-head">
                   <h2>Health</h2>

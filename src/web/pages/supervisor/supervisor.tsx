@@ -106,7 +106,15 @@ function SessionLine({ row }: { row: Row }) {
 
 const agentNames = ['claude', 'codex', 'gemini', 'opencode', 'pi']
 
+/** Those that the configuration adds. */
+function useConfiguredAgents(): readonly string[] {
+  const { sections = [] } = useOperation('settingsShow', {}).data ?? {}
+  const agents = sections.find(({ name }) => name === 'supervisor')?.values.find(({ name }) => name === 'agents')?.value
+  return agents === undefined ? [] : Object.keys(JSON.parse(agents) as object)
+}
+
 function StartDialog({ onClose }: { onClose: () => void }) {
+  const configured = useConfiguredAgents().filter((name) => !agentNames.includes(name))
   const [fields, setFields] = useState({
     agent: 'claude',
     name: '',
@@ -145,7 +153,7 @@ function StartDialog({ onClose }: { onClose: () => void }) {
         <label className="field">
           <span>Agent</span>
           <select className="input" value={fields.agent} onChange={set('agent')}>
-            {agentNames.map((name) => (
+            {[...agentNames, ...configured].map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>

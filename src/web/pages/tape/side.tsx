@@ -1,14 +1,12 @@
 // Beside a tape: what the model sees now, how full its context was over time, and the documents about it.
 
-import { lazy, Suspense } from 'react'
 import { useOperation } from '../../data/queries.ts'
+import { MeterPanel } from '../../parts/meters.tsx'
 import { countText, tokensText } from '../../parts/numbers.ts'
-import { Answer, Loading } from '../../parts/states.tsx'
+import { Answer } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { documentAddress, Link, tapeAddress } from '../../shell/router.tsx'
-
-const MeterChart = lazy(() => import('../../parts/meter-chart.tsx'))
 
 const kindWords: Record<string, string> = {
   state: 'State of the anchor',
@@ -24,7 +22,7 @@ export function Side({ tape, meters = tape }: { tape: string; meters?: string })
   return (
     <aside className="side" aria-label="About this tape">
       <InContext tape={tape} />
-      <Meters tape={meters} />
+      <MeterPanel tape={meters} />
       <Documents tape={meters} />
     </aside>
   )
@@ -73,27 +71,6 @@ function InContext({ tape }: { tape: string }) {
                 </p>
               )}
             </>
-          )}
-        </Answer>
-      </div>
-    </section>
-  )
-}
-
-function Meters({ tape }: { tape: string }) {
-  const history = useOperation('meterHistory', { tape }, { keep: true })
-  if (history.data !== undefined && history.data.points.length < 2) return null
-  return (
-    <section className="panel" aria-label="Context over time">
-      <header className="panel-head">
-        <h2>Over time</h2>
-      </header>
-      <div className="panel-body side-chart">
-        <Answer query={history} rows={3}>
-          {({ points, marks }) => (
-            <Suspense fallback={<Loading rows={3} />}>
-              <MeterChart points={points} marks={marks.filter(({ kind }) => kind !== 'document')} />
-            </Suspense>
           )}
         </Answer>
       </div>

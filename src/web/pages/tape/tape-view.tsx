@@ -36,7 +36,7 @@ interface TapeViewProps {
 
 export function TapeView({ tape, title, about, meters }: TapeViewProps) {
   const { query } = usePlace()
-  const at = query.get('at')
+  const at = /^\d{1,15}$/.exec(query.get('at') ?? '')?.[0]
   const find = query.get('find') ?? ''
   const show = query.get('show') ?? 'all'
   const filter: Filter = show in filters ? (show as Filter) : 'all'
@@ -97,7 +97,7 @@ export function TapeView({ tape, title, about, meters }: TapeViewProps) {
         <Entries
           key={`${tape} ${filter}`}
           tape={tape}
-          at={at === null ? undefined : Number(at)}
+          at={at === undefined ? undefined : Number(at)}
           kinds={filters[filter]}
         />
         {find === '' ? (
