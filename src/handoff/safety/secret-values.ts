@@ -90,7 +90,7 @@ export function isPlainForm(value: string): boolean {
 }
 
 const technical =
-  /^(?:oauth-?2?(?:\.\d)?|openid|saml2?|argon2(?:id?|d)?|bcrypt|scrypt|pbkdf2|hmac(?:-?sha\d*)?|sha-?\d{1,3}(?:-\d{3})?|md[45]|aes-?\d*(?:-?[a-z]{3})?|rsa-?\d*|ed25519|x25519|ecdsa-?p?\d*|[hrep]s(?:256|384|512)|base(?:16|32|58|62|64)(?:url)?|utf-?(?:8|16|32)|rfc-?\d+|x\.?509|pkcs-?#?\d*|2fa|mfa|k8s|s3|ec2|i18n|http\/?\d?|tls-?v?[\d.]*|ipv[46]|cl100k_base|o200k_base|gpt-?[\w.]+|w3c|e2e|p12|\w+_\w+_v\d|u?int\d+|float\d+|varchar\d*)$/i
+  /^(?:oauth-?2?(?:\.\d)?|openid|saml2?|argon2(?:id?|d)?|bcrypt|scrypt|pbkdf2|hmac(?:-?sha\d*)?|sha-?\d{1,3}(?:-\d{3})?|md[45]|aes-?\d*(?:-?[a-z]{3})?|rsa-?\d*|ed25519|x25519|ecdsa-?p?\d*|[hrep]s(?:256|384|512)|base(?:16|32|58|62|64)(?:url)?|utf-?(?:8|16|32)|rfc-?\d+|x\.?509|pkcs-?#?\d*|2fa|mfa|k8s|s3|ec2|i18n|http\/?\d?|tls-?v?[\d.]*|ipv[46]|cl100k_base|o200k_base|gpt-?\d[\w.-]{0,12}|w3c|e2e|p12|\w+_\w+_v\d|u?int\d+|float\d+|varchar\d*)$/i
 
 /** Made of words as people write them in code: `userToken2`, `parseJSONLine`, `my-tls-secret`, `src/auth/token.ts`. */
 export function isWordy(value: string): boolean {
@@ -102,6 +102,9 @@ function isWordOrIdentifier(part: string): boolean {
     return false
   const pieces = part.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g) ?? []
   const odd = pieces.filter((piece) => !isReadable(piece.toLowerCase()))
+  // Long, with digits and both cases: by chance, some of what a machine draws falls into pieces like words.
+  if (part.length >= 16 && /\d/.test(part) && /[a-z]/.test(part) && /[A-Z]/.test(part))
+    return odd.length === 0 && pieces.length * 4 <= part.length
   return pieces.length <= 1
     ? part.length <= 3 || odd.length === 0 || /^[A-Z]+$/.test(part)
     : odd.length * 10 <= part.length && pieces.length * 3 <= part.length + 3
