@@ -47,6 +47,26 @@ test('what was read before is not read again: only what stands behind its place 
   }
 })
 
+test('what follows a reply whose process was killed is read; the last reply only when it is finished [C2][C15]', () => {
+  const [session] = sessionsIn(homeWith('opencode'), 'opencode')
+  const all = [...opencode.records!(session!)]
+  const replies = all.flatMap(({ value, place }) => {
+    const { role } = (value.message ?? {}) as { role?: string }
+    return role === 'assistant' ? [{ place }] : []
+  })
+  expect(replies.length).toBeGreaterThan(1)
+  const unfinish = (place: string) => {
+    const sql = `UPDATE message SET data = json_remove(data, '$.time.completed', '$.error') WHERE id = '${place}'`
+    execFileSync('sqlite3', [session!.path, sql])
+  }
+  const places = () => [...opencode.records!(session!)].map(({ place }) => place)
+  unfinish(replies[0]!.place)
+  expect(places()).toEqual(all.map(({ place }) => place))
+  const last = replies.at(-1)!.place
+  unfinish(last)
+  expect(places()).toEqual(all.map(({ place }) => place).filter((place) => place < last))
+})
+
 describe('a database of many sessions', () => {
   // Small pages make deep trees.
   const schema = `PRAGMA page_size = 1024; PRAGMA journal_mode = wal;

@@ -101,10 +101,12 @@ function assistant(data: Fields, parts: readonly Fields[], memory: Memory, id: s
     const words = text(details.message) ?? text(error.name) ?? 'error'
     facts.push(said('error', { kind: text(error.name) ?? 'error', message: words }, id, at))
   }
-  if (isFields(data.tokens)) facts.push(used(data, data.tokens, model, id, summary, at))
-  if (model !== undefined) facts.push({ type: 'about', model })
   const end = date(fields(data.time).completed)
-  const over = error.name !== undefined || (end !== undefined && data.finish !== 'tool-calls')
+  const isFinished = end !== undefined || error.name !== undefined
+  // The counts of a reply that was cut off by a kill are zero.
+  if (isFinished && isFields(data.tokens)) facts.push(used(data, data.tokens, model, id, summary, at))
+  if (model !== undefined) facts.push({ type: 'about', model })
+  const over = isFinished && (error.name !== undefined || data.finish !== 'tool-calls')
   const because: TurnMoved['because'] = error.name === 'MessageAbortedError' ? 'aborted' : 'failed'
   facts.push({
     type: 'turn',

@@ -101,11 +101,12 @@ function recordsIn(database: Database, id: string, after: string): SessionRecord
   }
   // An empty place is never skipped: the session itself is read each time.
   const records: SessionRecord[] = [{ value: { session: aboutOf(session) }, place: '' }]
-  for (const row of messages) {
-    const message = dataOf(row)
+  const said = messages.map((row) => ({ row, message: dataOf(row) }))
+  const lastReply = said.findLastIndex(({ message }) => message.role === 'assistant')
+  for (const [i, { row, message }] of said.entries()) {
     const own = (parts.get(String(row.id)) ?? []).sort((a, b) => order(a.id, b.id))
-    if (message.role === 'assistant' && fields(message.time).completed === undefined && message.error === undefined)
-      break
+    // A reply before another one that is not finished never will be: its process was killed.
+    if (i === lastReply && fields(message.time).completed === undefined && message.error === undefined) break
     // The text of a prompt is written after its message.
     if (message.role === 'user' && own.length === 0 && row === messages.at(-1)) break
     records.push({ value: { id: row.id, message, parts: own }, place: String(row.id) })
