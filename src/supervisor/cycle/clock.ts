@@ -49,11 +49,12 @@ export function shifted(cycle: Cycle, by: number): Cycle {
   const back = Math.min(by, 0)
   const prompted = (prompt: Prompt): Prompt => ({ ...prompt, at: prompt.at + by, began: prompt.began + back })
   if (cycle.at === 'watching') {
-    const { say, over, interrupted } = cycle
+    const { say, over, full, interrupted } = cycle
     return {
       ...cycle,
       ...(say === undefined ? {} : { say: prompted(say) }),
       ...(over === undefined ? {} : { over: over + by }),
+      ...(full === undefined ? {} : { full: full + by }),
       ...(interrupted === undefined ? {} : { interrupted: interrupted + by }),
     }
   }

@@ -56,6 +56,8 @@ export interface Watching {
   readonly at: 'watching'
   /** Since when a turn runs past the threshold. */
   readonly over?: number
+  /** Since when that turn is about to make the agent compact by itself. */
+  readonly full?: number
   readonly interrupted?: number
   /** A prompt that is to be delivered outside of a cycle. */
   readonly say?: Prompt
@@ -184,6 +186,8 @@ export interface Policy {
   readonly brink: number
   /** Whether the agent can be asked in the middle of a turn. */
   readonly asksInTurn: boolean
+  /** Whether a call shows in the transcript before it has ended. */
+  readonly callsShow: boolean
   readonly predict: boolean
   /** A person wants a cycle now. */
   readonly wanted: boolean

@@ -155,11 +155,22 @@ function due(sighting: Sighting, policy: Policy, now: number): Trigger | undefin
 /** A turn is left to end by itself until the deadline, or the brink of the agent's own compaction. */
 function toTurnEnd(cycle: Watching, sighting: Sighting, policy: Policy, now: number): StepResult {
   const over = cycle.over ?? now
-  const overdue = now - over >= policy.turnMs || shareOf(sighting) >= policy.brink
+  const full = shareOf(sighting) >= policy.brink ? (cycle.full ?? now) : undefined
+  const overdue = now - over >= policy.turnMs || full !== undefined
+  const waiting: Watching = { ...cycle, over, ...(full === undefined ? {} : { full }) }
   if (overdue && cycle.interrupted === undefined) {
+    // What a command prints to an agent that was interrupted is in no transcript.
+    const patient = (full ?? over) + policy.backgroundMs
+    if (full !== undefined && now < patient && isRunning(sighting, policy, full))
+      return wait(waiting, 'the end of a command', patient)
     return act({ at: 'watching', over, interrupted: now }, { do: 'interrupt' })
   }
-  return wait({ ...cycle, over }, 'the end of its turn', overdue ? undefined : over + policy.turnMs)
+  return wait(waiting, 'the end of its turn', overdue ? undefined : over + policy.turnMs)
+}
+
+/** Whether a command of the agent may be under way that it began by then. */
+function isRunning({ observation }: Sighting, { callsShow }: Policy, since: number): boolean {
+  return callsShow ? (observation.doing ?? []).length > 0 : (observation.changed ?? 0) <= since
 }
 
 function asked(cycle: Asked, event: CycleEvent, policy: Policy, now: number): StepResult {

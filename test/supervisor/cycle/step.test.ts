@@ -115,6 +115,20 @@ test('a turn on the brink of the agent’s own compaction is interrupted at once
   expect(walk(sight({ percent: 96, turn: 'working' })).effects).toEqual([{ do: 'interrupt' }])
 })
 
+test('a command that runs on the brink is left to end, for a minute at most, since nobody would see what it prints [C1][C5]', () => {
+  const running = { percent: 96, turn: 'working', doing: ['./step.sh 7'] } as const
+  expect(walk(sight(running), 30_000, sight(running)).effects).toEqual([])
+  expect(walk(sight(running), 30_000, sight({ ...running, doing: [] })).effects).toEqual([{ do: 'interrupt' }])
+  expect(walk(sight(running), 60_000, sight(running)).effects).toEqual([{ do: 'interrupt' }])
+  // Where a call is written down only when it has ended, something has to be written first.
+  const rules = { ...policy, callsShow: false }
+  const silent = { percent: 96, turn: 'working', changed: 1 } as const
+  expect(walkBy(rules, sight(silent), 30_000, sight(silent)).effects).toEqual([])
+  expect(walkBy(rules, sight(silent), 30_000, sight({ ...silent, changed: 1_020_000 })).effects).toEqual([
+    { do: 'interrupt' },
+  ])
+})
+
 test('an agent that takes words in mid-turn is asked there, at the threshold, and not interrupted [C5][C12]', () => {
   const rules = { ...policy, asksInTurn: true }
   const working = { percent: 86, turn: 'working' } as const

@@ -6,6 +6,7 @@ export const policy: Policy = {
   threshold: 0.85,
   brink: 0.95,
   asksInTurn: false,
+  callsShow: true,
   predict: true,
   wanted: false,
   path: '/shop/handoffs/handoff-2026-01-22-14-30.md',
@@ -37,6 +38,7 @@ interface Facts {
   readonly growth?: number
   readonly changed?: number
   readonly error?: string
+  readonly doing?: readonly string[]
 }
 
 export function sight(facts: Facts, now = 0): Sighting {
@@ -64,6 +66,7 @@ export function sight(facts: Facts, now = 0): Sighting {
       dialog: facts.dialog === true ? { question: 'May I?' } : undefined,
       background: facts.background === true ? ['npm run dev'] : [],
       error: facts.error,
+      ...(facts.doing === undefined ? {} : { doing: facts.doing }),
       changed: facts.changed ?? now,
       alive: true,
     },
