@@ -1,5 +1,6 @@
 // What agents print when they run one turn without a screen.
 
+import os from 'node:os'
 import { stripVTControlCharacters } from 'node:util'
 import type { TurnOutput } from './agent.ts'
 import type { Fields } from './fields.ts'
@@ -22,6 +23,9 @@ const ended = 143
 /** Why a turn failed: it ended with an error, or without reporting that it ended well. */
 export function failureOf({ code, err, out }: TurnOutput, endedWell: boolean): string | undefined {
   if (code === undefined || (endedWell && (code === 0 || code === ended))) return undefined
+  // What was printed before has nothing to do with it.
+  const killer = Object.entries(os.constants.signals).find(([, number]) => number === code - 128)?.[0]
+  if (killer !== undefined) return `it was ended by ${killer}`
   const said = lastWords(err) ?? lastWords(out.trimStart().startsWith('{') ? '' : out)
   if (code === 0) return said ?? 'it ended without an answer'
   return said === undefined ? `it ended with ${code}` : `${said} (it ended with ${code})`

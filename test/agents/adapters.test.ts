@@ -353,6 +353,7 @@ describe('commands', () => {
     expect(outcome('opencode', '', 1, '\u001B[91m\u001B[1mError: \u001B[0mUnexpected error\n').error).toBe(
       'Error: Unexpected error (it ended with 1)',
     )
+    expect(outcome('gemini', '', 137, 'Warning: no colours\n').error).toBe('it was ended by SIGKILL')
     expect(outcome('claude', '', 'runs').error).toBeUndefined()
     const begun = '{"type":"thread.started","thread_id":"t"}\n'
     expect(outcome('codex', begun, 'runs')).toMatchObject({ session: 't', error: undefined, over: false })

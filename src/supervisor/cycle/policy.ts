@@ -28,7 +28,7 @@ export interface History {
 
 export interface Circumstances {
   readonly run: Pick<Run, 'name' | 'agent' | 'cwd' | 'driver'>
-  readonly adapter: Pick<Adapter, 'compactsAt' | 'clearShows' | 'takesWordsInTurn'>
+  readonly adapter: Pick<Adapter, 'clearShows' | 'compactsAt' | 'endOnScreen' | 'takesWordsInTurn'>
   readonly meter: Meter
   readonly model?: string | undefined
   readonly session: string | undefined
