@@ -2,6 +2,7 @@
 
 import { checked } from '../config/index.ts'
 import type { ExpectedTypes } from './request/expected-type.ts'
+import { type RelayClock, timeLeft } from './clock.ts'
 import type { Hold } from './journal/events.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Escalation } from './results.ts'
@@ -22,26 +23,21 @@ export type RelayObserver = HandoffObserver<HandoffRequest, HandoffResponse, Rej
 export type RequestSpan = ReturnType<RelayObserver['requested']>
 export type WorkSpan = ReturnType<RelayObserver['working']>
 
-export interface RelayContext {
+export interface RelayContext extends RelayClock {
   readonly journal: Journal
   readonly settings: RelaySettings
   readonly types: ExpectedTypes
   readonly observer: RelayObserver
   /** Notifies people of an escalation. Nothing depends on it, because the escalation is stored. */
   readonly notify: (escalation: Escalation) => void
-  /** Milliseconds of the wall clock, which may jump. */
-  readonly now: () => number
-  /** Milliseconds of a clock that never goes back, and means nothing to other processes. */
-  readonly monotonic: () => number
   /** Runs work that nobody waits for; the relay does not close before it has ended. */
   readonly inBackground: (work: Promise<unknown>) => void
   /** The name of this process among all that use the relay. */
   readonly self: string
 }
 
-/** How much of a lease is left: by the wall clock, or since this process saw it, whichever is less. */
-export function leaseLeft({ now, monotonic }: RelayContext, { at, leaseMs, seen }: Hold & { seen: number }): number {
-  return Math.min(at + leaseMs - now(), seen + leaseMs - monotonic())
+export function leaseLeft(clock: RelayClock, hold: Hold & { readonly seen: number }): number {
+  return timeLeft(clock, hold, hold.leaseMs)
 }
 
 export const iso = (ms: number) => new Date(ms).toISOString()

@@ -218,7 +218,7 @@ export class Manager {
     if (isRepeated) return this.#again(tracked, options)
     if (request.handoffTo === human) return this.#ask(tracked, options)
     if (hold !== undefined) {
-      const claim = claimOf(hold, request.handoffTo, -entry.id, { envelope, entry: entry.id })
+      const claim = claimOf(hold, request.handoffTo, envelope, { head: -entry.id, entry: entry.id })
       if (options.wait !== false) return this.#workLocally(claim, options)
       // The work goes on when the caller's own hearing has ended.
       const hearing = this.#waiting.hear(requestId)

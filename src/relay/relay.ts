@@ -17,6 +17,7 @@ import { type Json, openStore, type Store } from '../store/index.ts'
 import { handoffTelemetry } from '../telemetry/index.ts'
 import { type AlertReading, alertReadings } from './alerts/alert-rules.ts'
 import { type AskOptions, type AskResult, requestOf, resultOf } from './ask.ts'
+import { type RelayClock, relayClock } from './clock.ts'
 import type { RelayContext, RelayObserver } from './context.ts'
 import type { Answered } from './journal/events.ts'
 import { type HandoffHistoryQuery, type HandoffHistoryRow, history, watchHistory } from './journal/history.ts'
@@ -50,7 +51,7 @@ const archiveSchema = z.strictObject({
   keep: z.int().min(0).optional(),
 })
 
-export interface RelayOptions {
+export interface RelayOptions extends Partial<RelayClock> {
   /** A store that is open; it stays open when the relay is closed. By default, that of the workspace, which is closed with the relay. */
   readonly store?: Store
   /** By default, the `relay` section of baton.config.json, if there is one. */
@@ -64,8 +65,6 @@ export interface RelayOptions {
   readonly notify?: (escalation: Escalation) => Promise<void> | void
   /** Agents that are functions of this process, by their names. */
   readonly handlers?: Readonly<Record<string, HandoffHandler>>
-  /** Milliseconds since 1970. */
-  readonly now?: () => number
 }
 
 export interface ResumeOptions {
@@ -109,13 +108,13 @@ export class Relay {
     telemetry = handoffTelemetry(),
     notify,
     handlers = {},
-    now = Date.now,
     ownsStore,
+    ...clocks
   }: RelayOptions & { store: Store; settings: RelaySettings; ownsStore: boolean }) {
-    const monotonic = () => performance.now()
+    const clock = relayClock(clocks)
     this.settings = settings
     this.#closeStore = async () => (ownsStore ? store.close() : undefined)
-    this.#journal = new Journal(store, { now, monotonic }, () => {
+    this.#journal = new Journal(store, clock, () => {
       if (this.#sweeping === 0) this.#later(this.sweep())
       this.#later(this.archiveWhenDue())
     })
@@ -124,8 +123,7 @@ export class Relay {
       settings,
       types: new ExpectedTypes(settings.types),
       observer: telemetry,
-      now,
-      monotonic,
+      ...clock,
       self: `${os.hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`,
       inBackground: (work) => this.#later(work),
       notify: (escalation) => this.#later(Promise.resolve(escalation).then(notify)),

@@ -47,6 +47,8 @@ export interface Claim {
   readonly envelope: Envelope
   /** The entry of the request. */
   readonly entry: number
+  /** The entry by which it was taken; undefined where the request came with the claim. */
+  readonly claim?: number | undefined
   /** What its answer expects: the newest entry under the request's key, minus that of the request while there is none. */
   head: number
 }

@@ -79,8 +79,17 @@ export function rejectionOf(outcome: RequestOutcome): string | undefined {
   return outcome.status === 'rejected' ? outcome.rejection : undefined
 }
 
-/** A clock that tests move. */
+/** The clocks of a machine, which tests move: `advance` lets time pass, `jump` sets only the wall clock. */
 export function clock(start = Date.parse('2026-11-15T12:00:00Z')) {
   let time = start
-  return { now: () => time, advance: (ms: number) => (time += ms) }
+  let passed = 0
+  return {
+    now: () => time,
+    monotonic: () => performance.now() + passed,
+    advance(ms: number) {
+      time += ms
+      passed += ms
+    },
+    jump: (ms: number) => (time += ms),
+  }
 }

@@ -4,18 +4,17 @@
 
 import { UnsupportedError } from '../../errors.ts'
 import type { BlobRef, Draft, Entry, Expect, Json } from '../../store/index.ts'
+import type { Beginning } from '../clock.ts'
 import type { Envelope, HandoffResponse, Priority, Rejection } from '../schema.ts'
 import type { TraceState } from '../request/trace-rules.ts'
 
 export const tape = 'relay/handoffs'
 
 /** A worker's hold on a request, which lasts for a lease. */
-export interface Hold {
+export interface Hold extends Beginning {
   readonly token: string
   readonly worker: string
   readonly leaseMs: number
-  /** When the lease began, in milliseconds. */
-  readonly at: number
 }
 
 /** A worker that took a request and did not come back. */
@@ -28,6 +27,8 @@ export interface LostDelivery {
 export interface Requested {
   readonly type: 'requested'
   readonly envelope: Envelope
+  /** When it was accepted, by the clock of its machine that never jumps. */
+  readonly steady?: Beginning['steady']
   /** The state of the trace, this request included. */
   readonly trace: TraceState
   /** The previous entry of the trace; 0 for none. A negative number counts back within the same batch. */
@@ -96,6 +97,8 @@ export interface Answered extends OfRequest {
   readonly inputsBlob?: BlobRef
   readonly by: string
   readonly durationMs: number
+  /** The entry by which the worker that answered took the request. */
+  readonly claim?: number
   readonly escalation?: string
   readonly rejection?: Rejection
   readonly timedOut?: true
@@ -115,6 +118,7 @@ export interface Retried extends OfRequest {
   readonly to: string
   readonly priority: Priority
   readonly acceptedAt: string
+  readonly steady?: Beginning['steady']
   readonly deadline: string
 }
 

@@ -8,7 +8,7 @@ import { type RelayEvent, eventIn, holdOn, type Taken, traceKey } from './events
 import { type Envelope, type HandoffResponse, human, type Rejection } from '../schema.ts'
 
 export interface HandoffHistoryQuery {
-  readonly traceId?: string
+  readonly traceId?: string | undefined
   /** ISO 8601 or milliseconds; older ones are left out. */
   readonly since?: string | number
   /** At most this many of the newest events. */
@@ -63,9 +63,12 @@ export async function* history(
   const answered = new Set<string>()
   let left = limit
   const all = () => context.journal.read({ reverse: true, archived: true })
-  for await (const entry of traceId === undefined ? all() : walk(context, traceId)) {
+  /** The requests of the trace: a worker may have taken those of others with the same entry. */
+  const own = traceId === undefined ? undefined : new Set<string>()
+  for await (const entry of own === undefined ? all() : walk(context, traceId!, own)) {
     if (left <= 0 || Date.parse(entry.date) < oldest) return
     for (const row of await rowsOf(context, entry, answered)) {
+      if (row.type === 'claimed' && own?.has(row.requestId) === false) continue
       if (row.type === 'answered') answered.add(row.requestId)
       if (left-- > 0) yield row
     }
@@ -81,14 +84,19 @@ export async function* watchHistory(context: RelayContext, signal: AbortSignal):
 
 const subjects = ['request', 'late', 'resumed', 'recovered', 'progress', 'question', 'dropped']
 
-/** The entries of a trace, and the newest of each of its requests. */
-async function* walk({ journal }: RelayContext, traceId: string): AsyncGenerator<Entry> {
+/** The entries of a trace, the newest of each of its requests, and who took them last. Collects the ids of the requests. */
+async function* walk({ journal }: RelayContext, traceId: string, requests: Set<string>): AsyncGenerator<Entry> {
   const found = new Map<number, Entry>()
-  const requests = new Set<string>()
+  const claims = new Set<number>()
+  const unanswered = new Set<string>()
   const add = (entry: Entry) => {
     found.set(entry.id, entry)
     const event = eventIn(entry)
-    if (event?.type === 'requested') requests.add(event.envelope.requestId)
+    if (event?.type === 'requested') {
+      const { requestId, request } = event.envelope
+      requests.add(requestId)
+      if (request.handoffTo !== human) unanswered.add(requestId)
+    }
     return event
   }
   for (let entry = await journal.latest(traceKey(traceId)); entry !== undefined;) {
@@ -101,8 +109,19 @@ async function* walk({ journal }: RelayContext, traceId: string): AsyncGenerator
     for (const about of subjects) {
       const newest = await journal.newest(about, requestId)
       if (newest !== undefined) found.set(newest.entry.id, newest.entry)
+      if (newest?.event.type !== 'answered') continue
+      unanswered.delete(requestId)
+      if (newest.event.claim !== undefined) claims.add(newest.event.claim)
     }
   }
+  // Only what is still open has to be known for this.
+  const { byId } = unanswered.size === 0 ? journal.openRequests : await journal.current()
+  for (const requestId of unanswered) {
+    const open = byId.get(requestId)
+    const claim = (open?.hold ?? open?.lapsed)?.entry
+    if (claim !== undefined) claims.add(claim)
+  }
+  for (const id of claims) if (!found.has(id)) found.set(id, await journal.entry(id))
   yield* [...found.values()].sort((a, b) => b.id - a.id)
 }
 

@@ -6,6 +6,7 @@
 import { BatonError, CancelledError, ConflictError, LimitError, NotFoundError } from '../../errors.ts'
 import { type BlobRef, type Draft, type Entry, type Expect, limits, type Store } from '../../store/index.ts'
 import { blobIfLarge, readJsonBlob } from '../../tape/index.ts'
+import type { RelayClock } from '../clock.ts'
 import type { Envelope, HandoffResponse } from '../schema.ts'
 import { after, pause } from '../timers.ts'
 import { Archive, type TraceRecord, type TraceTable } from './archive.ts'
@@ -127,13 +128,13 @@ export class Journal {
   readonly #archive: Archive
 
   /** `onSnapshot` is called after each snapshot, for housekeeping that need not be done at once. */
-  constructor(store: Store, clocks: { now: () => number; monotonic: () => number }, onSnapshot: () => void) {
+  constructor(store: Store, clock: RelayClock, onSnapshot: () => void) {
     this.store = store
-    this.#now = clocks.now
-    this.#monotonic = clocks.monotonic
+    this.#now = clock.now
+    this.#monotonic = clock.monotonic
     this.#onSnapshot = onSnapshot
     this.#archive = new Archive(store)
-    this.openRequests = new OpenRequests(clocks.monotonic)
+    this.openRequests = new OpenRequests(clock.monotonic)
   }
 
   /** Durable when resolved. A conflict is a `ConflictError`, as the store says. */
@@ -208,7 +209,7 @@ export class Journal {
     throw new NotFoundError(`There is no entry ${id} on ${tape}`)
   }
 
-  read(range: { reverse?: boolean; after?: number; archived?: boolean }): AsyncIterable<Entry> {
+  read(range: { reverse?: boolean; after?: number; archived?: boolean; limit?: number }): AsyncIterable<Entry> {
     return this.store.read(tape, range)
   }
 

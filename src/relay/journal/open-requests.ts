@@ -2,6 +2,7 @@
 // are dropped, so the size follows the open work, not the history.
 
 import { Inbox } from '../work/inbox.ts'
+import type { Beginning } from '../clock.ts'
 import type { BlobRef, Entry } from '../../store/index.ts'
 import { Activity, type ActivityRows } from './activity.ts'
 import {
@@ -46,17 +47,24 @@ interface RequestFacts {
   readonly entry: number
 }
 
-export interface OpenRequest extends RequestFacts {
-  /** When it was accepted, in milliseconds. */
-  readonly at: number
+/** A hold as this process knows it. */
+export interface SeenHold extends Hold {
+  /** When this process saw it, by a clock that never jumps. */
+  readonly seen: number
+  /** The entry by which its worker took the request; undefined where the request came with it. */
+  readonly entry: number | undefined
+}
+
+/** It begins when it is accepted. */
+export interface OpenRequest extends RequestFacts, Beginning {
   readonly deadline: number | undefined
-  /** When this process first saw it, by a clock that never goes back. */
+  /** When this process first saw it, by a clock that never jumps. */
   readonly seen: number
   /** What the next entry under the request's key expects, see `expected`. */
   head: number
-  hold: (Hold & { seen: number }) | undefined
+  hold: SeenHold | undefined
   /** A hold whose lease has ended; it still counts for as long as nobody else takes the request. */
-  lapsed: Hold | undefined
+  lapsed: SeenHold | undefined
   escalation: string | undefined
   /** The workers that took it and did not come back. */
   lost: readonly LostDelivery[]
@@ -117,9 +125,10 @@ type SnapshotRow = readonly [
   at: number,
   deadline: number | null,
   head: number,
-  hold: Hold | null,
+  hold: (Hold & { readonly entry?: number | undefined }) | null,
   escalation: string | null,
   lost?: readonly LostDelivery[],
+  steady?: Beginning['steady'] | null,
 ]
 
 /** Beyond so many open requests, envelopes are read when they are needed. */
@@ -211,7 +220,7 @@ export class OpenRequests {
       case 'requested':
         return this.#requested(event, entry)
       case 'taken':
-        return this.#taken(event)
+        return this.#taken(event, entry)
       case 'answered':
         return this.#answered(event, entry)
       case 'escalated':
@@ -245,17 +254,17 @@ export class OpenRequests {
       this.#tookTurn(event)
       const before = request.hold ?? request.lapsed
       if (before !== undefined) request.lost = [...request.lost, { worker: before.worker, at: before.at }]
-      this.#hold(request, event.hold)
-    } else if (event.type === 'extended') this.#hold(request, event.hold)
+      this.#hold(request, event.hold, entry.id)
+    } else if (event.type === 'extended') this.#hold(request, event.hold, (request.hold ?? request.lapsed)?.entry)
     else this.#release(request, undefined)
   }
 
-  #taken(event: Taken): void {
+  #taken(event: Taken, entry: Entry): void {
     for (const requestId of event.requestIds) {
       const request = this.byId.get(requestId)
       if (request === undefined || !isFree(request)) continue
       this.#tookTurn(event)
-      this.#hold(request, holdOn(event, requestId))
+      this.#hold(request, holdOn(event, requestId), entry.id)
     }
   }
 
@@ -264,7 +273,7 @@ export class OpenRequests {
     this.#workers.set(agent, this.#workersOf(agent).set(hold.worker, this.#monotonic()))
   }
 
-  #requested({ envelope, hold, rejection }: Requested, entry: Entry): void {
+  #requested({ envelope, steady, hold, rejection }: Requested, entry: Entry): void {
     this.#count({ requests: 1 })
     if (rejection !== undefined) return
     const { requestId, request: body, acceptedAt, deadline } = envelope
@@ -276,12 +285,13 @@ export class OpenRequests {
       priority: body.priority,
       entry: entry.id,
       at: Date.parse(acceptedAt),
+      steady,
       deadline: deadline === undefined ? undefined : Date.parse(deadline),
       envelope: this.byId.size < mostEnvelopes ? envelope : undefined,
     })
     if (body.handoffTo === human) this.#toPerson(request, escalationId(entry.id), entry.date)
     else if (hold === undefined) this.#toInbox(request)
-    else this.#hold(request, hold)
+    else this.#hold(request, hold, undefined)
   }
 
   /** Keeps a request that begins to be open, or is open again. */
@@ -300,10 +310,10 @@ export class OpenRequests {
   }
 
   #retried(event: Retried, entry: Entry): void {
-    const { requestId, traceId, request: of, from, to, priority, acceptedAt, deadline } = event
+    const { requestId, traceId, request: of, from, to, priority, acceptedAt, steady, deadline } = event
     this.deadLetters.delete(requestId)
     const about = { requestId, traceId, from, to, priority, entry: of, envelope: undefined }
-    const request = this.#open({ ...about, at: Date.parse(acceptedAt), deadline: Date.parse(deadline) })
+    const request = this.#open({ ...about, at: Date.parse(acceptedAt), steady, deadline: Date.parse(deadline) })
     request.head = entry.id
     this.#toInbox(request)
   }
@@ -353,9 +363,9 @@ export class OpenRequests {
     this.#emit({ type: 'waiting', request })
   }
 
-  #hold(request: OpenRequest, hold: Hold): void {
+  #hold(request: OpenRequest, hold: Hold, entry: number | undefined): void {
     this.#forget(request)
-    request.hold = { ...hold, seen: this.#monotonic() }
+    request.hold = { ...hold, entry, seen: this.#monotonic() }
     request.lapsed = undefined
     let held = this.#held.get(request.to)
     if (held === undefined) this.#held.set(request.to, (held = new Map<string, OpenRequest>()))
@@ -379,7 +389,7 @@ export class OpenRequests {
   }
 
   /** Puts a request back into its inbox, before those that came later. */
-  #release(request: OpenRequest, lapsed: Hold | undefined): void {
+  #release(request: OpenRequest, lapsed: SeenHold | undefined): void {
     this.#forget(request)
     request.hold = undefined
     request.lapsed = lapsed
@@ -461,15 +471,26 @@ export class OpenRequests {
     this.segment = segment ?? snapshot.segment
     this.archived = snapshot.segment?.through ?? 0
     for (const row of snapshot.open) {
-      const [requestId, traceId, from, to, priority, entry, at, deadline, head, hold, escalation, lost = []] = row
-      const about = { requestId, traceId, from, to, priority, entry, at, envelope: undefined }
+      const [requestId, traceId, from, to, priority, entry, at, deadline, head, hold, escalation, lost = [], steady] =
+        row
+      const about = {
+        requestId,
+        traceId,
+        from,
+        to,
+        priority,
+        entry,
+        at,
+        steady: steady ?? undefined,
+        envelope: undefined,
+      }
       const request = this.#open({ ...about, deadline: deadline ?? undefined })
       Object.assign(request, { lost, escalation: escalation ?? undefined })
       // Behind the archive before the snapshot.
       request.head = head > 0 ? head : -Math.max(entry, snapshot.segment?.through ?? 0)
       if (escalation !== null) continue
       if (hold === null) this.inbox(to).add(request)
-      else this.#hold(request, hold)
+      else this.#hold(request, hold, hold.entry)
     }
   }
 }
@@ -480,11 +501,15 @@ export function isFree({ hold, lapsed, escalation }: OpenRequest): boolean {
 }
 
 function rowOf(open: OpenRequest): SnapshotRow {
-  const { requestId, traceId, from, to, priority, entry, at, deadline, head, escalation, lost } = open
-  const hold = open.hold ?? open.lapsed
-  const held =
-    hold === undefined ? null : { token: hold.token, worker: hold.worker, leaseMs: hold.leaseMs, at: hold.at }
-  return [requestId, traceId, from, to, priority, entry, at, deadline ?? null, head, held, escalation ?? null, lost]
+  const { requestId, traceId, from, to, priority, entry, at, steady, deadline, head, escalation, lost } = open
+  const row = [requestId, traceId, from, to, priority, entry, at, deadline ?? null, head] as const
+  return [...row, heldBy(open.hold ?? open.lapsed), escalation ?? null, lost, steady ?? null]
+}
+
+function heldBy(hold: SeenHold | undefined): SnapshotRow[9] {
+  if (hold === undefined) return null
+  const { token, worker, leaseMs, at, steady, entry } = hold
+  return { token, worker, leaseMs, at, steady, entry }
 }
 
 /** The id of an escalation: the entry that asks the person, as a name that is easy to type. */

@@ -4,6 +4,7 @@
 
 import type { Entry } from '../../store/index.ts'
 import type { Claims } from '../work/claims.ts'
+import { beginning } from '../clock.ts'
 import { iso, type RelayContext, type RequestSpan } from '../context.ts'
 import { notOwner, type TraceOwners } from './trace-owner.ts'
 import { type Answered, type RelayEvent, eventIn, type Requested } from '../journal/events.ts'
@@ -132,15 +133,14 @@ export class Admission {
   }
 
   #decide(candidates: readonly Candidate[], head: TraceHead, attempt: string): RelayEvent[] {
-    const { settings, now } = this.#context
-    const { limits } = settings
+    const { limits } = this.#context.settings
     const events: RelayEvent[] = []
     let { state } = head
     let prev = head.entry
     let winner: string | undefined
     for (const candidate of candidates) {
       const { request, requestId, mode } = candidate
-      const at = now()
+      const { at, steady } = beginning(this.#context)
       const refusal = winner === undefined ? this.#refuse(state, request, at) : superseded(winner)
       if (refusal?.retryAfterMs !== undefined && candidate.isPatient) throw new TooEarly(refusal.retryAfterMs)
       if (refusal === undefined) {
@@ -155,6 +155,7 @@ export class Admission {
       events.push({
         type: 'requested',
         envelope,
+        steady,
         trace: state,
         prev,
         attempt,

@@ -4,6 +4,7 @@
 import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
 import type { Expect } from '../../store/index.ts'
 import { escalationId, type OpenRequest, type OpenRequests } from '../journal/open-requests.ts'
+import { timeLeft } from '../clock.ts'
 import { iso, leaseLeft, type RelayContext } from '../context.ts'
 import { escalationOf } from '../people/notices.ts'
 import type { AnswerResult, Claim } from '../results.ts'
@@ -19,6 +20,8 @@ export interface AnswerTarget {
   readonly head: number
   readonly envelope: Envelope
   readonly escalation?: string | undefined
+  /** The entry by which the worker that answers took it. */
+  readonly claim?: number | undefined
 }
 
 export interface AnswerOptions {
@@ -58,7 +61,8 @@ export class Answers {
       const isHeld = open.hold !== undefined && leaseLeft(this.#context, open.hold) > 0
       if (options.claim === undefined && isHeld) throw heldByAnother(open, open.hold!)
       const { entry, head, escalation } = open
-      const settling = { requestId, entry, head, envelope, escalation }
+      const claim = (open.hold ?? open.lapsed)?.entry
+      const settling = { requestId, entry, head, envelope, escalation, claim }
       const result = await this.settle(settling, response, { by: options.by ?? open.hold?.worker ?? agent })
       if (result !== undefined) return result
     }
@@ -71,7 +75,7 @@ export class Answers {
     { by, ...ending }: { by: string } & Ending,
   ): Promise<AnswerResult | undefined> {
     const { journal, observer } = this.#context
-    const { requestId, entry, head, envelope, escalation } = settling
+    const { requestId, entry, head, envelope, escalation, claim } = settling
     const { request, traceparent } = envelope
     const expect = expected(requestKey(requestId), head)
     try {
@@ -85,6 +89,7 @@ export class Answers {
         response,
         by,
         durationMs,
+        ...(claim === undefined ? {} : { claim }),
         ...(escalation === undefined ? {} : { escalation }),
         ...ending,
       }
@@ -218,10 +223,13 @@ export class Answers {
     return (await this.settle({ requestId, entry, head, envelope, escalation }, response, how)) !== undefined
   }
 
-  /** By the wall clock, or because this process has seen it open for that long: a clock that goes back gives nobody more time. */
-  isOverdue({ at, deadline, seen, escalation }: OpenRequest): boolean {
-    if (deadline === undefined || escalation !== undefined) return false
-    return this.#context.now() >= deadline || this.#context.monotonic() - seen >= deadline - at
+  /** How long a request may still take; undefined when it has no deadline. */
+  timeLeft(open: OpenRequest): number | undefined {
+    return open.deadline === undefined ? undefined : timeLeft(this.#context, open, open.deadline - open.at)
+  }
+
+  isOverdue(open: OpenRequest): boolean {
+    return open.escalation === undefined && (this.timeLeft(open) ?? 1) <= 0
   }
 
   /** Ends all overdue requests, so that none stays open because nobody looks at it. */

@@ -4,8 +4,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { BatonError, CancelledError, ConflictError } from '../../errors.ts'
-import type { RelayContext } from '../context.ts'
-import { expected, type Hold, type Resumed, type Resuming, resumptionKey } from '../journal/events.ts'
+import { beginning } from '../clock.ts'
+import { leaseLeft, type RelayContext } from '../context.ts'
+import { expected, type Resumed, type Resuming, resumptionKey } from '../journal/events.ts'
 import { keepLease, pause } from '../timers.ts'
 
 interface Using {
@@ -42,7 +43,7 @@ export class Resumptions {
         token,
         worker: this.#context.self,
         leaseMs: this.#context.settings.leaseMs,
-        at: this.#context.now(),
+        ...beginning(this.#context),
       }
       return { type: 'resuming', requestId, by, hold }
     }
@@ -87,19 +88,14 @@ export class Resumptions {
       const newest = await this.#newest(requestId)
       if (newest.event?.type === 'resumed') throw used(requestId, newest)
       if (seen.id !== newest.id) seen = { id: newest.id, at: this.#context.monotonic() }
-      const left = newest.event?.hold === undefined ? 0 : this.#left(newest.event.hold, seen.at)
+      const left =
+        newest.event?.hold === undefined ? 0 : leaseLeft(this.#context, { ...newest.event.hold, seen: seen.at })
       if (left > 0) await pause(left, signal)
       else {
         const id = await this.#append(event(), newest.id)
         if (id !== undefined) return id
       }
     }
-  }
-
-  /** By the wall clock, or since this process saw it, whichever is less: a clock that jumps cannot keep a hold for ever. */
-  #left({ at, leaseMs }: Hold, seen: number): number {
-    const { now, monotonic } = this.#context
-    return Math.min(at + leaseMs - now(), seen + leaseMs - monotonic())
   }
 
   async #newest(requestId: string): Promise<Newest> {

@@ -91,9 +91,9 @@ export class Waiters {
       const open = journal.openRequests.byId.get(requestId) ?? (await journal.current()).byId.get(requestId)
       if (open === undefined) return { type: 'answered', answer: await this.#answers.settled(requestId) }
       if (options.signal?.aborted === true) throw noLonger(requestId)
-      const { escalation, at, deadline } = open
+      const { escalation } = open
       if (escalation !== undefined && !options.forPeople) return { type: 'escalated', escalation }
-      const left = deadline === undefined ? undefined : Math.min(deadline - at, deadline - this.#context.now())
+      const left = this.#answers.timeLeft(open)
       const settled = await this.#wait(requestId, { ...options, left, broken })
       return settled.type === 'answered' ? { ...settled, answer: await journal.whole(settled.answer) } : settled
     } finally {

@@ -1,17 +1,18 @@
 // Claims: which worker works on which request. Requests that nobody holds are taken many at a time, and the order of the tape
 // decides between workers; one whose worker was not heard of is taken over alone, by an entry that expects the request's chain of
-// entries as its writer saw it. So two workers never hold one request. The lease of a claim ends by the wall clock, or when this process has seen it for that long
-// without a heartbeat, whichever comes first: a clock that goes back cannot keep a dead worker's request for ever.
+// entries as its writer saw it. So two workers never hold one request. When the lease of a claim is over, clock.ts says.
 
 import { randomUUID } from 'node:crypto'
 import { checked } from '../../config/index.ts'
 import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
 import type { Answers } from '../request/answers.ts'
+import { beginning, clockTolerance } from '../clock.ts'
 import { isFree, type OpenRequests, type OpenRequest } from '../journal/open-requests.ts'
 import { leaseLeft, type RelayContext } from '../context.ts'
 import type { Claim, InboxItem } from '../results.ts'
 import { expected, type Hold, holdOn, requestKey, type Taken } from '../journal/events.ts'
 import { checkAgent } from '../request/routes.ts'
+import type { Envelope } from '../schema.ts'
 import { leaseSchema } from '../settings.ts'
 import { after, onAbort } from '../timers.ts'
 
@@ -19,9 +20,6 @@ import { after, onAbort } from '../timers.ts'
 const presenceMs = 1_000
 /** How long a request is left to the worker that comes first, in milliseconds: while work is slow, and while it is fast. */
 const courtesy = { slow: 10, fast: 500 }
-
-/** How far the clocks of two machines may be apart before one of them counts as having jumped. */
-const tolerance = 1_000
 
 export interface ClaimOptions {
   readonly worker: string
@@ -156,7 +154,8 @@ export class Claims {
       const open = byId.get(requestId)
       const held = holdOn(taken, requestId)
       const envelope = open?.hold?.token === held.token ? await journal.envelopeOf(open) : undefined
-      if (envelope !== undefined) claims.push(claimOf(held, agent, open!.head, { envelope, entry: open!.entry }))
+      const about = { head: open?.head ?? 0, entry: open?.entry ?? 0, claim: entry!.id }
+      if (envelope !== undefined) claims.push(claimOf(held, agent, envelope, about))
     }
     return claims
   }
@@ -176,11 +175,11 @@ export class Claims {
     const { requestId, entry } = open
     const id = await this.#append(open, { type: 'claimed', requestId, agent, hold })
     const envelope = id === undefined ? undefined : await journal.envelopeOf(open)
-    return envelope === undefined ? [] : [claimOf(hold, agent, id!, { envelope, entry })]
+    return envelope === undefined ? [] : [claimOf(hold, agent, envelope, { head: id!, entry, claim: id! })]
   }
 
   newHold(worker: string, leaseMs: number): Hold {
-    return { token: randomUUID(), worker, leaseMs, at: this.#context.now() }
+    return { token: randomUUID(), worker, leaseMs, ...beginning(this.#context) }
   }
 
   leaseOf(agent: string): number {
@@ -205,7 +204,7 @@ export class Claims {
   async heartbeat(claim: Claim | Pick<Claim, 'requestId' | 'token'>): Promise<boolean> {
     const { requestId, token } = claim
     const beat = async ({ head, worker, leaseMs }: { head: number; worker: string; leaseMs: number }) => {
-      const hold = { token, worker, leaseMs, at: this.#context.now() }
+      const hold = { token, worker, leaseMs, ...beginning(this.#context) }
       return this.#append({ requestId, head }, { type: 'extended', requestId, hold })
     }
     let id = 'head' in claim ? await beat(claim) : undefined
@@ -337,15 +336,16 @@ export class Claims {
     for (const open of openRequests.held(agent)) if (leaseLeft(this.#context, open.hold!) <= 0) openRequests.lapse(open)
   }
 
-  /** Also makes a lease that begins in the future begin now, so that other processes see it end. */
+  /** Also makes a lease of another machine that begins in the future begin now, so that other processes see it end. */
   async #expireLeases(openRequests: OpenRequests, agent: string): Promise<void> {
     this.#lapseExpired(openRequests, agent)
-    const now = this.#context.now()
+    const { now, machine } = this.#context
     for (const open of openRequests.held(agent)) {
       const { requestId, hold } = open
-      if (hold === undefined || hold.at <= now + tolerance) continue
+      if (hold === undefined || hold.steady?.machine === machine || hold.at <= now() + clockTolerance) continue
       const { token, worker, leaseMs } = hold
-      await this.#append(open, { type: 'extended', requestId, hold: { token, worker, leaseMs, at: now } })
+      const anew = { token, worker, leaseMs, ...beginning(this.#context) }
+      await this.#append(open, { type: 'extended', requestId, hold: anew })
     }
   }
 }
@@ -363,8 +363,8 @@ function claimable(open: OpenRequest | undefined, agent: string): OpenRequest | 
 export function claimOf(
   { token, worker, leaseMs }: Hold,
   agent: string,
-  head: number,
-  { envelope, entry }: Pick<Claim, 'envelope' | 'entry'>,
+  envelope: Envelope,
+  about: Pick<Claim, 'head' | 'entry' | 'claim'>,
 ): Claim {
-  return { requestId: envelope.requestId, agent, worker, token, leaseMs, envelope, entry, head }
+  return { requestId: envelope.requestId, agent, worker, token, leaseMs, envelope, ...about }
 }

@@ -2,6 +2,7 @@
 // again or drops it.
 
 import { BatonError, NotFoundError } from '../../errors.ts'
+import { beginning } from '../clock.ts'
 import { iso, type RelayContext } from '../context.ts'
 import { expected, requestKey } from '../journal/events.ts'
 import type { DeadLetter } from '../journal/open-requests.ts'
@@ -26,19 +27,19 @@ export class DeadLetters {
 
   /** Puts it back into its inbox, under its id and with a new deadline. */
   async retry(requestId: string, { by }: { by: string }): Promise<void> {
-    const { journal, settings, now } = this.#context
+    const { journal, settings } = this.#context
     for (;;) {
       await journal.current()
       const { archived } = journal.openRequests
       const { traceId, from, to, priority, entry } = await this.#find(requestId)
       const { request } = await journal.envelope(entry)
-      const at = now()
+      const { at, steady } = beginning(this.#context)
       const deadline = iso(at + (request.timeoutMs ?? settings.limits.handoffTimeoutMs))
       const newest = await journal.latest(requestKey(requestId))
       const about = { requestId, traceId, request: entry, from, to, priority }
       try {
         const expect = expected(requestKey(requestId), newest?.id ?? -archived)
-        await journal.append([{ type: 'retried', ...about, by, acceptedAt: iso(at), deadline }], expect)
+        await journal.append([{ type: 'retried', ...about, by, acceptedAt: iso(at), steady, deadline }], expect)
         return
       } catch (error) {
         if (!BatonError.is(error) || error.code !== 'conflict') throw error

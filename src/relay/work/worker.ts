@@ -104,8 +104,9 @@ export class Workers {
   }
 
   async #write(claim: Claim, response: HandoffResponse): Promise<AnswerResult> {
-    const { requestId, worker, envelope } = claim
-    const isOverdue = envelope.deadline !== undefined && this.#context.now() >= Date.parse(envelope.deadline)
+    const { requestId, worker } = claim
+    const open = this.#context.journal.openRequests.byId.get(requestId)
+    const isOverdue = open !== undefined && this.#answers.isOverdue(open)
     const result = isOverdue ? undefined : await this.#answers.settle(claim, response, { by: worker })
     return result ?? this.#answers.answer(requestId, response, { claim, by: worker })
   }
@@ -134,7 +135,7 @@ export class Workers {
         resolve(how)
       }
       const cancel = () => cut('cancelled')
-      const stopTimer = this.#deadline(envelope, () => cut('time is up'))
+      const stopTimer = this.#deadline(claim, () => cut('time is up'))
       const stopBeating = keepLease(
         claim.leaseMs,
         () => this.#claims.heartbeat(claim),
@@ -215,10 +216,11 @@ export class Workers {
     return { ...failed, respondingAgent: claim.agent, executionTimeMs: Math.round(tookMs) }
   }
 
-  #deadline({ acceptedAt, deadline }: Envelope, callback: () => void): () => void {
+  #deadline({ requestId, envelope: { acceptedAt, deadline } }: Claim, callback: () => void): () => void {
     if (deadline === undefined) return () => {}
-    const end = Date.parse(deadline)
-    return after(Math.min(end - this.#context.now(), end - Date.parse(acceptedAt)), callback)
+    const open = this.#context.journal.openRequests.byId.get(requestId)
+    const left = open && this.#answers.timeLeft(open)
+    return after(left ?? Date.parse(deadline) - Date.parse(acceptedAt), callback)
   }
 }
 

@@ -131,3 +131,31 @@ test('an entry of a newer version is an error, not something to pass over [P15]'
     message: 'relay/handoffs#2 is a "handoff.teleported", which this version of Baton does not know',
   })
 })
+
+test('the history of a trace shows who has taken a request, while it is worked on and afterwards [P9]', async () => {
+  const { relay, again } = await open({ settings: { limits: boundless } })
+  const [body, other] = [request(), request()]
+  await relay.request(body, { wait: false, requestId: 'mine' })
+  await relay.request(other, { wait: false, requestId: 'theirs' })
+  // A worker takes both with one entry.
+  const stop = new AbortController()
+  const going = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
+  const work = async () => {
+    await going
+    return resolved
+  }
+  const serving = relay.serve('researcher', work, { worker: 'w', concurrency: 2 })
+  await expect.poll(async () => (await relay.status()).claimed).toBe(2)
+  const shown = async (each: Relay) =>
+    (await collect(each.history({ traceId: body.traceId }))).map((row) =>
+      row.type === 'claimed' ? `${row.type} ${row.requestId} by ${row.worker}` : `${row.type} ${row.requestId}`,
+    )
+  const atWork = ['claimed mine by w', 'requested mine']
+  for (const each of [relay, await again()]) expect(await shown(each)).toEqual(atWork)
+  stop.abort()
+  await relay.wait('mine')
+  await relay.wait('theirs')
+  for (const each of [relay, await again()]) expect(await shown(each)).toEqual(['answered mine', ...atWork])
+  await relay.close()
+  await serving
+})

@@ -58,7 +58,11 @@ async function killed(opened: Awaited<ReturnType<typeof open>>, time: ReturnType
 
 test('a request that killed three workers is a dead letter: told to the asker, listed, and an alert [P9, P12]', async () => {
   const time = clock()
-  const opened = await open({ now: time.now, settings: { limits: { handoffTimeoutMs: 3_600_000 } } })
+  const opened = await open({
+    now: time.now,
+    monotonic: time.monotonic,
+    settings: { limits: { handoffTimeoutMs: 3_600_000 } },
+  })
   const { relay, store, again } = opened
   const asking = relay.request(request(), { requestId: 'poison' })
   await expect.poll(() => relay.inbox('researcher')).toHaveLength(1)
@@ -90,7 +94,7 @@ test('a request that killed three workers is a dead letter: told to the asker, l
 
 test('a dead letter that is dropped is no longer listed, in any process [P9]', async () => {
   const time = clock()
-  const opened = await open({ now: time.now, settings: { limits: { maxDeliveries: 1 } } })
+  const opened = await open({ now: time.now, monotonic: time.monotonic, settings: { limits: { maxDeliveries: 1 } } })
   await opened.relay.request(request(), { requestId: 'poison', wait: false })
   await killed(opened, time, 'w1')
   expect(await (await opened.again()).claim('researcher', { worker: 'w2' })).toBeUndefined()
@@ -111,7 +115,7 @@ test('a request that a worker gave back has killed nobody [P9]', async () => {
 
 test('an answer without the token of a live claim is refused; when the lease is over, it counts [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ now: time.now })
+  const { relay, again } = await open({ now: time.now, monotonic: time.monotonic })
   await relay.request(request(), { requestId: 'r', wait: false })
   const claim = await (await again()).claim('researcher', { worker: 'w', leaseMs: 1_000 })
   await expect(relay.answer('r', resolved)).rejects.toMatchObject({ code: 'conflict' })

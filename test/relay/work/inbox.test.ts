@@ -75,7 +75,7 @@ test('critical before high before medium before low, and the older first [P16]',
 
 test('a flood of low does not keep a critical one waiting, not even an old flood [P16]', async () => {
   const time = clock()
-  const { relay } = await open({ ...patient, now: time.now })
+  const { relay } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
   await Promise.all(Array.from({ length: 300 }, (_, i) => send(relay, `low-${i}`, 'low')))
   time.advance(120_000)
   for (let round = 0; round < 10; round++) {
@@ -87,7 +87,7 @@ test('a flood of low does not keep a critical one waiting, not even an old flood
 
 test('a stream of critical ones does not starve a low one for ever [P16]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, now: time.now })
+  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
   await send(relay, 'patient', 'low')
   const taken: string[] = []
   for (let i = 0; i < 40 && !taken.includes('patient'); i++) {
@@ -102,7 +102,7 @@ test('a stream of critical ones does not starve a low one for ever [P16]', async
 
 test('a request whose worker is silent comes back when the lease ends; its late answer changes nothing [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, now: time.now })
+  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
   await send(relay, 'r')
   const dead = (await relay.claim('researcher', { worker: 'dead', leaseMs: 1_000 }))!
   const other = await again()
@@ -126,7 +126,7 @@ test('a request whose worker is silent comes back when the lease ends; its late 
 
 test('a worker that is only slow keeps its request by a heartbeat, or while nobody else takes it [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, now: time.now })
+  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
   await send(relay, 'r')
   const claim = (await relay.claim('researcher', { worker: 'slow', leaseMs: 1_000 }))!
   const other = await again()
@@ -156,19 +156,68 @@ test('a released request is back at its place, and its former claim is worth not
 
 test('a clock that goes back does not keep the request of a dead worker for ever [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, now: time.now })
+  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
   await send(relay, 'r')
   await relay.claim('researcher', { worker: 'dead', leaseMs: 1_000 })
-  time.advance(-365 * 86_400_000)
-  // Every look is that of a new process, which has nothing but the wall clock.
-  expect(await (await again()).claim('researcher', worker)).toBeUndefined()
+  time.jump(-365 * 86_400_000)
+  // Every look is that of a new process, on another machine, which has nothing but the wall clock.
+  expect(await (await again({ machine: 'other' })).claim('researcher', worker)).toBeUndefined()
   time.advance(1_000)
-  expect(await (await again()).claim('researcher', worker)).toMatchObject({ requestId: 'r' })
+  expect(await (await again({ machine: 'other' })).claim('researcher', worker)).toMatchObject({ requestId: 'r' })
+})
+
+test('a wall clock that jumps forward ends no claim and no request, whichever process looks [P9]', async () => {
+  const time = clock()
+  const { relay, again } = await open({ now: time.now, monotonic: time.monotonic })
+  await send(relay, 'r')
+  await send(relay, 'waiting')
+  const claim = (await relay.claim('researcher', { worker: 'alive', leaseMs: 1_000, requestId: 'r' }))!
+  time.jump(86_400_000)
+  for (const each of [relay, await again()]) {
+    expect(await each.status('r')).toMatchObject({ status: 'claimed', claim: { worker: 'alive' } })
+    expect(await each.status('waiting')).toMatchObject({ status: 'pending' })
+    expect((await each.inbox('researcher')).map(({ requestId }) => requestId)).toEqual(['waiting'])
+  }
+  expect(await relay.answer('r', resolved, { claim })).toMatchObject({ status: 'accepted' })
+  // The machine itself still knows when the time is up.
+  time.advance(30_000)
+  expect(await (await again()).status('waiting')).toMatchObject({ status: 'failed' })
+})
+
+test('a worker whose clock is a minute off keeps its claim, and works on what others ask [P9]', async () => {
+  const here = clock()
+  const { relay, again } = await open({ now: here.now, monotonic: here.monotonic, machine: 'here' })
+  for (const offMs of [60_000, -60_000]) {
+    const requestId = `off-by-${offMs}`
+    const there = { now: () => here.now() + offMs, monotonic: () => here.monotonic() - 1e9, machine: `${offMs}` }
+    await send(relay, requestId)
+    const worker = await again(there)
+    const claim = (await worker.claim('researcher', { worker: 'there', leaseMs: 1_000 }))!
+    expect(claim.requestId).toBe(requestId)
+    // Also for a process that has only just begun to look.
+    for (const each of [relay, await again()]) {
+      expect(await each.claim('researcher', { worker: 'here' })).toBeUndefined()
+      expect(await each.status(requestId)).toMatchObject({ claim: { worker: 'there' } })
+    }
+    expect(await worker.heartbeat(claim)).toBe(true)
+    expect(await worker.answer(requestId, resolved, { claim })).toMatchObject({ status: 'accepted' })
+  }
+})
+
+test('a worker of another machine that is silent loses its claim when it was watched for a lease [P9]', async () => {
+  const time = clock()
+  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic, machine: 'here' })
+  await send(relay, 'r')
+  const there = await again({ machine: 'there', monotonic: () => 5 })
+  expect(await there.claim('researcher', { worker: 'dead', leaseMs: 1_000 })).toMatchObject({ requestId: 'r' })
+  expect(await relay.claim('researcher', worker)).toBeUndefined()
+  time.advance(1_000)
+  expect(await relay.claim('researcher', worker)).toMatchObject({ requestId: 'r' })
 })
 
 test('a process that keeps running sees a lease end although the wall clock stands still [P9]', async () => {
   const time = clock()
-  const { relay } = await open({ ...patient, now: time.now })
+  const { relay } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
   await send(relay, 'r')
   await relay.claim('researcher', { worker: 'dead', leaseMs: 50 })
   const [item] = await firstItems(relay, 1)
