@@ -407,7 +407,7 @@ interface Problem {
 
 function warnOfProblems(out: Output, problems: readonly Problem[]): void {
   for (const { task_id, message, hint } of problems) {
-    out.warn(`baton: ${task_id} cannot be read: ${message}${hint === undefined ? '' : ` ${hint}`}`)
+    out.warn(`baton: ${task_id} cannot be read: ${message}${hint === undefined ? '' : `. ${hint}`}`)
   }
 }
 
