@@ -25,7 +25,7 @@ export interface AskOptions<S extends z.ZodObject = z.ZodObject> extends Request
   /** Something made so far that the other may need. */
   readonly outputs?: Readonly<Record<string, Json>>
   /** The run of a pipeline that this belongs to, a UUID; a new one by default. */
-  readonly trace?: string
+  readonly trace?: string | undefined
   /** What is worked on in it: limits count for each item. */
   readonly item?: string
   readonly reason?: HandoffReason

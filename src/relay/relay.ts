@@ -24,6 +24,7 @@ import { type HandoffHistoryQuery, type HandoffHistoryRow, history, watchHistory
 import { type ArchiveOptions, type ArchiveResult, Journal } from './journal/journal.ts'
 import type { Counters } from './journal/open-requests.ts'
 import { relayStatus, type RelayStatus, requestStatus, type RequestStatus } from './journal/status.ts'
+import { type IdKind, wholeId } from './journal/whole-ids.ts'
 import { Manager, type RequestOptions } from './manager.ts'
 import { Escalations } from './people/escalations.ts'
 import { chooseRecovery, type HandoffFailure, type RecoveryAction } from './recovery.ts'
@@ -304,6 +305,11 @@ export class Relay {
     })
     this.#claims.lapseAllExpired(await this.#journal.current())
     return requestId === undefined ? relayStatus(this.#context) : requestStatus(this.#context, requestId)
+  }
+
+  /** The id that begins like this, as people type them; what was given, where none does. Several are an error that names them. */
+  async wholeId(kind: IdKind, given: string): Promise<string> {
+    return wholeId(this.#journal, kind, given)
   }
 
   /** Counts since the first request, over all processes. */

@@ -18,7 +18,9 @@ import { openTasks } from '../../task/index.ts'
 import { liveOperation, operation } from '../operation.ts'
 
 const agent = z.string().min(1).max(200)
-const requestId = z.string().min(1).max(200)
+/** To name a new request. */
+const newRequestId = z.string().min(1).max(200)
+const requestId = z.string().min(1).max(200).describe('The id of a request; its beginning is enough.')
 const json = z.looseObject({})
 const claimToken = z.string().min(1).max(200).describe('The token that relay.claim gave.')
 
@@ -46,7 +48,7 @@ export const relayAsk = operation({
     missing: z.array(missing).max(50).optional().describe('What is wanted: names, or inputs with their types.'),
     outputs: z.record(z.string(), z.unknown()).optional().describe('What was made so far that the other may need.'),
     priority: z.enum(['low', 'medium', 'high', 'critical']).optional(),
-    trace: z.uuid().optional(),
+    trace: z.string().min(1).max(200).optional().describe('A UUID; of a trace that exists, its beginning is enough.'),
     item: z.string().max(500).optional(),
     detail: z.string().max(20_000).optional(),
     timeoutMs: z
@@ -54,12 +56,14 @@ export const relayAsk = operation({
       .min(1)
       .max(7 * 24 * 3_600_000)
       .optional(),
-    requestId: requestId.optional(),
+    requestId: newRequestId.optional(),
     wait: z.boolean().default(false),
   }),
   output: outcome,
-  async run(workspace, { from, to, outputs, ...options }, { signal, progress }) {
+  async run(workspace, { from, to, outputs, trace: given, ...rest }, { signal, progress }) {
     const relay = await workspace.relay()
+    const trace = given === undefined ? undefined : await relay.wholeId('trace', given)
+    const options = { ...rest, trace }
     const known = outputs === undefined ? {} : { outputs: outputs as Record<string, Json> }
     const told = { onProgress: (at: Parameters<typeof progressText>[0]) => progress(progressText(at)) }
     return plain(await relay.ask(from, to, { ...options, ...known, ...told, signal }))
@@ -88,13 +92,15 @@ export const relayRequest = operation({
     request: json.describe(
       'See `baton relay schema request`; traceId, timestamp and schemaVersion are added where they are missing.',
     ),
-    requestId: requestId.optional(),
+    requestId: newRequestId.optional(),
     mode: z.enum(['return_to_caller', 'pass_control']).optional(),
     wait: z.boolean().default(false),
   }),
   output: outcome,
   async run(workspace, { request, ...options }, { signal }) {
     const relay = await workspace.relay()
+    const { traceId } = request
+    const trace = typeof traceId === 'string' ? { traceId: await relay.wholeId('trace', traceId) } : {}
     const before = await askedBefore(relay, options.requestId)
     const usual = {
       schemaVersion: handoffSchemaVersion,
@@ -102,7 +108,7 @@ export const relayRequest = operation({
       timestamp: new Date().toISOString(),
       ...before,
     }
-    return plain(await relay.requestFromJson({ ...usual, ...request }, { ...options, signal }))
+    return plain(await relay.requestFromJson({ ...usual, ...request, ...trace }, { ...options, signal }))
   },
 })
 
@@ -124,8 +130,9 @@ export const relayShow = operation({
   route: 'GET /relay/requests/{requestId}',
   input: z.object({ requestId, wait: z.boolean().optional() }),
   output: json,
-  async run(workspace, { requestId, wait }, { signal }) {
+  async run(workspace, { requestId: given, wait }, { signal }) {
     const relay = await workspace.relay()
+    const requestId = await relay.wholeId('request', given)
     if (wait === true) await relay.wait(requestId, { signal })
     return { ...(await relay.status(requestId)) }
   },
@@ -193,9 +200,10 @@ export const relayClaim = operation({
     wait: z.boolean().optional().describe('Wait for one, if there is none.'),
   }),
   output: z.object({ claim: json.optional().describe('Missing if nothing waits.') }),
-  async run(workspace, { agent, worker, wait, ...rest }, { caller, signal }) {
+  async run(workspace, { agent, worker, requestId: given, wait, leaseMs }, { caller, signal }) {
     const relay = await workspace.relay()
-    const wanted = { worker: worker ?? caller.name, ...rest }
+    const requestId = given === undefined ? undefined : await relay.wholeId('request', given)
+    const wanted = { worker: worker ?? caller.name, leaseMs, requestId }
     const claim =
       (await relay.claim(agent, wanted)) ??
       (wait === true ? await waitToClaim(relay, agent, wanted, signal) : undefined)
@@ -224,10 +232,11 @@ export const relayHeartbeat = operation({
   route: 'POST /relay/requests/{requestId}/heartbeat',
   input: z.object({ requestId, token: claimToken }),
   output: z.object({ held: z.boolean(), status: z.string(), until: z.string().optional() }),
-  async run(workspace, given) {
+  async run(workspace, { requestId: given, token }) {
     const relay = await workspace.relay()
-    const isHeld = await relay.heartbeat(given)
-    const { status, claim } = await relay.status(given.requestId)
+    const requestId = await relay.wholeId('request', given)
+    const isHeld = await relay.heartbeat({ requestId, token })
+    const { status, claim } = await relay.status(requestId)
     return { held: isHeld && claim !== undefined, status, until: claim?.until }
   },
 })
@@ -240,7 +249,9 @@ export const relayRelease = operation({
   input: z.object({ requestId, token: claimToken.optional() }),
   output: z.object({ released: z.literal(true) }),
   async run(workspace, { requestId, token }) {
-    await (await workspace.relay()).release(requestId, token === undefined ? {} : { claim: { token } })
+    const relay = await workspace.relay()
+    const claim = token === undefined ? {} : { claim: { token } }
+    await relay.release(await relay.wholeId('request', requestId), claim)
     return { released: true as const }
   },
 })
@@ -259,8 +270,9 @@ export const relayAnswer = operation({
     by: agent.optional(),
   }),
   output: z.looseObject({ status: z.enum(['accepted', 'duplicate']) }),
-  async run(workspace, { requestId, answer, token, by }, call) {
+  async run(workspace, { requestId: given, answer, token, by }, call) {
     const { relay, telemetry } = await workspace.openedRelay()
+    const requestId = await relay.wholeId('request', given)
     const { envelope } = await relay.status(requestId)
     const { handoffTo, reason } = envelope.request
     const needsPerson = call.caller.local !== true || reason === 'requires_human_decision'
@@ -305,7 +317,9 @@ export const relayCancel = operation({
   input: z.object({ requestId, reason: z.string().max(4000).optional(), by: agent.optional() }),
   output: z.object({ cancelled: z.boolean().describe('False if it had ended before.') }),
   async run(workspace, { requestId, reason, by }, { caller }) {
-    return { cancelled: await (await workspace.relay()).cancel(requestId, { by: by ?? caller.name, reason }) }
+    const relay = await workspace.relay()
+    const whole = await relay.wholeId('request', requestId)
+    return { cancelled: await relay.cancel(whole, { by: by ?? caller.name, reason }) }
   },
 })
 
@@ -321,8 +335,9 @@ export const relayProgress = operation({
     by: agent.optional(),
   }),
   output: z.object({ told: z.literal(true) }),
-  async run(workspace, { requestId, by, ...update }, { caller }) {
+  async run(workspace, { requestId: given, by, ...update }, { caller }) {
     const relay = await workspace.relay()
+    const requestId = await relay.wholeId('request', given)
     await relay.status(requestId)
     await relay.progress(requestId, { by: by ?? caller.name, ...update })
     return { told: true as const }
@@ -337,7 +352,9 @@ export const relayReply = operation({
   input: z.object({ requestId, answer: z.unknown(), by: agent.optional() }),
   output: z.object({ told: z.literal(true) }),
   async run(workspace, { requestId, answer, by }, { caller }) {
-    await (await workspace.relay()).reply(requestId, { by: by ?? caller.name, answer: (answer ?? null) as Json })
+    const relay = await workspace.relay()
+    const whole = await relay.wholeId('request', requestId)
+    await relay.reply(whole, { by: by ?? caller.name, answer: (answer ?? null) as Json })
     return { told: true as const }
   },
 })
@@ -348,14 +365,16 @@ export const relayHistory = operation({
   scope: 'read',
   route: 'GET /relay/history',
   input: z.object({
-    traceId: z.string().max(200).optional(),
+    traceId: z.string().max(200).optional().describe('The id of a trace; its beginning is enough.'),
     since: z.string().max(40).optional(),
     limit: z.int().min(1).max(1000).default(100),
   }),
   output: z.object({ events: z.array(json) }),
-  async run(workspace, query) {
+  async run(workspace, { traceId: given, ...query }) {
+    const relay = await workspace.relay()
+    const traceId = given === undefined ? undefined : await relay.wholeId('trace', given)
     const events = []
-    for await (const row of (await workspace.relay()).history(query)) events.push({ ...row })
+    for await (const row of relay.history({ ...query, traceId })) events.push({ ...row })
     return { events }
   },
 })
@@ -385,7 +404,8 @@ export const relayDeadRetry = operation({
   input: z.object({ requestId, by: agent.optional() }),
   output: z.object({ retried: z.literal(true) }),
   async run(workspace, { requestId, by }, { caller }) {
-    await (await workspace.relay()).deadLetters.retry(requestId, { by: by ?? caller.name })
+    const relay = await workspace.relay()
+    await relay.deadLetters.retry(await relay.wholeId('request', requestId), { by: by ?? caller.name })
     return { retried: true as const }
   },
 })
@@ -398,7 +418,8 @@ export const relayDeadDrop = operation({
   input: z.object({ requestId, by: agent.optional() }),
   output: z.object({ dropped: z.literal(true) }),
   async run(workspace, { requestId, by }, { caller }) {
-    await (await workspace.relay()).deadLetters.drop(requestId, { by: by ?? caller.name })
+    const relay = await workspace.relay()
+    await relay.deadLetters.drop(await relay.wholeId('request', requestId), { by: by ?? caller.name })
     return { dropped: true as const }
   },
 })
@@ -441,7 +462,7 @@ export const relayMetrics = operation({
   },
 })
 
-const escalationId = z.string().min(1).max(200)
+const escalationId = z.string().min(1).max(200).describe('The id of a question to people; its beginning is enough.')
 
 const escalation = z.looseObject({
   id: z.string(),
@@ -482,7 +503,8 @@ export const escalationShow = operation({
     answer: z.object({ by: z.string(), at: z.string(), response: json }).optional(),
   }),
   async run(workspace, { id }) {
-    return { ...(await (await workspace.relay()).escalations.show(id)) }
+    const relay = await workspace.relay()
+    return { ...(await relay.escalations.show(await relay.wholeId('escalation', id))) }
   },
 })
 
@@ -499,8 +521,9 @@ export const escalationAnswer = operation({
     by: z.string().min(1).max(200).optional(),
   }),
   output: z.looseObject({ status: z.enum(['accepted', 'duplicate']) }),
-  async run(workspace, { id, inputs, status, reason, by: named }, call) {
+  async run(workspace, { id: given, inputs, status, reason, by: named }, call) {
     const relay = await workspace.relay()
+    const id = await relay.wholeId('escalation', given)
     const by = named ?? call.caller.name
     const asked = await relay.escalations.show(id)
     // Nobody but a person decides for people; an agent that answers its own question would pass every gate.

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { operation } from '../operation.ts'
 
 const agent = z.string().min(1).max(200)
-const trace = z.string().min(1).max(200).describe('The id of the trace.')
+const trace = z.string().min(1).max(200).describe('The id of the trace; its beginning is enough.')
 const owner = z.looseObject({ agent: z.string() })
 
 export const traceOwner = operation({
@@ -15,7 +15,8 @@ export const traceOwner = operation({
   input: z.object({ trace }),
   output: owner,
   async run(workspace, { trace }) {
-    return { ...(await (await workspace.relay()).owner(trace)) }
+    const relay = await workspace.relay()
+    return { ...(await relay.owner(await relay.wholeId('trace', trace))) }
   },
 })
 
@@ -27,7 +28,8 @@ export const traceReturn = operation({
   input: z.object({ trace, from: agent.describe('Who has it now.'), reason: z.string().min(1).max(4000) }),
   output: owner,
   async run(workspace, { trace, from, reason }) {
-    return { ...(await (await workspace.relay()).returnToCaller(trace, { from, reason })) }
+    const relay = await workspace.relay()
+    return { ...(await relay.returnToCaller(await relay.wholeId('trace', trace), { from, reason })) }
   },
 })
 

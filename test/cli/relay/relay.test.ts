@@ -23,6 +23,10 @@ test('a request as its agents see it: asked, claimed, answered, and looked up [P
   expect(again).toMatchObject({ code: 4, out: '' })
   expect(again.err).toContain('Nothing waits for researcher')
   expect((await relay('status', id)).out).toContain('claimed by ')
+  // The beginning of an id is enough.
+  expect((await relay('status', id.slice(0, 4))).out).toContain('claimed by ')
+  const traceId = (claim!.envelope as { request: { traceId: string } }).request.traceId
+  expect((await relay('history', traceId.slice(0, 4))).out).toMatch(new RegExp(`${id} +claimed by `))
 
   await relay('release', id, '--token', String(claim!.token))
   const taken = await relay('claim', 'researcher')
