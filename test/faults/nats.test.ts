@@ -1,6 +1,7 @@
 // A cluster of three NATS servers whose leader is killed under load: nothing acknowledged is lost, nothing is there twice.
 
 import { randomBytes } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
 import { jetstream } from '@nats-io/jetstream'
 import { headers } from '@nats-io/transport-node'
 import { expect, test, vi } from 'vitest'
@@ -153,7 +154,19 @@ test('a watch of a stream that is made anew ends with the reason [E2]', async ({
   await ended
 })
 
-test('a damaged message is reported with the ids it held, and its neighbours are delivered; one at the end is not written behind [E2] [T4]', async ({
+/** Changes one bit of a stored message, near its end. */
+function spoil(address: string, subject: string): Promise<void> {
+  return administer(address, async ({ connection, streams, stream }) => {
+    const found = await streams.getMessage(stream, { last_by_subj: subject })
+    const data = Buffer.from(found!.data)
+    data[data.length - 3]! ^= 1
+    const rollup = headers()
+    rollup.set('Nats-Rollup', 'sub')
+    await jetstream(connection).publish(subject, data, { headers: rollup })
+  })
+}
+
+test('a damaged message is reported with the ids it held, and its neighbours are delivered; one at the end is not written behind until it is repaired [E2] [T4]', async ({
   onTestFinished,
 }) => {
   const servers = await startNats()
@@ -167,16 +180,7 @@ test('a damaged message is reported with the ids it held, and its neighbours are
     )
   }
   await writer.close()
-  const spoil = (subject: string) =>
-    administer(address, async ({ connection, streams, stream }) => {
-      const found = await streams.getMessage(stream, { last_by_subj: subject })
-      const data = Buffer.from(found!.data)
-      data[data.length - 3]! ^= 1
-      const rollup = headers()
-      rollup.set('Nats-Rollup', 'sub')
-      await jetstream(connection).publish(subject, data, { headers: rollup })
-    })
-  await spoil('baton.a.t.main.3')
+  await spoil(address, 'baton.a.t.main.3')
   for (const reverse of [false, true]) {
     const store = await openStore(address)
     onTestFinished(() => store.close())
@@ -191,14 +195,80 @@ test('a damaged message is reported with the ids it held, and its neighbours are
   const store = await openStore(address)
   onTestFinished(() => store.close())
   expect(await store.append('main', count(9), { expect: 8 })).toMatchObject([{ id: 9 }])
-  await spoil('baton.a.t.main.6')
+  await spoil(address, 'baton.a.t.main.6')
   const late = await openStore(address)
   onTestFinished(() => late.close())
   const damage: Damage[] = []
   const entries = await collect(late.read('main', { after: 6, onDamage: (one) => damage.push(one) }))
   expect(entries.map(({ id }) => id)).toEqual([7, 8])
-  expect(damage).toMatchObject([{ file: 'baton.a.t.main.6' }])
+  expect(damage).toMatchObject([{ file: 'baton.a.t.main.6', lost: { from: 9, to: 9 } }])
   await expect(late.append('main', count(10))).rejects.toMatchObject({ code: 'damaged' })
+  // It is listed as far as it is known, and neither hides other tapes nor is copied as if it were whole.
+  await late.append('other', count(1))
+  expect((await collect(late.list())).map(({ tape, lastId }) => `${tape} ${lastId}`)).toEqual(['main 9', 'other 1'])
+  const report = await (await openStore(address)).repair!('main')
+  expect(report).toMatchObject({
+    tape: 'main',
+    kept: 5,
+    cut: [expect.stringMatching(/^blob:/), expect.stringMatching(/^blob:/)],
+  })
+  expect(report.damage).toMatchObject([{ lost: { from: 4, to: 6 } }, { lost: { from: 9, to: 9 } }])
+  // Also for a process that knows it as damaged.
+  expect(await late.append('main', count(10))).toMatchObject([{ id: 10 }])
+  const mended = await collect(late.read('main'))
+  expect(mended.map(({ id, kind }) => `${id} ${kind}`)).toEqual(
+    ['count', 'count', 'count', 'error', 'error', 'error', 'count', 'count', 'error', 'count'].map(
+      (kind, at) => `${at + 1} ${kind}`,
+    ),
+  )
+  expect(mended[3]!.payload).toMatchObject({ kind: 'damaged', message: expect.stringMatching(/blob:[0-9a-f]{64}/) })
+  expect(await late.verify!('main')).toMatchObject([{ entries: 10, damage: [] }])
+  const kept = await buffer(await late.getBlob(report.cut[1]!.slice('blob:'.length)))
+  expect(kept.toString()).toContain('"kind":"count"')
+  expect(await late.repair!('main')).toMatchObject({ damage: [], cut: [], kept: 10 })
+})
+
+test('a repair keeps what a damaged message said of segments and anchors, and finds a tape that was made at once [E2] [T4]', async ({
+  onTestFinished,
+}) => {
+  const servers = await startNats()
+  onTestFinished(() => servers.stop())
+  const address = servers.address('a')
+  const anchor = (name: string) => ({ kind: 'anchor', payload: { name, state: {} } })
+  const writer = await openStore(address)
+  for (const tape of ['reset', 'removed', 'anchored']) await writer.append(tape, [...count(1), anchor('first')])
+  await writer.archive('reset', () => [anchor('second'), ...count(4)])
+  await writer.remove('removed')
+  await writer.append('anchored', [anchor('second')])
+  await writer.append('anchored', count(4))
+  await writer.create('made', [count(1), [anchor('first'), ...count(3)]])
+  await writer.append('made', count(4))
+  await writer.close()
+  for (const [tape, position] of Object.entries({ reset: 2, removed: 2, anchored: 2, made: 1 })) {
+    await spoil(address, `baton.a.t.${tape}.${position}`)
+    const store = await openStore(address)
+    await store.repair!(tape)
+    await store.close()
+  }
+  const store = await openStore(address)
+  onTestFinished(() => store.close())
+  expect(await store.archives('reset')).toMatchObject([{ firstId: 1, lastId: 2 }])
+  expect(await store.info('reset')).toMatchObject({ firstId: 3, lastId: 4, lastAnchor: undefined })
+  expect(await store.info('removed')).toBeUndefined()
+  expect(await store.append('removed', count(3))).toMatchObject([{ id: 3 }])
+  expect(await store.info('anchored')).toMatchObject({
+    lastId: 4,
+    anchors: 1,
+    lastAnchor: { id: 2, name: 'first' },
+    phase: { entries: 2 },
+  })
+  expect((await collect(store.read('made'))).map(({ id, kind }) => `${id} ${kind}`)).toEqual([
+    '1 count',
+    '2 anchor',
+    '3 count',
+    '4 count',
+  ])
+  expect(await store.append('made', count(5), { expect: 4 })).toMatchObject([{ id: 5 }])
 })
 
 test('the index of a workspace is made anew from its tapes [E2]', async ({ onTestFinished }) => {

@@ -71,7 +71,11 @@ async function write(address: string): Promise<void> {
       fs.writeSync(1, `${entry!.id} ${tag}\n`)
     }
   }
-  await Promise.all([lane(), lane(), lane(), lane()])
+  // A server may be away for longer than an append waits; the process that takes this one's place continues.
+  await Promise.all([lane(), lane(), lane(), lane()]).catch((error: Error) => {
+    process.stderr.write(`a writer gave up: ${error.message}\n`)
+    process.exit(1)
+  })
 }
 
 async function soak(engine: string, kills: number, minutes: number): Promise<void> {
@@ -94,7 +98,9 @@ async function soak(engine: string, kills: number, minutes: number): Promise<voi
       // A line that the kill has cut is no promise.
       if (tag === undefined) return
       acknowledged.set(tag, Number(id))
-      counts.set(child, (counts.get(child) ?? 0) + 1)
+      // What is read of one that was killed counts as acknowledged, but the process is no longer a writer.
+      const before = counts.get(child)
+      if (before !== undefined) counts.set(child, before + 1)
     })
     readers.add(new Promise((resolve) => lines.once('close', () => resolve())))
     // One that began while the server was away gives up; another takes its place.

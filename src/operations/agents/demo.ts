@@ -26,8 +26,13 @@ export const demoStart = operation({
     const log = path.join(folder, 'logs', 'demo.log')
     makeFolder(path.dirname(log))
     const fd = fs.openSync(log, 'w', 0o600)
-    const args = [self[1], '--store', address, 'demo', '--here']
-    const child = spawn(self[0], args, { cwd: project, env, stdio: ['ignore', fd, fd], detached: true })
+    // An address may hold a password, and everybody sees the arguments of a process.
+    const child = spawn(self[0], [self[1], 'demo', '--here'], {
+      cwd: project,
+      env: { ...env, BATON_STORE: address },
+      stdio: ['ignore', fd, fd],
+      detached: true,
+    })
     fs.closeSync(fd)
     await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
     child.unref()

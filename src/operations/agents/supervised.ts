@@ -197,13 +197,14 @@ export const supervisedRun = operation({
       ['--max-turns', bounds?.maxTurns],
       ['--driver', driver],
     ]
-    const args = [self[1], '--store', address, '--json', 'run', agent, '--name', name, '--detach', '--beside']
+    const args = [self[1], '--json', 'run', agent, '--name', name, '--detach', '--beside']
     for (const [option, value] of limits) if (value !== undefined) args.push(option, String(value))
     if (task !== undefined) args.push('--task', '-')
     const log = path.join(folder, 'logs', `${encodeURIComponent(name)}.start.log`)
     makeFolder(path.dirname(log))
     const fd = fs.openSync(log, 'w', 0o600)
-    const child = spawn(self[0], args, { cwd: project, env, stdio: ['pipe', fd, fd] })
+    // An address may hold a password, and everybody sees the arguments of a process.
+    const child = spawn(self[0], args, { cwd: project, env: { ...env, BATON_STORE: address }, stdio: ['pipe', fd, fd] })
     fs.closeSync(fd)
     child.stdin?.on('error', () => undefined).end(task ?? '')
     progress('starting')

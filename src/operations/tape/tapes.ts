@@ -143,7 +143,7 @@ export const tapeRepair = operation({
   output: z.object({ tape: z.string(), damage: z.array(damage), cut: z.array(z.string()), kept: z.int() }),
   async run({ store }, { tape }, { caller }) {
     await demandTape(store, tape)
-    if (store.repair === undefined) throw new UnsupportedError('This store repairs itself')
+    if (store.repair === undefined) throw new UnsupportedError('This store has no repair: restore it from a backup')
     const { damage, cut, kept } = await store.repair(tape)
     const files = caller.local === true ? cut : cut.map((file) => path.basename(file))
     return { tape, damage: placedFor(caller, damage), cut: files, kept }

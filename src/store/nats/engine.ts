@@ -18,6 +18,7 @@ import type {
   Damage,
   OpenOptions,
   Range,
+  RepairReport,
   Store,
   TapeInfo,
   VerifyReport,
@@ -26,6 +27,7 @@ import { NatsBlobs } from './blobs.ts'
 import { NatsServers } from './connection.ts'
 import { entryAt, type Message } from './message.ts'
 import { MessageCache, Messages } from './messages.ts'
+import { repairTape } from './repair.ts'
 import { deleted, NatsStream } from './stream.ts'
 import { hintSubject, NatsTape, tokenOf } from './tape.ts'
 
@@ -232,10 +234,9 @@ class NatsStore implements Store {
       const message = `entries ${from} to ${to} of ${name}: ${error.message}`
       range.onDamage({ kind: 'checksum', file: error.file, offset: 0, length: 0, lost: { from, to }, message })
     }
-    // How many a damaged last message held, nobody knows; at least one.
     const next = index.lastId + 1
-    const hasTail = index.tailDamage !== undefined && (range.before ?? Number.MAX_SAFE_INTEGER) > next
-    if (hasTail) report({ from: next, to: next }, index.tailDamage!, next)
+    const hasTail = index.tail !== undefined && (range.before ?? Number.MAX_SAFE_INTEGER) > next
+    if (hasTail) report({ from: next, to: index.lastSeemingId }, index.tail!.damage, index.lastSeemingId)
     let damage: DamagedError | undefined
     // The ids on both sides of a damaged message say which it held.
     let edge = reverse ? last + 1 : first - 1
@@ -308,9 +309,10 @@ class NatsStore implements Store {
   }
 
   async #infoFrom(name: string, tape: NatsTape, head: Message): Promise<TapeInfo | undefined> {
-    if (head.damage !== undefined) throw head.damage
-    const { segment, bytes, anchors, anchor, phase, date } = head.standing
-    const lastId = head.first + head.count - 1
+    // Of a damaged one, what stands before it is known.
+    const index = head.damage === undefined ? undefined : await tape.current()
+    const { segment, bytes, anchors, anchor, phase, date } = index?.standing ?? head.standing
+    const lastId = index?.lastSeemingId ?? head.first + head.count - 1
     if (lastId < segment) return undefined
     let lastAnchor: TapeInfo['lastAnchor']
     if (anchor !== undefined) {
@@ -389,6 +391,11 @@ class NatsStore implements Store {
     const bytes = damage.length > 0 ? 0 : ((await this.info(name))?.bytes ?? 0)
     if (entries === 0 && damage.length === 0) return []
     return [{ tape: name, file: this.place, entries, bytes, damage, index: 'ok' }]
+  }
+
+  async repair(name: string): Promise<RepairReport> {
+    const report = await repairTape(await this.#tape(name), (await this.#current()).blobs, this.#now)
+    return { tape: name, ...report }
   }
 
   close(): Promise<void> {

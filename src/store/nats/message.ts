@@ -4,6 +4,7 @@
 import { crc32 } from 'node:zlib'
 import { DamagedError } from '../../errors.ts'
 import type { Entry } from '../entry.ts'
+import { limits } from '../store.ts'
 
 /** How a tape stands behind a message. */
 export interface Standing {
@@ -35,7 +36,7 @@ export interface Message extends Head {
   readonly count: number
   /** The entries as text, without their ids. */
   readonly lines: readonly string[]
-  /** Why its content cannot be read; then nothing else here means anything. */
+  /** Why its content cannot be read. Then `count` and `mark` are what its bytes seem to say, and the rest means nothing. */
   readonly damage?: DamagedError
 }
 
@@ -51,20 +52,34 @@ export function decodeMessage(data: Buffer, where: string): Message {
   const end = text.indexOf('\n')
   const found = /^(.*),"crc":(\d+)\}$/s.exec(text.slice(0, end))
   const body = text.slice(end + 1)
-  if (end < 0 || found === null || crc32(body, crc32(found[1]!)) !== Number(found[2])) return damagedMessage(where)
+  if (end < 0 || found === null || crc32(body, crc32(found[1]!)) !== Number(found[2]))
+    return damagedMessage(text, where)
   const head = JSON.parse(`${found[1]}}`) as Head
   const count = head.batches.reduce((sum, size) => sum + size, 0)
   return { ...head, count, lines: count === 0 ? [] : body.split('\n') }
 }
 
-function damagedMessage(where: string): Message {
+function damagedMessage(text: string, where: string): Message {
   const damage = new DamagedError(`The message ${where} is not what was stored: its checksum differs`, {
     file: where,
     offset: 0,
-    hint: 'Its neighbours can be read. Restore the workspace from a backup.',
+    hint: 'Its neighbours can be read. Restore the workspace from a backup, or give up what it held: baton tape repair TAPE',
   })
   const standing = { segment: 0, bytes: 0, anchors: 0, phase: { first: 0, bytes: 0 }, date: undefined }
-  return { write: '', first: 0, batches: [], standing, count: 0, lines: [], damage }
+  const mark = marks.find((one) => text.includes(`,"mark":"${one}",`))
+  const about = { ...(mark === undefined ? {} : { mark }), standing }
+  return { write: '', first: 0, batches: [], ...about, count: seemingCount(text), lines: [], damage }
+}
+
+const marks = ['opens', 'closes', 'purges', 'gone'] as const
+
+/** How many entries a damaged message held, by its first line or by its lines: an id too many is better than one given twice. */
+function seemingCount(text: string): number {
+  const sizes = /"batches":\[([\d,]*)\]/.exec(text)?.[1]?.split(',') ?? []
+  const said = sizes.reduce((sum, size) => sum + Number(size), 0)
+  const end = text.indexOf('\n')
+  const seen = end < 0 || end === text.length - 1 ? 0 : text.split('\n').length - 1
+  return Math.min(limits.batchEntries, Math.max(said, seen))
 }
 
 export function entryAt(message: Message, id: number): Entry {

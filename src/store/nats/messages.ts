@@ -60,7 +60,8 @@ export class Messages {
     const data = await this.#stream.get(subject)
     if (data === undefined) return undefined
     const message = decodeMessage(data, subject)
-    this.#cache.set(subject, message, data.length)
+    // A damaged one may be repaired by another process.
+    if (message.damage === undefined) this.#cache.set(subject, message, data.length)
     return message
   }
 

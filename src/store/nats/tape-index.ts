@@ -30,8 +30,8 @@ export class TapeIndex {
   lastId = 0
   /** Of the last message, by which it is told from another in its place. */
   lastWrite: string | undefined
-  /** The last message is damaged: nobody knows how many entries it has. */
-  tailDamage: DamagedError | undefined
+  /** The last messages are damaged. Nobody knows for sure how many entries they hold. */
+  tail: { readonly damage: DamagedError; readonly count: number } | undefined
   standing: Standing = { segment: 1, bytes: 0, anchors: 0, phase: { first: 1, bytes: 0 }, date: undefined }
   copied: { token: string; messages: number } | undefined
   archives: ArchiveRef[] = []
@@ -57,11 +57,11 @@ export class TapeIndex {
     const first = message.damage === undefined ? message.first : this.lastId + 1
     if ((position - 1) % stride === 0) this.#places.push({ id: first, position })
     if (message.damage !== undefined) {
-      this.tailDamage = message.damage
+      this.tail = { damage: message.damage, count: (this.tail?.count ?? 0) + message.count }
       return
     }
     for (const line of message.lines) this.weight += line.length
-    if (this.tailDamage !== undefined) this.#passDamage(message)
+    if (this.tail !== undefined) this.#passDamage(message)
     this.#endSegment(message)
     this.lastId = message.first + message.count - 1
     this.lastWrite = message.write
@@ -75,7 +75,7 @@ export class TapeIndex {
 
   /** What a damaged message did is seen from the one behind it. */
   #passDamage({ first, mark, standing }: Message): void {
-    this.tailDamage = undefined
+    this.tail = undefined
     this.lastId = first - 1
     const { segment, bytes } = this.standing
     if (mark !== undefined || standing.segment === segment) return
@@ -112,6 +112,11 @@ export class TapeIndex {
 
   archiveRef(firstId: number, lastId: number, bytes: number): ArchiveRef {
     return { ref: `archived/${this.#encoded}_${firstId}-${lastId}`, tape: this.#tape, firstId, lastId, bytes }
+  }
+
+  /** The last id with those that damaged messages at the end seem to hold, at least one. */
+  get lastSeemingId(): number {
+    return this.tail === undefined ? this.lastId : this.lastId + Math.max(1, this.tail.count)
   }
 
   get isListed(): boolean {

@@ -17,7 +17,7 @@ const snapshotEvery = 256
 const snapshotWeight = 512 * 1024
 const snapshotPart = 700 * 1024
 
-type Plan = Pick<Head, 'mark' | 'batches' | 'copied'> & { segment: number; prepared: readonly Prepared[] }
+export type Plan = Pick<Head, 'mark' | 'batches' | 'copied'> & { segment: number; prepared: readonly Prepared[] }
 
 export class NatsTape {
   readonly stream: NatsStream
@@ -89,6 +89,8 @@ export class NatsTape {
   }
 
   async #sync(): Promise<TapeIndex> {
+    // What was damaged at the end may have been repaired since.
+    if (this.#index?.tail !== undefined) this.#index = undefined
     const known = this.#index ?? (await this.#load()) ?? new TapeIndex(this.#name, this.#encoded)
     // Whoever loaded it first keeps it: a writer that held another one would never see what others wrote.
     const index = (this.#index ??= known)
@@ -152,7 +154,7 @@ export class NatsTape {
     const saved = this.#saved
     const isLong = position - saved.position >= Math.max(snapshotEvery, saved.bytes / 256)
     const isHeavy = weight - saved.weight >= Math.max(snapshotWeight, saved.bytes * 2)
-    if (this.#isHidden || index.tailDamage !== undefined || !(isLong || isHeavy)) return
+    if (this.#isHidden || index.tail !== undefined || !(isLong || isHeavy)) return
     const bytes = index.toBytes()
     this.#saved = { position, weight, bytes: bytes.length }
     this.#saving = this.#saving.then(() => this.#putSnapshot(position, bytes)).catch(() => {})
@@ -180,12 +182,12 @@ export class NatsTape {
   }
 
   async #send(batches: readonly Batch[]): Promise<(Entry[] | Error)[]> {
-    const index = this.#index ?? (await this.current())
+    let index = this.#index?.tail === undefined ? (this.#index ?? (await this.current())) : await this.current()
     for (let isFresh = false; ; isFresh = true) {
       const answers = this.#decide(index, batches)
       // Who writes finds out whether others have written; a refusal has to be looked at before it is told.
       if (!isFresh && answers.some((answer) => 'conflict' in answer)) {
-        await this.current()
+        index = await this.current()
         continue
       }
       const accepted = answers.flatMap((answer, at) => ('place' in answer ? [batches[at]!.prepared] : []))
@@ -196,7 +198,10 @@ export class NatsTape {
           prepared: accepted.flat(),
         })
         // What others wrote may change each answer.
-        if (!isWritten) continue
+        if (!isWritten) {
+          index = await this.current()
+          continue
+        }
       }
       return Promise.all(
         answers.map(async (answer, at) => {
@@ -235,10 +240,10 @@ export class NatsTape {
     })
   }
 
-  /** Stores the next message. `false`: another process was faster, and what it wrote has been taken in. */
+  /** Stores the next message. `false`: another process was faster. */
   async #write(index: TapeIndex, plan: Plan): Promise<boolean> {
     // Ids that the last message may hold must not be given again.
-    if (index.tailDamage !== undefined) throw index.tailDamage
+    if (index.tail !== undefined) throw index.tail.damage
     if (index.position === 0 && !this.#isHidden) await this.#register()
     const position = index.position + 1
     const { mark, batches, copied, prepared } = plan
@@ -248,7 +253,7 @@ export class NatsTape {
       batches,
       ...(mark === undefined ? {} : { mark }),
       ...(copied === undefined ? {} : { copied }),
-      standing: await this.#standing(index, position, plan),
+      standing: await this.standing(index, position, plan),
     }
     const lines = prepared.map((one) => one.rest)
     const data = encodeMessage(head, lines)
@@ -256,10 +261,7 @@ export class NatsTape {
     const isStored = await this.stream.create(subject, data)
     // Of several tries whose answers were lost, an earlier one may hold the place.
     const isMine = isStored || (await this.messages.at(subject)).write === head.write
-    if (!isMine) {
-      await this.current()
-      return false
-    }
+    if (!isMine) return false
     if (index.position === position - 1) {
       const message: Message = { ...head, count: lines.length, lines }
       this.messages.remember(subject, message, data.length)
@@ -276,7 +278,8 @@ export class NatsTape {
     if ((await this.stream.get(subject)) === undefined) await this.stream.put(subject, Buffer.from('0'))
   }
 
-  async #standing(index: TapeIndex, position: number, { mark, segment, prepared }: Plan): Promise<Standing> {
+  /** How the tape that is known so far stands behind a further message. */
+  async standing(index: TapeIndex, position: number, { mark, segment, prepared }: Plan): Promise<Standing> {
     const isNew = mark === 'opens' || mark === 'closes'
     const before = isNew ? undefined : index.standing
     const first = index.lastId + 1
@@ -304,12 +307,12 @@ export class NatsTape {
       ...(from === undefined ? {} : { from }),
     }
     const phaseFirst = Math.max(segment, from ?? first + at + 1)
-    const earlier = phaseFirst < first ? await this.#bytesFrom(index, phaseFirst) : 0
+    const earlier = phaseFirst < first ? await this.bytesFrom(index, phaseFirst) : 0
     return { ...common, anchor, phase: { first: phaseFirst, bytes: earlier + sum(phaseFirst) } }
   }
 
   /** Of the entries from an id to the last. */
-  async #bytesFrom(index: TapeIndex, id: number): Promise<number> {
+  async bytesFrom(index: TapeIndex, id: number): Promise<number> {
     let bytes = 0
     for await (const message of this.between(index, id, index.lastId)) {
       // What a damaged one holds is not known.
@@ -415,6 +418,27 @@ export class NatsTape {
         }),
       )
     }
+  }
+
+  /** The names under which a tape may have been made that became this one, or did not. */
+  async hiddenNames(): Promise<string[]> {
+    const firsts = await this.stream.subjects(`${this.stream.prefix}.c.*.1`)
+    return firsts.map((subject) => subject.split('.').at(-2)!).filter((name) => name.startsWith(`${this.#token}~`))
+  }
+
+  /** Changes stored messages while this process writes none to the tape, which it then takes in anew. */
+  rewrite<T>(work: (blank: TapeIndex) => Promise<T>): Promise<T> {
+    return this.#exclusive(async () => {
+      try {
+        return await work(new TapeIndex(this.#name, this.#encoded))
+      } finally {
+        await this.#syncing?.catch(() => {})
+        await this.#saving
+        for (const filter of ['', '.>']) await this.stream.drop(`${this.stream.indexPrefix}.x.${this.#token}${filter}`)
+        this.#index = undefined
+        this.#saved = { position: 0, weight: 0, bytes: 0 }
+      }
+    })
   }
 
   /** Makes this tape of what was written under a hidden name. `false`: there is one already. */
