@@ -35,11 +35,21 @@ const everywhere = {
 /** Suites that run on each engine: those that look only at what a store promises, not at its files. */
 const onEngines = process.env['BATON_TEST_FULL']
   ? [
-      'test/tape/{fork,context,user-words}.test.ts',
+      'test/tape/{blob,context,entry,example,fork,reset,step,tape,user-words}.test.ts',
       'test/task/{gates,graphs,questions,tasks}.test.ts',
       'test/relay/{ask,manager,journal/overtaken,work/inbox,request/*,people/*}.test.ts',
+      'test/supervisor/{alerts,cycle/{clock,cycle,faults,policy,slots},documents/document-store}.test.ts',
+      'test/supervisor/session/{launched,runs}.test.ts',
+      'test/operations/{agents,tape}.test.ts',
+      'test/handoff/{phase,session}.test.ts',
     ]
-  : ['test/tape/fork.test.ts', 'test/task/gates.test.ts', 'test/relay/{journal/overtaken,request/circles}.test.ts']
+  : [
+      'test/tape/fork.test.ts',
+      'test/task/gates.test.ts',
+      'test/relay/{journal/overtaken,request/circles}.test.ts',
+      'test/supervisor/{alerts,cycle/slots}.test.ts',
+      'test/operations/tape.test.ts',
+    ]
 
 export default defineConfig({
   test: {

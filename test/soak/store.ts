@@ -4,6 +4,7 @@
 // acknowledged is missing, nothing is there twice, and ids have no gaps.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -63,10 +64,12 @@ else await write(values.write)
 /** Appends until it is killed, four at once, and says what was acknowledged. */
 async function write(address: string): Promise<void> {
   const store = await openStore(address).catch(() => process.exit(1))
+  // The number of a process is given again after some ten thousand others.
+  const writer = randomUUID().slice(0, 18)
   let n = 0
   const lane = async () => {
     for (;;) {
-      const tag = `${process.pid}-${n++}`
+      const tag = `${writer}-${n++}`
       const [entry] = await store.append('main', [{ kind: 'count', payload: tag }])
       fs.writeSync(1, `${entry!.id} ${tag}\n`)
     }

@@ -25,7 +25,7 @@ export async function temporaryStore(
 }
 
 /** What stands for the workspace in that folder. */
-function addressOf(folder: string): string {
+export function addressOf(folder: string): string {
   const name = createHash('sha256').update(folder).digest('hex').slice(0, 12)
   return inject('storeAddress')?.replace('NAME', `t${name}`) ?? folder
 }
