@@ -19,9 +19,6 @@ const processes = [
   'test/{house,package/package}.test.ts',
 ]
 
-/** Needs both cores and the network of the machine for a minute: two hosts in network namespaces. */
-const onlyFull = process.env['BATON_TEST_FULL'] ? [] : ['test/faults/fleet.test.ts']
-
 const everywhere = {
   // The projects of tests are the tests' own; those about trust take it away again.
   env: { BATON_TRUST: '1' },
@@ -38,7 +35,7 @@ const onEngines = process.env['BATON_TEST_FULL']
       'test/tape/{blob,context,entry,example,fork,reset,step,tape,user-words}.test.ts',
       'test/task/{gates,graphs,questions,tasks}.test.ts',
       'test/relay/{ask,manager,journal/overtaken,work/inbox,request/*,people/*}.test.ts',
-      'test/supervisor/{alerts,cycle/{clock,cycle,faults,policy,slots},documents/document-store}.test.ts',
+      'test/supervisor/{alerts,cycle/{clock,cycle,faults,killed,policy,slots},documents/document-store}.test.ts',
       'test/supervisor/session/{launched,runs}.test.ts',
       'test/operations/{agents,tape}.test.ts',
       'test/handoff/{phase,session}.test.ts',
@@ -73,7 +70,7 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { test: { ...everywhere, name: 'process', include: processes, exclude: onlyFull } },
+      { test: { ...everywhere, name: 'process', include: processes } },
       ...['postgres', 'nats'].map((name) => ({
         test: { ...everywhere, name, include: onEngines, globalSetup: './test/support/engine-setup.ts' },
       })),

@@ -5,6 +5,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, test, vi } from 'vitest'
 import { openStore } from '../../src/store/index.ts'
+import { sample } from '../support/full.ts'
 import { startNats } from '../support/nats.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { program } from '../support/program.ts'
@@ -125,9 +126,11 @@ test.each(engines)(
     const [one, two] = [await ash.run('append', address('tape')), await birch.run('append', address('tape'))]
     await Promise.all([one.said(20), two.said(20)])
     birch.cut()
+    // What was acknowledged before the cut may still be on its way from the process to this one.
+    await one.more(30)
     const before = two.lines.length
-    await one.more(100)
-    expect(two.lines.length - before).toBeLessThan(20)
+    await one.more(30)
+    expect(two.lines.length).toBe(before)
     birch.restore()
     await two.more(20)
     for (const each of [ash, birch]) await each.die()
@@ -143,7 +146,7 @@ test.each(engines)(
   },
 )
 
-test.each(engines)(
+test.each(sample(engines, 1))(
   'of two hosts that compete for one session on $engine one gets it; when it dies, the other tells it as lost and leaves it alone, with clocks 60 s apart [E5]',
   async ({ address }) => {
     const at = address('lease')
@@ -175,11 +178,14 @@ test.each(engines)(
   },
 )
 
-test.each(engines)('an inbox on $engine is that of all hosts: one asks, another answers [E5]', async ({ address }) => {
-  const serving = await birch.run('serve', address('relay'))
-  await serving.said(1)
-  const asking = await ash.run('ask', address('relay'))
-  await asking.said(1)
-  expect(asking.lines).toMatchObject([{ outcome: { status: 'resolved' } }])
-  await birch.die()
-})
+test.each(sample(engines, 1))(
+  'an inbox on $engine is that of all hosts: one asks, another answers [E5]',
+  async ({ address }) => {
+    const serving = await birch.run('serve', address('relay'))
+    await serving.said(1)
+    const asking = await ash.run('ask', address('relay'))
+    await asking.said(1)
+    expect(asking.lines).toMatchObject([{ outcome: { status: 'resolved' } }])
+    await birch.die()
+  },
+)

@@ -5,7 +5,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { jetstream } from '@nats-io/jetstream'
 import pg from 'pg'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { openNatsStore } from '../../src/store/nats/engine.ts'
 import { openPostgresStore } from '../../src/store/postgres/engine.ts'
 import type { Store } from '../../src/store/index.ts'
@@ -14,9 +14,14 @@ import { startPostgres } from '../support/postgres.ts'
 
 const folder = fs.mkdtempSync('/tmp/baton-errors-')
 const limits = path.join(folder, 'nats.conf')
-fs.writeFileSync(limits, 'jetstream { max_file_store: 20MB, max_memory_store: 1MB }\n')
+const configure = (password: string) =>
+  fs.writeFileSync(
+    limits,
+    `jetstream { max_file_store: 20MB, max_memory_store: 1MB }\nauthorization { user: baton, password: ${password} }\n`,
+  )
+configure('hush')
 const postgres = await startPostgres({ access: 'local all locked scram-sha-256' })
-const nats = await startNats({ args: ['-c', limits, '--user', 'baton', '--pass', 'hush'] })
+const nats = await startNats({ args: ['-c', limits] })
 afterAll(async () => {
   await Promise.all([postgres.stop(), nats.stop()])
   fs.rmSync(folder, { recursive: true, force: true })
@@ -35,7 +40,8 @@ async function psql(...statements: string[]): Promise<void> {
 await psql(
   "create role locked login password 'right'",
   'create role other login',
-  'grant all on database postgres to other',
+  'grant all on database postgres to other, locked',
+  'create database branch owner other',
 )
 
 const onPostgres = (schema: string) => postgres.address(schema).replace('baton@', 'other@')
@@ -167,9 +173,34 @@ test.each<{ title: string; greet: (socket: net.Socket) => void; address: (port: 
   expect(shown(error)).not.toContain('whisper')
 })
 
-const cutAll = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'other'"
+const cutAll = "select pg_terminate_backend(pid) from pg_stat_activity where usename in ('other', 'locked')"
+
+/** A database can be renamed only while nobody is connected to it. */
+const rename = (from: string, to: string) =>
+  vi.waitUntil(
+    () =>
+      psql(cutAll, `alter database ${from} rename to ${to}`).then(
+        () => true,
+        () => false,
+      ),
+    { timeout: 30_000 },
+  )
 
 test.each<{ title: string; address: string; spoil: () => Promise<void>; mend: () => Promise<void>; says: RegExp }>([
+  {
+    title: 'PostgreSQL, a password that was changed',
+    address: postgres.address('changed').replace('baton@', 'locked:right@'),
+    spoil: () => psql("alter role locked password 'other'", cutAll),
+    mend: () => psql("alter role locked password 'right'"),
+    says: /password is wrong.*PGPASSWORD/,
+  },
+  {
+    title: 'PostgreSQL, a database that is gone',
+    address: onPostgres('moved').replace('/postgres?', '/branch?'),
+    spoil: async () => void (await rename('branch', 'elsewhere')),
+    mend: async () => void (await rename('elsewhere', 'branch')),
+    says: /no such database.*createdb/,
+  },
   {
     title: 'PostgreSQL, a read-only replica',
     address: onPostgres('readonly'),
@@ -232,6 +263,21 @@ test.each<{ title: string; address: string; spoil: () => Promise<void>; mend: ()
     },
     mend: async () => (await open(onNats('gone'))).close(),
     says: /Restore it from a backup: baton store copy/,
+  },
+  {
+    title: 'NATS, a password that was changed',
+    address: onNats('changed'),
+    spoil: async () => {
+      configure('other')
+      await nats.kill(0)
+      await nats.start(0)
+    },
+    mend: async () => {
+      configure('hush')
+      await nats.kill(0)
+      await nats.start(0)
+    },
+    says: /server.*(run|reached)|password/,
   },
   {
     title: 'NATS, a server that ends',

@@ -16,8 +16,8 @@ export interface PostgresServer {
   stop(): Promise<void>
 }
 
-/** `listen` is an address beside its socket. `access` is a line for pg_hba.conf that comes before the others, which let everybody in. `durable`: writes reach the disk before they are acknowledged, as on a real server. */
-export async function startPostgres({ durable = false, access = '', listen = '' } = {}): Promise<PostgresServer> {
+/** `listen` is an address beside its socket. `access` is a line for pg_hba.conf that comes before the others, which let everybody in. `durable`: writes reach the disk before they are acknowledged, as on a real server. `set` are further settings. */
+export async function startPostgres({ durable = false, access = '', listen = '', set = [] as string[] } = {}): Promise<PostgresServer> {
   const bin = programs()
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-postgres-'))
   const data = path.join(folder, 'data')
@@ -52,6 +52,7 @@ export async function startPostgres({ durable = false, access = '', listen = '' 
     `listen_addresses=${listen}`,
     'max_connections=200',
     ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
+    ...set,
   ]
   const [program, ...args] = [
     ...asOwner,
@@ -104,7 +105,7 @@ function programs(): string {
   return found
 }
 
-function ownerOf(user: string): { uid: number; gid: number } {
+export function ownerOf(user: string): { uid: number; gid: number } {
   const id = (flag: string) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }

@@ -24,6 +24,11 @@ export async function temporaryStore(
   return store
 }
 
+/** Whether the suite runs on files, which a test may then look at. */
+export function isOnFiles(): boolean {
+  return inject('storeAddress') === undefined
+}
+
 /** What stands for the workspace in that folder. */
 export function addressOf(folder: string): string {
   const name = createHash('sha256').update(folder).digest('hex').slice(0, 12)

@@ -1,21 +1,18 @@
-import fs from 'node:fs'
-import path from 'node:path'
 import { expect, test } from 'vitest'
 import { type BlobPart, exportTape, importTape, readEdges, Tape } from '../../src/tape/index.ts'
-import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
+import { collect, temporaryStore } from '../support/workspace.ts'
 
 const emoji = '🦀🌊漢字 '.repeat(8_000)
 
 test('large content is stored once, previewed in the context, and can be paged byte for byte [T25]', async () => {
-  const folder = path.join(temporaryFolder(), '.baton')
-  const tape = new Tape(await temporaryStore(folder), 'main')
+  const tape = new Tape(await temporaryStore(), 'main')
   const result = { kind: 'tool_result', payload: { results: [{ call_id: 'c', name: 'bash', output: emoji }] } }
   await tape.append([{ kind: 'tool_call', payload: { calls: [{ id: 'c', name: 'bash', arguments: {} }] } }, result])
   await tape.record({ role: 'user', content: emoji })
   const [, stored] = await collect(tape.entries())
   const { output } = (stored!.payload as { results: [{ output: BlobPart }] }).results[0]
   expect(output).toMatchObject({ type: 'blob', bytes: Buffer.byteLength(emoji) })
-  expect(fs.readdirSync(path.join(folder, 'blobs'))).toEqual([output.sha256])
+  expect((await tape.store.contents()).blobs).toEqual([output.sha256])
   const { messages } = await tape.context()
   const shown = String(messages[2]!.content)
   expect(shown.length).toBeLessThan(2_000)

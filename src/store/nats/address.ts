@@ -2,6 +2,7 @@
 // also come from the environment or from a file of credentials, so that it need not stand in an address.
 
 import fs from 'node:fs'
+import { checkServerIdentity, type ConnectionOptions } from 'node:tls'
 import { credsAuthenticator, type NodeConnectionOptions } from '@nats-io/transport-node'
 import { InvalidError } from '../../errors.ts'
 
@@ -42,11 +43,26 @@ export function parseNatsAddress(address: string, env: NodeJS.ProcessEnv = proce
     connection: {
       servers: hosts.split(','),
       ...loginOf(login, options.get('creds') ?? env.NATS_CREDS, env),
-      ...(address.startsWith('tls:') || ca !== undefined ? { tls: ca === undefined ? {} : { caFile: ca } } : {}),
+      ...(address.startsWith('tls:') || ca !== undefined ? { tls: tlsTo(hosts.split(','), ca) } : {}),
     },
     workspace,
     replicas: replicas === null ? undefined : Number(replicas),
     place: `nats://${hosts}/${workspace}`,
+  }
+}
+
+/** The client checks a certificate against `localhost` where a server is named by its IP address; here it may be that of any server named. */
+function tlsTo(
+  hosts: readonly string[],
+  ca: string | undefined,
+): { caFile?: string } & Pick<ConnectionOptions, 'checkServerIdentity'> {
+  const names = hosts.map((host) => host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1'))
+  return {
+    ...(ca === undefined ? {} : { caFile: ca }),
+    checkServerIdentity(name, certificate) {
+      const errors = (name === 'localhost' ? names : [name]).map((each) => checkServerIdentity(each, certificate))
+      return errors.includes(undefined) ? undefined : errors[0]
+    },
   }
 }
 

@@ -47,6 +47,8 @@ export async function connectTo(address: NatsAddress): Promise<NatsConnection> {
       name: 'baton',
       timeout: 5_000,
       maxReconnectAttempts: -1,
+      // A password may be put right on the server while this process runs.
+      ignoreAuthErrorAbort: true,
       reconnectTimeWait: 250,
       pingInterval: 20_000,
     })
@@ -54,10 +56,13 @@ export async function connectTo(address: NatsAddress): Promise<NatsConnection> {
     const why = error instanceof Error ? error.message : String(error)
     const isRefused =
       error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError
+    const isUntrusted = /certificate|altnames/i.test(why)
     throw new StorageError(`Cannot use ${address.place}: ${why}`, {
-      hint: isRefused
-        ? 'The user, the password or the token is wrong. They may stand in the address, in NATS_USER and NATS_PASSWORD, in NATS_TOKEN, or in the file that NATS_CREDS names.'
-        : 'Nothing was written. Check that the server runs and can be reached.',
+      hint: isUntrusted
+        ? 'Nothing was written. If the servers have an authority of their own, name the file of its certificate: tls://HOST:4222/WORKSPACE?ca=FILE'
+        : isRefused
+          ? 'The user, the password or the token is wrong. They may stand in the address, in NATS_USER and NATS_PASSWORD, in NATS_TOKEN, or in the file that NATS_CREDS names.'
+          : 'Nothing was written. Check that the server runs and can be reached.',
       cause: error,
     })
   }

@@ -2,6 +2,9 @@
 // reader can act on. Every statement stands alone or in one transaction, so a pooler between us and the server does no harm.
 
 import { createHash } from 'node:crypto'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
 import pg from 'pg'
 import { parse, toClientConfig } from 'pg-connection-string'
 import {
@@ -268,13 +271,18 @@ export class Database implements Statements {
     if (code === '55P03')
       return new LockedError(`Another process holds this tape of ${this.place}`, { hint: 'Try again.' })
     const hint =
-      hints[code] ?? (isGone(error) ? 'Nothing was written. Check that the server runs and can be reached.' : undefined)
+      hints[code] ??
+      (/client password must be/.test(why) ? hints['28P01'] : undefined) ??
+      (isGone(error) ? 'Nothing was written. Check that the server runs and can be reached.' : undefined)
     if (hint === undefined && !(error instanceof pg.DatabaseError)) return error
     return new StorageError(`Cannot use ${this.place}: ${why}`, { hint, cause: error })
   }
 }
 
 const tablesGone = "Nothing was written. Baton's tables are gone from the server: restore them from a backup."
+
+const notTrusted =
+  'The certificate of the server is not trusted. Name the file of its authority: ?sslmode=verify-full&sslrootcert=FILE'
 
 const hints: Record<string, string> = {
   '28P01': 'The password is wrong. It may stand in the address, in PGPASSWORD or in ~/.pgpass.',
@@ -288,7 +296,12 @@ const hints: Record<string, string> = {
   '3F000': tablesGone,
   '42883': tablesGone,
   ENOTFOUND: 'There is no such host.',
-  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate of the server is not trusted; see sslrootcert and sslmode.',
+  SELF_SIGNED_CERT_IN_CHAIN: notTrusted,
+  DEPTH_ZERO_SELF_SIGNED_CERT: notTrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: notTrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: notTrusted,
+  CERT_HAS_EXPIRED: 'The certificate of the server has expired. Renew it there.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the server is for another host name than the one in the address.',
 }
 
 function parseAddress(address: string): { client: pg.ClientConfig; schema: string; place: string } {
@@ -309,7 +322,29 @@ function parseAddress(address: string): { client: pg.ClientConfig; schema: strin
   }
   const host = rest.host === '' || rest.host === null ? 'localhost' : rest.host
   const place = `postgres://${host}${rest.port ? `:${rest.port}` : ''}/${rest.database ?? ''}?schema=${schema}`
-  return { client: toClientConfig(rest), schema, place }
+  const client = toClientConfig(rest)
+  if (client.password || process.env.PGPASSWORD) return { client, schema, place }
+  return { client: { ...client, password: () => passwordInFile(client) }, schema, place }
+}
+
+/** HOST:PORT:DATABASE:USER:PASSWORD, with a backslash in front of a colon or a backslash that belongs to one of them. */
+const passwordLine = /^(?!#)((?:\\.|[^:\\])*):((?:\\.|[^:\\])*):((?:\\.|[^:\\])*):((?:\\.|[^:\\])*):(.*)$/
+
+/** What `~/.pgpass` says, or the file that PGPASSFILE names; nothing if others may read it, as with psql. */
+async function passwordInFile({ host, port, database, user }: pg.ClientConfig): Promise<string> {
+  const { PGPASSFILE, PGHOST, PGPORT, PGDATABASE, PGUSER, USER } = process.env
+  const file = PGPASSFILE || path.join(os.homedir(), '.pgpass')
+  const mode = fs.statSync(file, { throwIfNoEntry: false })?.mode
+  if (mode === undefined || (mode & 0o077) !== 0) return ''
+  const who = user ?? PGUSER ?? USER
+  const server = host || PGHOST || 'localhost'
+  const wanted = [server, port ?? PGPORT ?? 5432, database ?? PGDATABASE ?? who, who].map(String)
+  if (server.startsWith('/')) wanted[0] = 'localhost'
+  for (const line of fs.readFileSync(file, 'utf8').split('\n')) {
+    const [, ...found] = (passwordLine.exec(line) ?? []).map((field) => field.replaceAll(/\\(.)/g, '$1'))
+    if (found.length > 0 && wanted.every((value, at) => found[at] === '*' || found[at] === value)) return found[4]!
+  }
+  return ''
 }
 
 function codeOf(error: unknown): string {

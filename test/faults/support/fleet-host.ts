@@ -2,7 +2,9 @@
 
 import fs from 'node:fs'
 import { openRelay, relaySection } from '../../../src/relay/index.ts'
-import { openStore, type Store } from '../../../src/store/index.ts'
+import type { Store } from '../../../src/store/index.ts'
+import { openNatsStore } from '../../../src/store/nats/engine.ts'
+import { openPostgresStore } from '../../../src/store/postgres/engine.ts'
 import { acquire } from '../../../src/supervisor/session/lease.ts'
 import { leaseKey, sessionRows } from '../../../src/supervisor/session/session-row.ts'
 import { AbandonedScan } from '../../../src/supervisor/watcher.ts'
@@ -75,7 +77,11 @@ const jobs: Record<string, (store: Store) => Promise<void>> = {
   },
 }
 
-const store = await openStore(address)
+// A cut lasts as long as the other host needs for its appends, which on a busy machine may be long.
+const patience = 300_000
+const store = await (address.startsWith('nats:')
+  ? openNatsStore(address, { patience })
+  : openPostgresStore(address, { patience }))
 await jobs[job]!(store)
 await store.close()
 process.exit(0)

@@ -5,11 +5,12 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { sample } from '../../support/full.ts'
 import { dataOf, expectOrder, Harness } from '../support/harness.ts'
+import { addressOf } from '../../support/workspace.ts'
 
 /** A supervisor in a process of its own. */
 function keep(harness: Harness, killAt?: string) {
   const job = {
-    workspace: path.join(harness.root, '.baton'),
+    workspace: addressOf(path.join(harness.root, '.baton')),
     home: harness.home,
     program: harness.programs.agent,
     run: harness.run,

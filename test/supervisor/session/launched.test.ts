@@ -9,6 +9,7 @@ import type { Run } from '../../../src/supervisor/index.ts'
 import { supervisorSection } from '../../../src/supervisor/settings.ts'
 import { program } from '../../cli/cli.ts'
 import { dataOf, Harness } from '../support/harness.ts'
+import { addressOf } from '../../support/workspace.ts'
 
 /** The scripted agent, by way of a script that notes each start, and supervisors that can be killed. */
 async function stage(driver: Run['driver'], prompt = 'Say hello.') {
@@ -41,7 +42,16 @@ async function stage(driver: Run['driver'], prompt = 'Say hello.') {
   const run = { ...harness.run, agent: 'scripted', driver, prompt }
   const keep = (killAt?: string, times?: number) => {
     const { settings, timings } = harness
-    const job = { workspace: path.join(harness.root, '.baton'), home, real, run, settings, timings, killAt, times }
+    const job = {
+      workspace: addressOf(path.join(harness.root, '.baton')),
+      home,
+      real,
+      run,
+      settings,
+      timings,
+      killAt,
+      times,
+    }
     const program = harness.programs.supervisor
     const child = spawn(process.execPath, [program, JSON.stringify(job)], { stdio: ['ignore', 'ignore', 'inherit'] })
     onTestFinished(() => void child.kill('SIGKILL'))

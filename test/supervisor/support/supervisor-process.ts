@@ -1,6 +1,6 @@
 // A supervisor as a process of its own, to be killed: it dies by its own hand, with -9, at the place that it is told.
 
-import { openFileStore, type Store } from '../../../src/store/index.ts'
+import { openStore, type Store } from '../../../src/store/index.ts'
 import { agentOpener } from '../../../src/supervisor/drivers/open-agent.ts'
 import type { AgentHandle, OpenAgent } from '../../../src/supervisor/run.ts'
 import { supervisorSection, type Timings } from '../../../src/supervisor/settings.ts'
@@ -81,7 +81,7 @@ function mortalAgent(open: OpenAgent): OpenAgent {
   }
 }
 
-const store = mortal(await openFileStore(workspace))
+const store = mortal(await openStore(workspace))
 const parsed = supervisorSection.parse(settings)
 const ended = await supervise({
   store,
