@@ -17,7 +17,12 @@ export interface PostgresServer {
 }
 
 /** `listen` is an address beside its socket. `access` is a line for pg_hba.conf that comes before the others, which let everybody in. `durable`: writes reach the disk before they are acknowledged, as on a real server. `set` are further settings. */
-export async function startPostgres({ durable = false, access = '', listen = '', set = [] as string[] } = {}): Promise<PostgresServer> {
+export async function startPostgres({
+  durable = false,
+  access = '',
+  listen = '',
+  set = [] as string[],
+} = {}): Promise<PostgresServer> {
   const bin = programs()
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-postgres-'))
   const data = path.join(folder, 'data')
