@@ -32,11 +32,18 @@ function changes(place: Place): Change[] {
       type: 'item',
       path: path.join(top, 'hooks.json'),
       at: ['hooks', event],
-      value: { hooks: [{ type: 'command', command: shellCommand(place, 'hook', 'codex', event), timeout: 10 }] },
+      value: {
+        hooks: [{ type: 'command', command: shellCommand(place, 'hook', 'codex', event), timeout: timeoutOf(event) }],
+      },
     })),
     { type: 'table', path: path.join(top, 'config.toml'), table: '[mcp_servers.baton]', lines },
     { type: 'file', path: path.join(top, 'skills', 'baton-handoff', 'SKILL.md'), content: skill(place) },
   ]
+}
+
+/** In seconds. Codex gives those that come at an end three, and complains of more in every session. */
+function timeoutOf(event: string): number {
+  return event === 'SessionEnd' || event === 'Interrupt' ? 3 : 10
 }
 
 function folderOf({ scope, project, env }: Place): string {

@@ -38,9 +38,10 @@ export default function (pi) {
   })
   pi.on('session_before_compact', async (_event, ctx) => void (await tell('compact', ctx)))
   pi.on('agent_end', async (_event, ctx) => {
-    await tell('turn', ctx)
+    // First: the context may belong to an earlier session by the time the call answers, and refuses everything then.
     const percent = ctx.getContextUsage?.()?.percent
     if (typeof percent === 'number') ctx.ui?.setStatus?.('baton', 'ctx ' + Math.round(percent) + ' %')
+    await tell('turn', ctx)
   })
   pi.on('session_shutdown', async (event, ctx) => void (await tell('end', ctx, { reason: event.reason })))
 }

@@ -5,7 +5,7 @@ import type { Turn } from './turn.ts'
 export type Item = { id: string } & (
   | { type: 'reasoning'; summary: { type: 'summary_text'; text: string }[] }
   | { type: 'message'; role: 'assistant'; status: 'completed'; content: Content[] }
-  | { type: 'function_call'; status: 'completed'; call_id: string; name: string; arguments: string }
+  | { type: 'function_call'; status: 'completed'; call_id: string; name: string; namespace?: string; arguments: string }
   | { type: 'custom_tool_call'; status: 'completed'; call_id: string; name: string; input: string }
 )
 
@@ -28,7 +28,7 @@ export function itemsOf(turn: Turn, freeform: ReadonlySet<string>): Item[] {
   if (parts.length > 0)
     items.push({ id: `msg_${turn.id}`, type: 'message', role: 'assistant', status: 'completed', content: parts })
   for (const [at, call] of turn.calls.entries()) {
-    const named = { status: 'completed', call_id: call.id, name: call.name } as const
+    const named = { status: 'completed', call_id: call.id, ...nameOf(call.name) } as const
     items.push(
       freeform.has(call.name)
         ? { id: `ctc_${turn.id}_${at}`, type: 'custom_tool_call', ...named, input: call.arguments.join('') }
@@ -36,6 +36,12 @@ export function itemsOf(turn: Turn, freeform: ReadonlySet<string>): Item[] {
     )
   }
   return items
+}
+
+/** `group.tool`, as Codex offers the tools of an MCP server. */
+function nameOf(name: string): { name: string; namespace?: string } {
+  const [group, tool] = name.split('.')
+  return tool === undefined ? { name } : { name: tool, namespace: group! }
 }
 
 export function responsesStream(

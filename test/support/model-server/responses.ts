@@ -23,7 +23,15 @@ const bodySchema = z.looseObject({
   stream: z.boolean().nullish(),
   instructions: z.string().nullish(),
   input: z.union([z.string(), z.array(itemSchema)]),
-  tools: z.array(z.looseObject({ type: z.string(), name: z.string().optional() })).nullish(),
+  tools: z
+    .array(
+      z.looseObject({
+        type: z.string(),
+        name: z.string().optional(),
+        tools: z.array(z.looseObject({ name: z.string() })).optional(),
+      }),
+    )
+    .nullish(),
 })
 
 const toolsSchema = bodySchema.pick({ tools: true })
@@ -76,7 +84,12 @@ function read(body: unknown, sent: ReadonlyMap<string, Item>): Prompt {
     else if (item.role === 'assistant') conversation.assistant(text)
     else if (item.role !== undefined) conversation.system(text)
   }
-  return conversation.prompt({ model, stream, tools: (tools ?? []).map((tool) => tool.name ?? tool.type) })
+  // The tools of a group are called as `group.tool`.
+  const names = (tools ?? []).flatMap(({ type, name = type, tools: group = [] }) => [
+    name,
+    ...group.map((each) => `${name}.${each.name}`),
+  ])
+  return conversation.prompt({ model, stream, tools: names })
 }
 
 function recalled(id: string, sent: ReadonlyMap<string, Item>): Item {
