@@ -5,6 +5,7 @@ import os from 'node:os'
 import * as z from 'zod'
 import { BatonError, type ConflictError, type ErrorCode, type InvalidError, type NotFoundError } from '../errors.ts'
 import type { Workspace } from '../operations/index.ts'
+import { asRefusal } from '../system/index.ts'
 import type { Answer } from './exchange.ts'
 
 /** What only this door can be asked wrongly. */
@@ -101,9 +102,10 @@ export function problemAnswer(
 const schemaHint = 'See /openapi.json for what it takes.'
 
 function problemOf(
-  error: unknown,
+  thrown: unknown,
   onUnexpected: (error: unknown) => void,
 ): Problem & { headers?: Record<string, string> } {
+  const error = asRefusal(thrown)
   if (error instanceof HttpError) {
     const { message, hint, field, headers } = error
     return { ...about(error.code), detail: message, field, hint, headers }

@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
-import { Lock, makeFolder, replaceFile } from '../system/index.ts'
+import { asStorageError, Lock, makeFolder, replaceFile } from '../system/index.ts'
 import { serverFolder } from './tokens.ts'
 
 const runningSchema = z.object({ url: z.string(), pid: z.int(), started: z.string() })
@@ -27,11 +27,18 @@ export class ServerPlace {
 
   /** True if this process is the server now. */
   take(): boolean {
-    return this.#lock.tryNow()
+    if (!this.#lock.tryNow()) return false
+    // A dead one's process number may be another program's by now: nobody is to be told of it, nor to end it.
+    fs.rmSync(this.#file, { force: true })
+    return true
   }
 
   announce(running: RunningServer): void {
-    replaceFile(this.#file, JSON.stringify(running))
+    try {
+      replaceFile(this.#file, JSON.stringify(running))
+    } catch (error) {
+      throw asStorageError(error, this.#file)
+    }
   }
 
   /** Where the running server is; undefined if none runs. What a dead one left behind is ignored. */

@@ -4,6 +4,7 @@ export { timeText } from './clock-text.ts'
 export { createFile, makeFolder, replaceFile, syncFolder, writeAll } from './durable.ts'
 export { type Holder, holderSchema, isHolding, lifeOf, silentMs, thisProcess } from './holder.ts'
 export { Lock } from './lock.ts'
+export { asRefusal, asStorageError } from './storage-error.ts'
 export {
   agentAbove,
   agentMark,

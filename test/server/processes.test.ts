@@ -1,48 +1,14 @@
 // The server as a process: it is started, found, flooded, killed and ended.
-import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { openFileStore } from '../../src/store/index.ts'
-import { program } from '../cli/cli.ts'
 import { team } from '../relay/team.ts'
 import { isFull } from '../support/full.ts'
 import { collect, temporaryFolder } from '../support/workspace.ts'
-
-interface Up {
-  readonly url: string
-  readonly token: string
-  readonly pid: number
-}
-
-function command(folder: string, args: readonly string[]): ChildProcess {
-  const env = { ...process.env, HOME: folder, BATON_HOME: path.join(folder, '.baton'), BATON_TRUST: '1', NO_COLOR: '1' }
-  return spawn(process.execPath, [program, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
-}
-
-async function ended(child: ChildProcess): Promise<{ code: number | null; out: string; err: string }> {
-  let [out, err] = ['', '']
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => (out += text))
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => (err += text))
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
-  return { code, out, err }
-}
-
-async function up(folder: string, ...args: string[]): Promise<{ child: ChildProcess; up: Up }> {
-  const child = command(folder, ['up', '--json', '--no-supervisor', ...args])
-  let out = ''
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-      out += text
-      if (out.includes('\n')) resolve(out)
-    })
-    child.stderr!.setEncoding('utf8').on('data', (text: string) => reject(new Error(text)))
-    child.on('exit', (code) => reject(new Error(`ended with ${code}`)))
-  })
-  return { child, up: JSON.parse(line) as Up }
-}
+import { command, ended, up } from './up.ts'
 
 test('baton up is found by a second one, ends with baton down, and a dead one blocks nobody [D1]', async () => {
   const folder = temporaryFolder()

@@ -1,6 +1,7 @@
 // How a command ends when it fails: a sentence, what to do, and an exit code that scripts can rely on.
 
 import { BatonError, type ErrorCode, StorageError } from '../../errors.ts'
+import { asRefusal } from '../../system/index.ts'
 import type { Globals } from './output.ts'
 
 const exitCodes: Record<ErrorCode, number> = {
@@ -19,7 +20,7 @@ const exitCodes: Record<ErrorCode, number> = {
 
 /** Prints the failure and returns the exit code. */
 export function report(thrown: unknown, globals: Globals): number {
-  const error = isFolderGone(thrown) ? folderGone : thrown
+  const error = isFolderGone(thrown) ? folderGone : asRefusal(thrown)
   if (!BatonError.is(error)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
     globals.io.stderr.write(`baton: unexpected failure, please report it\n${text}\n`)

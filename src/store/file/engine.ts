@@ -20,7 +20,7 @@ import type {
   TapeInfo,
   VerifyReport,
 } from '../store.ts'
-import { everySecond, watchFolder, writeAll } from '../../system/index.ts'
+import { asStorageError, everySecond, watchFolder, writeAll } from '../../system/index.ts'
 import { archivesOf, asArchiveRef, linkArchive, nameArchive, purgeArchives } from './write/archives.ts'
 import { getBlob, putBlob } from './write/blobs.ts'
 import { infoOf, readManifest, type Summary, writeManifest } from './manifest.ts'
@@ -30,7 +30,6 @@ import { repairTape, verifyTape } from './damage/repair.ts'
 import { writeBeside } from './write/new-tape.ts'
 import { OpenTapes } from './write/open-tapes.ts'
 import { readRange, segmentsOf } from './read/range.ts'
-import { asStorageError } from './storage-error.ts'
 import type { Writer } from './write/writer.ts'
 
 export interface FileStoreOptions extends OpenOptions {

@@ -4,8 +4,7 @@ import path from 'node:path'
 import fs from 'node:fs'
 import { InvalidError, StorageError } from '../../errors.ts'
 import { decodeName, encodeName, lineageTape } from '../name.ts'
-import { makeFolder, syncFolder } from '../../system/index.ts'
-import { asStorageError } from './storage-error.ts'
+import { asStorageError, makeFolder, syncFolder } from '../../system/index.ts'
 
 export interface TapePaths {
   readonly tape: string

@@ -5,7 +5,7 @@ import { archivesOf } from './archives.ts'
 import type { Layout } from '../layout.ts'
 import { type OpenFiles, FileLimit } from './file-limit.ts'
 import { Segment } from '../read/segment.ts'
-import { asStorageError } from '../storage-error.ts'
+import { asStorageError } from '../../../system/index.ts'
 import { Writer } from './writer.ts'
 
 export interface OpenTapesOptions {

@@ -1,6 +1,6 @@
 // What the operating system refused, in words a reader can act on.
 
-import { BatonError, StorageError } from '../../errors.ts'
+import { BatonError, StorageError } from '../errors.ts'
 
 const hints: Record<string, string> = {
   ENOSPC: 'The disk is full. Nothing of this was kept; free some space and try again.',
@@ -24,4 +24,13 @@ export function asStorageError(error: unknown, where: string): unknown {
     `Cannot use ${where}: ${message}`,
     hint === undefined ? { cause: error } : { hint, cause: error },
   )
+}
+
+/** What the system refuses whoever asks. A file that is missing may be a mistake of Baton's, and is told as one. */
+const refusals = ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'EIO']
+
+/** As `asStorageError`, for what was written or opened without it. */
+export function asRefusal(error: unknown): unknown {
+  const { code = '', path } = (error instanceof Error ? error : {}) as NodeJS.ErrnoException
+  return refusals.includes(code) ? asStorageError(error, path ?? 'the disk') : error
 }

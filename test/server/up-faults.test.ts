@@ -1,0 +1,105 @@
+// What stands in the way of `baton up`: each gets a clear line, and nothing is lost.
+import { spawn, spawnSync } from 'node:child_process'
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
+import { isRunning } from '../../src/system/index.ts'
+import { temporaryFolder } from '../support/workspace.ts'
+import { announced, command, ended, up } from './up.ts'
+
+const said = (content: string) => ({ kind: 'message' as const, payload: { role: 'user' as const, content } })
+
+test("a dead server's process number that is another program's by now neither blocks nor ends anything [D1]", async () => {
+  const folder = temporaryFolder()
+  const other = spawn('sleep', ['1000'], { stdio: 'ignore' })
+  onTestFinished(() => void other.kill('SIGKILL'))
+  const dead = await up(folder, '--port', '0')
+  const gone = ended(dead.child)
+  dead.child.kill('SIGKILL')
+  await gone
+  const file = path.join(folder, '.baton/server/server.json')
+  fs.writeFileSync(file, JSON.stringify({ url: 'http://127.0.0.1:9', pid: other.pid, started: '2026-01-01T00:00:00Z' }))
+  const none = await ended(command(folder, ['down']))
+  expect([none.code, none.err]).toEqual([4, expect.stringContaining('No server of this workspace is running')])
+  const { child, up: server } = await up(folder, '--port', '0')
+  const closed = ended(child)
+  expect(server.pid).toBe(child.pid)
+  expect(JSON.parse((await ended(command(folder, ['down', '--json']))).out)).toEqual({ ended: true, pid: child.pid })
+  expect((await closed).code).toBe(0)
+  expect(isRunning(other.pid!)).toBe(true)
+})
+
+test('a workspace of a newer version is refused in a sentence, and stays as it is [D1]', async () => {
+  const folder = temporaryFolder()
+  const { child, up: server } = await up(folder, '--port', '0')
+  const closed = ended(child)
+  await createClient(server).tapeAppend({ tape: 'main', entries: [said('kept')] })
+  child.kill('SIGTERM')
+  await closed
+  const manifest = path.join(folder, '.baton/tape/manifest.json')
+  fs.writeFileSync(manifest, JSON.stringify({ format: 99 }))
+  const refused = await ended(command(folder, ['up', '--port', '0', '--no-supervisor']))
+  expect([refused.code, refused.out, refused.err]).toEqual([
+    1,
+    '',
+    expect.stringMatching(
+      /^baton: .* was written by a newer Baton \(format 99.*\n {2}Nothing was written\. Upgrade.*\n$/,
+    ),
+  ])
+  expect(fs.readFileSync(manifest, 'utf8')).toBe('{"format":99}')
+  expect(fs.readFileSync(path.join(folder, '.baton/tape/main.jsonl'), 'utf8')).toContain('kept')
+})
+
+/** A disk of its own over the folder `$0`, with what was there before, for the command behind it. */
+const disk = 'cp -a "$0" "$0.before" && mount -t tmpfs -o size=512k none "$0" && cp -a "$0.before/." "$0"'
+const fill = '(dd if=/dev/zero of="$0/ballast" bs=4k 2>/dev/null || true)'
+const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0
+
+function within(folder: string, ...steps: string[]): string[] {
+  return ['unshare', '-rm', 'sh', '-c', [disk, ...steps, 'cd "$0"', 'exec "$@"'].join(' && '), folder]
+}
+
+test.runIf(canMount)(
+  'on a disk that fills up a request is refused with what to do, and the server continues when there is room [D1, D3]',
+  async () => {
+    const folder = temporaryFolder()
+    const args = ['up', '--json', '--no-supervisor', '--port', '0']
+    const { child, up: server } = await announced(command(folder, args, within(folder)))
+    const closed = ended(child)
+    const client = createClient({ ...server, attempts: 1 })
+    const append = (text: string) => client.tapeAppend({ tape: 'main', entries: [said(text)] })
+    await append('first')
+    // The disk is there for the server only.
+    const ballast = path.join('/proc', String(server.pid), 'root', folder, 'ballast')
+    expect(() => fs.writeFileSync(ballast, Buffer.alloc(1_000_000))).toThrow('ENOSPC')
+    const text = 'x'.repeat(20_000)
+    await expect(append(text)).rejects.toMatchObject({
+      problem: { code: 'storage', hint: expect.stringContaining('disk is full') as string },
+    })
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    fs.rmSync(ballast)
+    await append(text)
+    const { entries } = await client.tapeRead({ tape: 'main' })
+    expect(entries.map(({ payload }) => (payload as { content: string }).content)).toEqual(['first', text])
+    child.kill('SIGTERM')
+    expect((await closed).code).toBe(0)
+  },
+)
+
+test.runIf(canMount).each([
+  ['full', fill, 'The disk is full.'],
+  ['read-only', 'mount -o remount,ro "$0"', 'read-only file system'],
+])('on a disk that is %s it says so in a line [D1]', async (_what, step, words) => {
+  const folder = temporaryFolder()
+  const { child, up: server } = await up(folder, '--port', '0')
+  const closed = ended(child)
+  await createClient(server).tapeAppend({ tape: 'main', entries: [said('kept')] })
+  child.kill('SIGTERM')
+  await closed
+  const args = ['up', '--no-supervisor', '--port', '0']
+  const refused = await ended(command(folder, args, within(folder, step)))
+  expect([refused.code, refused.out]).toEqual([1, ''])
+  expect(refused.err).toMatch(/^baton: Cannot use .*\n {2}.*\n$/)
+  expect(refused.err).toContain(words)
+})
