@@ -10,7 +10,7 @@ import type { Workspace } from '../operations/index.ts'
 import { Addresses, cookieName, demand, type Knock, tokenOf } from './access.ts'
 import { Audit } from './audit.ts'
 import { addBlobs, readBytes } from './blobs.ts'
-import { type Answer, Exchange, safeHeaders } from './exchange.ts'
+import { type Answer, Exchange, safeHeaders, type Streamed } from './exchange.ts'
 import { Answers } from './idempotency.ts'
 import { Live } from './live.ts'
 import { Lives } from './lives.ts'
@@ -21,7 +21,7 @@ import { HttpError, problemAnswer, scrubber } from './problem.ts'
 import { type Matched, Router } from './router.ts'
 import { endpoints, type Served, serveOperation } from './routes.ts'
 import { SignIn } from './sign-in.ts'
-import { eventStream, type Streamed } from './stream.ts'
+import { eventStream } from './stream.ts'
 import type { Token, Tokens } from './tokens.ts'
 
 export type Variables = { Variables: { token: Token } }
@@ -41,10 +41,14 @@ export interface AppOptions {
   /** Aborted when the server closes: streams end. */
   readonly closing: AbortSignal
   readonly onProblem: (error: unknown) => void
+  /** How long a stream of events is silent before it says that it is alive. */
+  readonly heartbeatMs?: number
 }
 
 /** How many requests may be at work at once; more are asked to come back. Streams do not count. */
 const mostAtWork = 512
+/** Proxies, and clients that watch over their connection, take a longer silence for the end. */
+const usualHeartbeatMs = 10_000
 const browserLifeMs = 30 * 24 * 60 * 60 * 1000
 
 export interface App {
@@ -108,7 +112,7 @@ export function createApp(options: AppOptions): App {
     done(reply?.status)
     if (reply === undefined) return others()
     if ('body' in reply) return exchange.send(reply)
-    await exchange.stream(reply.headers, reply.texts).catch(onProblem)
+    await exchange.stream(reply, options.heartbeatMs ?? usualHeartbeatMs).catch(onProblem)
     reply.end()
   }
 

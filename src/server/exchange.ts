@@ -16,6 +16,16 @@ export const safeHeaders = { 'x-content-type-options': 'nosniff', 'referrer-poli
 
 const ownHeaders = { ...safeHeaders, 'cache-control': 'no-store' }
 
+/** `end` is called when the stream is over, however it ended. */
+export interface Streamed {
+  readonly status: 200
+  readonly headers: Readonly<Record<string, string>>
+  readonly texts: AsyncIterable<string>
+  /** Says that the stream is alive, and means nothing else. */
+  readonly heartbeat?: string
+  readonly end: () => void
+}
+
 export class Exchange {
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
@@ -99,14 +109,28 @@ export class Exchange {
     outgoing.end(body)
   }
 
-  /** Sends texts as they come, each when the reader has taken those before it. Resolves when the stream is over. */
-  async stream(headers: Readonly<Record<string, string>>, texts: AsyncIterable<string>): Promise<void> {
+  /**
+   * Sends texts as they come, each when the reader has taken those before it, and the heartbeat when there is nothing to send.
+   * Resolves when the stream is over.
+   */
+  async stream({ headers, texts, heartbeat }: Streamed, heartbeatMs: number): Promise<void> {
     const outgoing = this.#outgoing
     outgoing.writeHead(200, { ...ownHeaders, ...headers })
     outgoing.flushHeaders()
-    for await (const text of texts) {
-      if (outgoing.destroyed) break
-      if (!outgoing.write(text)) await drained(outgoing)
+    let isQuiet = true
+    const beating = setInterval(() => {
+      // A reader that has not taken what was sent before needs no more of it.
+      if (heartbeat !== undefined && isQuiet && outgoing.writableLength === 0) outgoing.write(heartbeat)
+      isQuiet = true
+    }, heartbeatMs)
+    try {
+      for await (const text of texts) {
+        if (outgoing.destroyed) break
+        isQuiet = false
+        if (!outgoing.write(text)) await drained(outgoing)
+      }
+    } finally {
+      clearInterval(beating)
     }
     outgoing.end()
   }

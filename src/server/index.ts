@@ -2,5 +2,5 @@
 // the stream, `tokens.ts` and `access.ts` say who may call, `serve.ts` listens.
 
 export { builtDashboard, isLoopback, serve, type Serving } from './serve.ts'
-export { ServerPlace } from './running.ts'
+export { type RunningServer, ServerPlace } from './running.ts'
 export { Tokens } from './tokens.ts'

@@ -6,7 +6,6 @@ import type { Store, TapeInfo } from '../store/index.ts'
 import { HttpError } from './problem.ts'
 import { Feed, lastIdOf, type Piece, Wake } from './feed.ts'
 
-const heartbeatMs = 15_000
 const lookMs = 1_000
 const mostTapes = 100
 
@@ -90,10 +89,7 @@ export class Live {
           yield text
           continue
         }
-        const beat = sleeper(heartbeatMs)
-        const why = await Promise.race([news, aborted, beat.done])
-        beat.cancel()
-        if (why === 'slept') yield ': alive\n\n'
+        await Promise.race([news, aborted])
       }
     } finally {
       this.#watch(states, -1)
@@ -231,12 +227,4 @@ function parseEventId(text: string): Map<string, number> {
 
 function rowOf({ tape, entries, lastId, lastAnchor, date }: TapeInfo): Row {
   return { tape, entries, lastId, lastAnchor: lastAnchor?.name, date }
-}
-
-function sleeper(ms: number): { done: Promise<'slept'>; cancel: () => void } {
-  let timer: NodeJS.Timeout
-  const done = new Promise<'slept'>((resolve) => {
-    timer = setTimeout(() => resolve('slept'), ms)
-  })
-  return { done, cancel: () => clearTimeout(timer) }
 }

@@ -12,12 +12,12 @@ import {
 } from '../operations/index.ts'
 import { callerOf } from './access.ts'
 import type { Audit } from './audit.ts'
-import type { Answer, Exchange } from './exchange.ts'
+import type { Answer, Exchange, Streamed } from './exchange.ts'
 import { type Answers, demandSame, fingerprint } from './idempotency.ts'
 import type { Life, Lives } from './lives.ts'
 import { HttpError } from './problem.ts'
 import { type Endpoint, endpointOf, inputOf, takesBody } from './request.ts'
-import { eventStream, lines, type Streamed } from './stream.ts'
+import { eventStream, lines } from './stream.ts'
 import type { Token } from './tokens.ts'
 
 export interface Served {

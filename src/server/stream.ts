@@ -1,15 +1,7 @@
 // Answers that come piece by piece: as events for a browser, as JSON lines for programs.
 
 import type { LiveOperation } from '../operations/index.ts'
-import type { Answer } from './exchange.ts'
-
-/** `end` is called when the stream is over, however it ended. */
-export interface Streamed {
-  readonly status: 200
-  readonly headers: Readonly<Record<string, string>>
-  readonly texts: AsyncIterable<string>
-  readonly end: () => void
-}
+import type { Answer, Streamed } from './exchange.ts'
 
 export function eventStream(texts: AsyncIterable<string>, end: () => void): Streamed {
   const headers = {
@@ -17,7 +9,7 @@ export function eventStream(texts: AsyncIterable<string>, end: () => void): Stre
     // A proxy that collects events before it passes them on would hold them back.
     'x-accel-buffering': 'no',
   }
-  return { status: 200, headers, texts, end }
+  return { status: 200, headers, texts, heartbeat: ': alive\n\n', end }
 }
 
 /** Records as JSON lines. A failure on the way is the last line, since the status has been sent. */

@@ -233,3 +233,26 @@ describe('tokens and sign-in [D8]', () => {
     expect(await answer.text()).not.toMatch(/<script(?![^>]*src="\/)/)
   })
 })
+
+it.each(['GET /v1/tapes/main/watch', 'GET /v1/live?tapes=main', 'GET /v1/live?waiting=1'])(
+  '%s says that it is alive while nothing happens, and goes on with what does [D4]',
+  async (route) => {
+    const quiet = await servedWorkspace({ heartbeatMs: 20 })
+    try {
+      const answer = await quiet.ask(route, { headers: { accept: 'text/event-stream' } })
+      const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
+      let text = ''
+      const until = async (words: string) => {
+        while (!text.includes(words)) text += (await reader.read()).value ?? ''
+      }
+      await until(': alive\n\n: alive\n\n')
+      if (route.includes('main')) {
+        await quiet.workspace.store.append('main', [message('something')])
+        await until('"something"')
+      }
+      await reader.cancel()
+    } finally {
+      await quiet.close()
+    }
+  },
+)

@@ -8,7 +8,7 @@ import { type TokenKind, Tokens } from '../../src/server/tokens.ts'
 import type { Scope } from '../../src/operations/index.ts'
 import { temporaryWorkspace } from '../operations/workspace.ts'
 
-export async function servedWorkspace() {
+export async function servedWorkspace({ heartbeatMs }: { heartbeatMs?: number } = {}) {
   const opened = await temporaryWorkspace()
   const { workspace } = opened
   const tokens = new Tokens(workspace.folder)
@@ -26,6 +26,7 @@ export async function servedWorkspace() {
     waiting: async () => ({ items: [] }),
     closing: closing.signal,
     onProblem: (error) => problems.push(error),
+    ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
   })
   const server = http.createServer({ requireHostHeader: false }, app.listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
