@@ -1,7 +1,10 @@
 // What goes wrong while nobody watches, with real processes and a real tmux. Each ends with the job done and every fact
 // kept, or with a person told and nothing done to the session.
 
+import fs from 'node:fs'
+import path from 'node:path'
 import { describe, test } from 'vitest'
+import { Door } from '../support/door.ts'
 import { finish, hasBegun, isHealth, isState, isStep, open, pidOf, prompts, told } from '../support/supervised-job.ts'
 
 describe.concurrent('the supervisor is killed with -9', () => {
@@ -75,6 +78,26 @@ describe.concurrent('things break', () => {
     expect(await second.event(({ type }) => type === 'ended')).toMatchObject({ ended: { why: 'finished' } })
     second.child.kill('SIGINT')
     expect(await finish(door, second, 130)).toEqual({ code: 130, twice: false })
+  }, 300_000)
+
+  test('tmux and supervisor are gone: baton up in another folder brings the session back [C15, D1]', async ({
+    onTestFinished,
+    expect,
+  }) => {
+    const door = open(onTestFinished, { pace: 1_000 })
+    const first = door.start(...door.job('scripted'))
+    await first.event(hasBegun)
+    first.child.kill('SIGKILL')
+    door.killTmux()
+    await first.ended
+    const project = path.join(door.folder, 'elsewhere')
+    fs.mkdirSync(project)
+    const elsewhere = new Door({ ...door, project })
+    onTestFinished(() => elsewhere.close())
+    const second = elsewhere.start('up', '--port', '0')
+    expect(await second.event(({ type }) => type === 'ended')).toMatchObject({ ended: { why: 'finished' } })
+    second.child.kill('SIGTERM')
+    expect(await finish(door, second, 0)).toEqual({ code: 0, twice: false })
   }, 300_000)
 
   test('a person is typing when the cycle is due: it waits until the draft is gone, and leaves it alone [C5]', async ({

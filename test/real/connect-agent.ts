@@ -100,7 +100,10 @@ async function turn(prompt: string): Promise<{ times: number; errors: string[] }
   if (code !== 0) throw new Error(`${name} ended with ${code}: ${err}${out}`)
   const last = server.requests.findLast(({ tools }) => tools.length > 0)
   const times = JSON.stringify([last?.system, last?.messages]).split('<handoff-context>').length - 1
-  return { times, errors: `${err}${out}`.split('\n').filter((line) => /extension error|clamping|hook failed/i.test(line)) }
+  return {
+    times,
+    errors: `${err}${out}`.split('\n').filter((line) => /extension error|clamping|hook failed/i.test(line)),
+  }
 }
 
 /** Sessions and logs of the agent may tell of Baton; its settings may not. */

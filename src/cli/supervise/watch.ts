@@ -29,8 +29,8 @@ export async function watch(options: WatchOptions): Promise<void> {
   // A mistake in the configuration of this folder is told before anything is taken up.
   loadConfig(io.cwd())
   if (options.dryRun === true) return printFound(options, out)
-  const held = holdWatch(registryFolder(io.env))
-  if (held === undefined) {
+  const machine = new WatchOfMachine(options)
+  if (!machine.take()) {
     throw new ConflictError('A watcher of yours runs on this machine already', {
       actual: 0,
       hint: 'One is enough: it sees every workspace. Find it with: pgrep -af "baton.* watch".',
@@ -47,8 +47,8 @@ export async function watch(options: WatchOptions): Promise<void> {
   try {
     await watchWorkspaces(options, out, {
       signal: stop.signal,
-      workspaces: () => workspacesOf(options),
-      running: () => runningHere(io.env, io.cwd()),
+      workspaces: () => machine.workspaces(),
+      running: () => machine.running(),
     })
     if (!out.json) out.note('Detached. The agents are still running.')
     io.exit.code = 130
@@ -56,7 +56,38 @@ export async function watch(options: WatchOptions): Promise<void> {
     io.signals.off('SIGINT', end)
     io.signals.off('SIGTERM', end)
     io.signals.off('SIGHUP', hangUp)
-    held.close()
+    machine.leave()
+  }
+}
+
+/** The right to watch the whole machine, which one process of a user has, and what there is to watch. */
+export class WatchOfMachine {
+  readonly #options: Globals
+  #held: { close(): void } | undefined
+
+  constructor(options: Globals) {
+    this.#options = options
+  }
+
+  /** True if this process has it. */
+  take(): boolean {
+    this.#held ??= holdWatch(registryFolder(this.#options.io.env))
+    return this.#held !== undefined
+  }
+
+  workspaces(): string[] {
+    return workspacesOf(this.#options)
+  }
+
+  /** Agents that somebody has started in tmux panes. */
+  running(): Promise<RunningAgent[]> {
+    const { io } = this.#options
+    return runningHere(io.env, io.cwd())
+  }
+
+  leave(): void {
+    this.#held?.close()
+    this.#held = undefined
   }
 }
 
@@ -71,6 +102,7 @@ interface Watched {
 export async function watchWorkspaces(options: Globals, out: Output, watched: Watched): Promise<void> {
   const { io } = options
   const printer = new EventPrinter(out, { named: true })
+  const told = new Map<string, string>()
   await watchMachine({
     ...watched,
     openStore,
@@ -86,7 +118,12 @@ export async function watchWorkspaces(options: Globals, out: Output, watched: Wa
     onTaken: (name, why, { agent, cwd }) => {
       if (!out.json) out.note(`${name}: ${agent} in ${cwd}, ${why === 'left' ? 'taken up again' : 'found running'}`)
     },
-    onProblem: (what, error) => out.warn(`baton: ${what}: ${error instanceof Error ? error.message : String(error)}`),
+    onProblem: (what, error) => {
+      const text = error instanceof Error ? error.message : String(error)
+      // A store that is out of reach is tried again every few seconds: that it still is need not be said each time.
+      if (told.get(what) !== text) out.warn(`baton: ${what}: ${text}`)
+      told.set(what, text)
+    },
   })
 }
 

@@ -8,7 +8,15 @@ import { registerWorkspace, untrusted } from '../../config/index.ts'
 import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
 import { type Call, openWorkspace, openWorkspaceRelay, operations, type Workspace } from '../../operations/index.ts'
 import { maintainRelay } from '../../relay/index.ts'
-import { builtDashboard, isLoopback, serve, ServerPlace, type Serving, Tokens } from '../../server/index.ts'
+import {
+  builtDashboard,
+  isLoopback,
+  type RunningServer,
+  serve,
+  ServerPlace,
+  type Serving,
+  Tokens,
+} from '../../server/index.ts'
 import { cancellable } from '../base/io.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { type Globals, Output } from '../base/output.ts'
@@ -38,6 +46,9 @@ export async function up(options: UpOptions): Promise<void> {
   if (!finished) removeDemo(prepared)
 }
 
+/** How long to wait for another server that is starting or ending. */
+const patienceMs = 10_000
+
 /** What the server itself asks. */
 const own: Call = {
   signal: new AbortController().signal,
@@ -64,7 +75,8 @@ async function serveWorkspace(
   const place = new ServerPlace(workspace.folder)
   const tokens = new Tokens(workspace.folder)
   try {
-    if (!place.take()) return await sayRunning(place, tokens, options, out)
+    const running = await takePlace(place)
+    if (running !== undefined) return await sayRunning(running, tokens, options, out)
     registerWorkspace(io.env, address)
     const serving = await serve({
       workspace,
@@ -97,13 +109,24 @@ async function serveWorkspace(
   }
 }
 
+/**
+ * The watcher of the machine, as `baton watch` is it, unless there is one: then only the sessions of this workspace are taken up. When
+ * that one ends, this one takes its place.
+ */
 async function supervise(options: UpOptions, out: Output, signal: AbortSignal): Promise<void> {
-  const { watchWorkspaces } = await import('../supervise/watch.ts')
-  await watchWorkspaces(options, out, {
-    signal,
-    workspaces: () => [chosenWorkspace(options).address],
-    running: async () => [],
-  })
+  const { watchWorkspaces, WatchOfMachine } = await import('../supervise/watch.ts')
+  const { address, by } = chosenWorkspace(options)
+  // Whoever names a workspace means that one; so does a demo, which has one of its own.
+  const machine = by === 'store' || by === 'workspace' ? undefined : new WatchOfMachine(options)
+  try {
+    await watchWorkspaces(options, out, {
+      signal,
+      workspaces: () => [...new Set([address, ...(machine?.take() === true ? machine.workspaces() : [])])],
+      running: async () => (machine?.take() === true ? machine.running() : []),
+    })
+  } finally {
+    machine?.leave()
+  }
 }
 
 /** As `baton relay watch` does. The relay of a project that the user does not trust is not opened. */
@@ -147,13 +170,22 @@ function printSignIn(url: string, code: string, out: Output): void {
   out.note('  This address signs in once, within a minute. "baton up" prints another one at any time.')
 }
 
-async function sayRunning(place: ServerPlace, tokens: Tokens, options: UpOptions, out: Output): Promise<void> {
-  const running = await place.find()
-  if (running === undefined) {
-    throw new BatonError('locked', 'Another server of this workspace is just starting or ending', {
-      hint: 'Try again.',
-    })
+/** Undefined once this process is the server, otherwise the one that is. */
+async function takePlace(place: ServerPlace): Promise<RunningServer | undefined> {
+  const deadline = Date.now() + patienceMs
+  while (!place.take()) {
+    const running = await place.find()
+    if (running !== undefined) return running
+    if (Date.now() > deadline) {
+      throw new BatonError('locked', 'Another server of this workspace is just starting or ending', {
+        hint: 'Try again.',
+      })
+    }
   }
+  return undefined
+}
+
+async function sayRunning(running: RunningServer, tokens: Tokens, options: UpOptions, out: Output): Promise<void> {
   const { url, pid } = running
   const token = await tokens.owner()
   if (out.json) return out.data({ url, token, pid })
@@ -191,8 +223,6 @@ function tlsOf({ host, cert, key, plainHttp, io }: UpOptions): { cert: string; k
     return fs.readFileSync(found, 'utf8')
   }
 }
-
-const patienceMs = 10_000
 
 export async function down(globals: Globals): Promise<void> {
   const out = new Output(globals)
