@@ -15,7 +15,7 @@ const web = ['test/web/**/*.test.ts']
 const processes = [
   'test/{faults,supervisor}/**/*.test.ts',
   'test/cli/**/{build,chat*,demo,run*,watch}.test.ts',
-  'test/**/{bash,crowd,processes,recovery,terminal}.test.ts',
+  'test/**/{bash,crowd,processes,recovery,terminal,up-faults}.test.ts',
   'test/{house,package/package}.test.ts',
 ]
 

@@ -92,7 +92,7 @@ describe.concurrent('things break', () => {
     await first.ended
     const project = path.join(door.folder, 'elsewhere')
     fs.mkdirSync(project)
-    const elsewhere = new Door({ ...door, project })
+    const elsewhere = new Door({ folder: door.folder, project, task: door.task, env: door.env })
     onTestFinished(() => elsewhere.close())
     const second = elsewhere.start('up', '--port', '0')
     expect(await second.event(({ type }) => type === 'ended')).toMatchObject({ ended: { why: 'finished' } })

@@ -24,6 +24,12 @@ describe('REST [D3]', () => {
     expect((await append('match', 'two', { 'if-match': 'W/1' })).status).toBe(400)
   })
 
+  it('a kind that is longer than any entry is the kind of none', async () => {
+    await append('kinds', 'one')
+    const none = await served.ask(`GET /v1/tapes/kinds/entries?kinds=${'x'.repeat(4_000)}`)
+    expect([none.status, await none.json()]).toMatchObject([200, { entries: [] }])
+  })
+
   it('names with every character reach the tape of that name', async () => {
     for (const name of ['telegram:123', 'a/b', 'ä ö', '100%', '%2F', 'a#b?c&d=e+f']) {
       expect([name, (await append(name, 'hello')).status]).toEqual([name, 200])
@@ -250,6 +256,7 @@ it.each(['GET /v1/tapes/main/watch', 'GET /v1/live?tapes=main', 'GET /v1/live?wa
         await quiet.workspace.store.append('main', [message('something')])
         await until('"something"')
       }
+      expect(text).toMatch(/: alive\n\n: alive\n\n/)
       await reader.cancel()
     } finally {
       await quiet.close()

@@ -103,8 +103,12 @@ export function kindMark(kind: string): Buffer {
 }
 
 export function hasKind(line: Line, marks: readonly Buffer[]): boolean {
-  const at = line.bytes.indexOf(0x2c, 6)
-  return marks.some((mark) => line.bytes.compare(mark, 0, mark.length, at, at + mark.length) === 0)
+  const { bytes } = line
+  const at = bytes.indexOf(0x2c, 6)
+  return marks.some(
+    (mark) =>
+      at + mark.length <= bytes.length && bytes.compare(mark, 0, mark.length, at, at + mark.length) === 0,
+  )
 }
 
 /** The JSON of the entry behind its id, without what the store has added. */
