@@ -106,8 +106,7 @@ export function hasKind(line: Line, marks: readonly Buffer[]): boolean {
   const { bytes } = line
   const at = bytes.indexOf(0x2c, 6)
   return marks.some(
-    (mark) =>
-      at + mark.length <= bytes.length && bytes.compare(mark, 0, mark.length, at, at + mark.length) === 0,
+    (mark) => at + mark.length <= bytes.length && bytes.compare(mark, 0, mark.length, at, at + mark.length) === 0,
   )
 }
 
