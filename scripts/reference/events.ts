@@ -42,6 +42,8 @@ const workspaceEvents: Readonly<Record<string, string>> = {
   closed: 'on the register of chats: a chat has left its tape',
   context_handoff: 'on the inbox of an agent: a tape was given to it',
   'handoff.closed': 'on `relay/handoffs`: a trace is over and may be archived',
+  given:
+    'on `lineage`: a command was printed that starts an agent with this document; `lineage` follows when somebody has run it',
   lineage: 'on `lineage`: one tape came from another, and how',
   notice: 'on `relay/notices`: a person was notified',
   notify_failed: 'on `relay/notices`: a notification could not be sent',

@@ -38,7 +38,8 @@ function words(lines: readonly string[]): string {
   const said = own.map(plain).filter((line) => line !== '' && !isFileLine(line))
   // A frame may be all that is left of what was cut off above.
   const shown = said.length > 0 ? said : lines.map(plain).filter((line) => line !== '' && !isFileLine(line))
-  return shown.join(' ').replaceAll(/\s+/g, ' ').slice(-300)
+  const text = shown.join(' ').replaceAll(/\s+/g, ' ')
+  return text.length <= 300 ? text : text.slice(-300).replace(/^\S+\s/, '')
 }
 
 function plain(line: string): string {
