@@ -96,13 +96,16 @@ class Job {
   }
 
   async said(count: number): Promise<void> {
-    await vi.waitUntil(() => this.lines.length >= count, { timeout: 90_000 })
+    await vi.waitUntil(() => this.lines.length >= count, { timeout: 240_000 })
   }
 
   async more(count: number): Promise<void> {
     await this.said(this.lines.length + count)
   }
 }
+
+// Processes are started in turn, which takes long where other tests have the cores.
+vi.setConfig({ testTimeout: 300_000 })
 
 const [ash, birch] = [new Host('ash', 0), new Host('birch', 1)]
 const host = `${subnet}.1`
