@@ -101,10 +101,10 @@ export function handoffTelemetry(settings: TelemetrySettings = { seedNames: fals
       return {
         ...traceContextOf(work.spanContext()),
         run: (task) => api.context.with(api.trace.setSpan(api.context.active(), work), task),
-        answered(response) {
+        answered(response, cause) {
           work.setAttributes(usageAttributes(response.tokenUsage))
-          const error: Attributes = response.status === 'failed' ? { [genAi.errorType]: 'failed' } : {}
-          finish((each) => end(otel, each, response), error, response.tokenUsage)
+          const error: Attributes = response.status === 'failed' ? { [genAi.errorType]: cause ?? 'failed' } : {}
+          finish((each) => end(otel, each, response, cause), error, response.tokenUsage)
         },
         failed: (error) => finish((each) => fail(otel, each, error), { [genAi.errorType]: typeOf(error) }),
       }

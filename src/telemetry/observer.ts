@@ -54,7 +54,7 @@ export interface HandoffRequestSpan<Response = ResponseShape, Rejection = string
 export interface HandoffWorkSpan<Response = ResponseShape> extends TraceContext {
   /** Does the target's work as a part of the span, so that spans of its own lie below. */
   run<T>(work: () => T): T
-  answered(response: Response): void
+  answered(response: Response, cause?: 'timeout'): void
   failed(error: unknown): void
 }
 

@@ -139,6 +139,16 @@ test('the span of a caller that waits for a person ends when the person is asked
   await serving.close()
 })
 
+test('a worker that runs out of time reports the same reason as whoever asked [P3, P11]', async () => {
+  const sdk = setUpSdk()
+  const open = await team()
+  const relay = await open({ researcher: () => new Promise<never>(() => {}) })
+  expect(await relay.request({ ...request('researcher'), timeoutMs: 20 })).toMatchObject({ cause: 'timeout' })
+  for (const name of ['handoff.request', 'handoff.response', 'invoke_agent researcher']) {
+    await expect.poll(() => sdk.spans(name).at(-1)?.attributes['error.type'], name).toBe('timeout')
+  }
+})
+
 test('what was resolved, refused, malformed, late and in time is counted as such [P3, P5, P11]', async () => {
   const sdk = setUpSdk()
   const open = await team()

@@ -77,7 +77,8 @@ export class Workers {
         return undefined
       }
       const result = end === 'time is up' ? await this.#timeOut(claim) : await this.#settle(claim, end)
-      if (result.response !== undefined) span.answered(result.response)
+      const cause = end === 'time is up' ? 'timeout' : undefined
+      if (result.response !== undefined) span.answered(result.response, cause)
       else span.failed(new CancelledError(`The answer to ${requestId} came too late`))
       return result
     } catch (error) {
