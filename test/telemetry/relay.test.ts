@@ -145,7 +145,7 @@ test('a worker that runs out of time reports the same reason as whoever asked [P
   const relay = await open({ researcher: () => new Promise<never>(() => {}) })
   expect(await relay.request({ ...request('researcher'), timeoutMs: 20 })).toMatchObject({ cause: 'timeout' })
   for (const name of ['handoff.request', 'handoff.response', 'invoke_agent researcher']) {
-    await expect.poll(() => sdk.spans(name).at(-1)?.attributes['error.type'], name).toBe('timeout')
+    await expect.poll(() => sdk.spans(name).at(-1)?.attributes['error.type'], { message: name }).toBe('timeout')
   }
 })
 
