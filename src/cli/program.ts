@@ -124,6 +124,7 @@ function addWorkspace(program: Command): void {
     .option('--instructions', "of a range: the user's words")
     .option('--decisions', 'of a range: what was decided')
     .option('--section <title>', 'of a range: a section of its handoff document, whole')
+    .option('--left-out <document>', 'of a range: what that document about it left out; with --section, of one section')
     .addOption(new Option('--profile <profile>', 'with --section: of which document').choices(['session', 'cycle']))
   lazily(program, () => import('./tape/lineage.ts'))(
     'lineage [tape]',

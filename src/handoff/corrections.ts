@@ -159,10 +159,12 @@ export function correct(ledger: Ledger, corrections: Corrections, replies: reado
 
 /** Shorter words are in any conversation. */
 const leastQuote = 8
+/** A character of a script that takes few of them for a sentence. */
+const wholeWord = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu
 
 function saidAfter(since: number, quote: string, spoken: readonly Quote[]): Quote | undefined {
   const wanted = plain(quote)
-  if (wanted.length < leastQuote) return undefined
+  if (wanted.replaceAll(wholeWord, 'word').length < leastQuote) return undefined
   return spoken.findLast(({ text, id }) => id > since && plain(text).includes(wanted))
 }
 

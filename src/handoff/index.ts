@@ -40,8 +40,8 @@ export {
   type SessionHandoffOptions,
 } from './session.ts'
 export { writeDocument, writeHandoff, type WriteHandoffOptions, type WriteOptions, type Written } from './writer.ts'
-export { isPrinted } from './document/write/inherited.ts'
-export { sectionText } from './document/write/make.ts'
+export { isPrinted } from './document/phrases.ts'
+export { lookUpText } from './look-up.ts'
 export { renderDiff } from './document/check/diff.ts'
 export { type SectionKey } from './document/document.ts'
 export { parseClaims } from './document/markdown/parse.ts'

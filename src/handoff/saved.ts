@@ -4,7 +4,7 @@
 import { NotFoundError } from '../errors.ts'
 import type { Entry, Store } from '../store/index.ts'
 import { readBlob } from '../tape/index.ts'
-import type { HandoffDocument, Profile } from './document/document.ts'
+import type { HandoffDocument, Profile, Section } from './document/document.ts'
 import { parseDocument } from './document/markdown/parse.ts'
 
 /** The key of the newest document on a tape. */
@@ -24,9 +24,13 @@ export interface SavedDocument {
   readonly range?: { readonly from: number; readonly to: number }
   /** The blob with its items as JSON, unless a person has changed the text. */
   readonly items?: string
+  /** The name that the document has for what it left out, and the blob with that. */
+  readonly leftOut?: { readonly id: string; readonly sha256: string }
 }
 
-export type DocumentNote = Pick<SavedDocument, 'profile' | 'goal' | 'writer' | 'range'>
+export interface DocumentNote extends Pick<SavedDocument, 'profile' | 'goal' | 'writer' | 'range'> {
+  readonly leftOut?: { readonly id: string; readonly sections: readonly Section[] }
+}
 
 /** `document`: what the text was written from; without it, the items are read from the text. */
 export async function saveDocument(
@@ -38,10 +42,13 @@ export async function saveDocument(
 ): Promise<SavedDocument> {
   const blob = await store.putBlob(Buffer.from(markdown))
   const items = document && (await store.putBlob(Buffer.from(JSON.stringify(document)))).sha256
+  const { leftOut, ...about } = note
+  const left = leftOut && (await store.putBlob(Buffer.from(JSON.stringify(leftOut.sections)))).sha256
   const previous = (await store.latest(tape, documentKey))?.id
   const data = {
-    ...note,
+    ...about,
     ...blob,
+    ...(leftOut === undefined ? {} : { leftOut: { id: leftOut.id, sha256: left } }),
     ...(items === undefined ? {} : { items }),
     ...(previous === undefined ? {} : { previous }),
   }
@@ -83,7 +90,7 @@ export async function savedItems(store: Store, saved: SavedDocument): Promise<Ha
 }
 
 function asSaved(tape: string, entry: Entry): SavedDocument {
-  const { data } = entry.payload as { data: DocumentNote & { sha256: string; bytes: number; previous?: number } }
+  const { data } = entry.payload as { data: Omit<SavedDocument, 'tape' | 'id' | 'date'> & { previous?: number } }
   const { previous: _previous, ...rest } = data
   return { tape, id: entry.id, date: entry.date, ...rest }
 }

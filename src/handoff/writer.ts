@@ -108,6 +108,9 @@ export async function writeDocument(tape: Tape | undefined, options: WriteOption
     writer: model !== undefined ? (options.modelName ?? 'model') : options.claims === undefined ? 'ledger' : 'agent',
     ...(goal === undefined ? {} : { goal }),
     ...(facts.range === undefined ? {} : { range: facts.range }),
+    ...(made.document.header.leftOut === undefined
+      ? {}
+      : { leftOut: { id: made.document.header.leftOut, sections: made.leftOut } }),
   }
   const { document, markdown, tokens } = made
   return {

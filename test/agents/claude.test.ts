@@ -34,3 +34,22 @@ test('a first turn that is written before its prompt, to its very end, is told b
   expect(told([replied, asked, listed, ended, next])).toEqual(words)
   expect(told([replied, ended, asked, listed, next])).toEqual(words)
 })
+
+test('words that were typed but never delivered are told at the end, once; what was delivered or taken back is not [H9]', () => {
+  const queue = (operation: string, content?: string) =>
+    line('queue-operation', `q-${operation}-${content}`, null, { operation, ...(content !== undefined && { content }) })
+  const parser = claudeParser()
+  for (const each of [
+    asked,
+    queue('enqueue', 'Und die Regale abstauben.'),
+    queue('dequeue'),
+    queue('enqueue', 'Taken back.'),
+    queue('popAll', 'Taken back.'),
+    queue('enqueue', '最後に床を掃除してください。'),
+    replied,
+  ])
+    parser.facts(each)
+  const late = () => (parser.rest?.() ?? []).flatMap((fact) => (fact.type === 'queued' ? [fact.text] : []))
+  expect(late()).toEqual(['最後に床を掃除してください。'])
+  expect(late()).toEqual([])
+})

@@ -75,6 +75,20 @@ test('a model that quotes the user closes a failure that the ledger takes for op
   )
 })
 
+test.each([
+  ['不用管这个测试', true],
+  ['テストは無視して', true],
+  ['그 테스트는 무시해', true],
+  ['ok', false],
+  ['да', false],
+])('words are long enough to quote if they say something, in any script: %s', async (quote, isEnough) => {
+  const { openFailures } = await written(
+    [...failing, said('user', `${quote}。`), said('assistant', 'OK.')],
+    [{ item: 'F1', is: 'settled', quote }],
+  )
+  expect(openFailures.includes('npm test')).toBe(!isEnough)
+})
+
 test('what nobody said closes nothing, and neither does the word of the assistant about a check that fails', async () => {
   const entries = [...failing, said('assistant', 'All of the tests are fine by now.')]
   for (const quote of ['All of the tests are fine by now.', 'The user does not care about it']) {

@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
-import { ledger, redactValue, sectionText } from '../../handoff/index.ts'
+import { ledger, lookUpText, redactValue } from '../../handoff/index.ts'
 import { entriesAt, outputText, resolve, type Resolved, type Tape, wholeCharacter } from '../../tape/index.ts'
 import { blobRead } from './tape.ts'
 import { defineTool } from './tool.ts'
@@ -18,6 +18,8 @@ interface Asked {
   readonly facts?: (typeof factKinds)[number] | undefined
   /** A section of the document that the range makes. */
   readonly section?: string
+  /** The document of which only what it left out is wanted. */
+  readonly leftOut?: string
   readonly profile?: 'session' | 'cycle'
   readonly offset?: number
   readonly length?: number
@@ -49,9 +51,8 @@ export const tapeRead = defineTool({
       tape.store,
       /^#?\d+(\.\.\d*)?$/.test(asked.ref) ? onTape(tape, asked.ref) : asked.ref,
     )
-    if (asked.section !== undefined) {
-      const { value } = await redactValue(await ledger(entriesAt(tape.store, resolved)))
-      const text = sectionText(value, asked.section, { profile: asked.profile ?? 'session', tape: resolved.tape })
+    if (asked.section !== undefined || asked.leftOut !== undefined) {
+      const text = await lookUpText(tape.store, resolved, { ...asked, title: asked.section })
       return { output: page(text ?? '', asked.offset ?? 0) }
     }
     if (asked.facts !== undefined) {
@@ -83,11 +84,14 @@ function parse(text: string): Asked {
     return at < 0 ? {} : { [flag.slice(2)]: Number(flags[at + 1]) || 0 }
   }
   const facts = factKinds.find((kind) => flags.includes(`--${kind}`))
-  const section = flags[flags.indexOf('--section') + 1]
+  const word = (flag: string) => (flags.includes(flag) ? flags[flags.indexOf(flag) + 1] : undefined)
+  const section = word('--section')
+  const leftOut = word('--left-out')
   return {
     ref,
     facts,
-    ...(flags.includes('--section') && section !== undefined && { section }),
+    ...(section !== undefined && { section }),
+    ...(leftOut !== undefined && { leftOut }),
     ...(flags.includes('cycle') && { profile: 'cycle' }),
     ...number('--offset'),
     ...number('--length'),

@@ -36,7 +36,7 @@ export function claudeParser(stored?: Fields): Parser {
   const memory: Memory = { tip: [], talked: false, calls: {}, held: [], ...(stored as Partial<Memory> | undefined) }
   return {
     facts: (line) => (memory.talked && memory.held.length === 0 ? factsOf(line, memory) : inOrder(line, memory)),
-    rest: () => release(memory),
+    rest: () => [...release(memory), ...undelivered(memory)],
     get memory() {
       return memory as unknown as Fields
     },
@@ -337,6 +337,12 @@ function removed({ operation, content }: Fields, memory: Memory): string | undef
   else if (operation === 'dequeue') queue.shift()
   else if (operation === 'remove') return queue.shift()
   return undefined
+}
+
+/** What was typed while the model worked, and never reached it: the program was closed before. */
+function undelivered(memory: Memory): Fact[] {
+  const words = memory.queue?.splice(0).filter((each) => each.trim() !== '') ?? []
+  return words.map((each) => ({ type: 'queued', text: each }))
 }
 
 /** A line that says nothing to the model, kept as it is. */

@@ -14,15 +14,16 @@ interface ShowOptions extends Globals, Partial<Record<FactKind, boolean>> {
   offset?: number
   length?: number
   section?: string
+  leftOut?: string
   profile?: Profile
 }
 
 export async function show(options: ShowOptions, ref: string): Promise<void> {
   await withWorkspace(options, async (door, out) => {
     if (ref.startsWith('blob:')) return showBlob(door, ref.slice('blob:'.length), options)
-    const { section: title, profile = 'session' } = options
-    if (title !== undefined) {
-      const { text } = await door.run(referenceSection, { ref, title, profile })
+    const { section: title, profile = 'session', leftOut } = options
+    if (title !== undefined || leftOut !== undefined) {
+      const { text } = await door.run(referenceSection, { ref, title, profile, left_out: leftOut })
       for (const line of text.split('\n')) out.line(line)
       return
     }

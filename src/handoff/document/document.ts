@@ -40,6 +40,8 @@ export interface Header {
   readonly anchor?: string
   /** What the next session is for, when whoever asked for the handoff said so. */
   readonly goal?: string
+  /** Names this document among those of the same entries; only where something was left out, which is looked up by it. */
+  readonly leftOut?: string
 }
 
 export interface Section {

@@ -9,7 +9,7 @@ import { contentText } from '../../tape/index.ts'
 import { documentIn } from './words/document-text.ts'
 import { withUnansweredEdits } from './files/unanswered-edits.ts'
 import { Conversation } from './words/conversation.ts'
-import { answered, decisionsOfState, planTitle, readAnswers } from './words/decisions.ts'
+import { answered, asksBack, decisionsOfState, planTitle, readAnswers } from './words/decisions.ts'
 import type { Decision, Failure, Inherited, Ledger, Quote } from './facts.ts'
 import { FailureBook } from './tools/failure-book.ts'
 import { judgeFailures } from './tools/open-failures.ts'
@@ -326,7 +326,7 @@ export class LedgerBuilder {
       aside,
       call:
         call.kind === 'files'
-          ? { ...call, effects: call.effects.map((effect) => this.#workingFolder.named(effect)) }
+          ? { ...call, effects: call.effects.map((effect) => this.#workingFolder.named(effect, here)) }
           : call,
       ...(call.kind === 'shell' && { script: this.#shell.read(call, here) }),
     }
@@ -468,10 +468,14 @@ export class LedgerBuilder {
 
   #answeredDialog(asked: readonly Asked[], output: Output, askedId: number, id: number): void {
     const answers = readAnswers(asked, output)
+    const isOpen = (each: Asked, index: number) => answers[index] !== undefined && asksBack(each, answers[index])
     this.#decide(
-      asked.flatMap((each, index) => (answers[index] === undefined ? [] : [answered(each, answers[index])])),
+      asked.flatMap((each, index) =>
+        answers[index] === undefined || isOpen(each, index) ? [] : [answered(each, answers[index])],
+      ),
       id,
     )
+    this.#conversation.askedBack(asked.filter(isOpen), askedId)
     this.#conversation.dialogLeft(
       asked.filter((_, index) => answers[index] === undefined),
       askedId,

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
-import { ledger, redactValue, sectionText } from '../../handoff/index.ts'
+import { ledger, lookUpText, redactValue } from '../../handoff/index.ts'
 import type { Entry } from '../../store/index.ts'
 import { entriesAt, formatUri, resolve } from '../../tape/index.ts'
 import { operation } from '../operation.ts'
@@ -62,20 +62,21 @@ export const referenceFacts = operation({
 
 export const referenceSection = operation({
   name: 'reference.section',
-  summary: 'A section of the handoff document of a stretch of tape, with all that the document had no room for.',
+  summary: 'What a handoff document had no room for, or a whole section of the document of a stretch of tape.',
   scope: 'read',
   route: 'GET /references/section',
   input: z.object({
     ref: reference,
-    title: z.string().min(1).max(200).describe('Its heading, such as Key Decisions.'),
+    title: z.string().min(1).max(200).optional().describe('Its heading, such as Key Decisions.'),
     profile: z.enum(['session', 'cycle']).default('session'),
+    left_out: z.string().min(1).max(40).optional().describe('Only what that document left out, as its header names it.'),
   }),
   output: z.object({ text: z.string() }),
-  async run({ store }, { ref, title, profile }) {
-    const resolved = await resolve(store, ref)
-    const { value } = await redactValue(await ledger(entriesAt(store, resolved)))
-    const text = sectionText(value, title, { profile, tape: resolved.tape })
+  async run({ store }, { ref, title, profile, left_out: leftOut }) {
+    if (title === undefined && leftOut === undefined) throw new InvalidError('Name a section', { path: 'title' })
+    const text = await lookUpText(store, await resolve(store, ref), { title, profile, leftOut })
     if (text !== undefined) return { text }
+    if (leftOut !== undefined) return { text: 'Nothing was left out.' }
     throw new InvalidError(`A ${profile} document has no section "${title}"`, {
       path: 'title',
       hint: 'Name it as its heading does, for example "Key Decisions".',

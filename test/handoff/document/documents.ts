@@ -101,6 +101,7 @@ export const anyDocument: fc.Arbitrary<HandoffDocument> = fc
           range: fc.record({ from: fc.nat(), to: fc.nat() }),
           anchor: anyText,
           goal: anyText,
+          leftOut: fc.constantFrom('123456', '900000'),
         },
         { requiredKeys: [] },
       ),

@@ -1,7 +1,9 @@
-// Claims that the ledger contradicts: files that it never saw, success where something still fails, todos that are open.
+// Claims that the ledger contradicts: files that it never saw, success where something still fails, todos that are open. What is read
+// here are sentences of a model or an agent, which have no other form; a claim that none of the patterns knows stays a claim.
 
 import type { Ledger } from '../../ledger/facts.ts'
 import type { HandoffDocument, Item, SectionKey } from '../document.ts'
+import { quotesAssistant } from '../phrases.ts'
 import { contains } from './similarity.ts'
 import { openFailures } from '../write/next-step.ts'
 
@@ -22,9 +24,6 @@ const past: ReadonlySet<SectionKey> = new Set([
   'decisions',
 ])
 
-/** Items that report what the assistant said, in its words: that it was said is a fact. */
-const assistantQuoted = /^(?:The assistant said last[^:`]*|Said|That answers the assistant): `/
-
 /** Whether the words claim a success that the ledger denies. */
 export function isDenied(text: string, ledger: Ledger): boolean {
   return successDenied(text, ledger) !== undefined
@@ -36,7 +35,7 @@ export function contradictions(document: HandoffDocument, ledger: Ledger): Map<I
   const open = ledger.todos.filter((todo) => todo.status === 'pending' || todo.status === 'in_progress')
   for (const { key, items } of document.sections) {
     for (const item of items) {
-      if (item.status === 'verified' || item.by === 'user' || assistantQuoted.test(item.text)) continue
+      if (item.status === 'verified' || item.by === 'user' || quotesAssistant(item)) continue
       const problem =
         (past.has(key) ? successDenied(item.text, ledger) : undefined) ??
         (key === 'done' || item.checked === true ? todoOpen(item.text, open) : undefined) ??

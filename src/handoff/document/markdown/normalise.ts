@@ -36,7 +36,7 @@ function joined(key: SectionKey, same: readonly Section[]): Section {
 }
 
 function normalHeader(header: Header): Header {
-  const { contextUsage, range } = header
+  const { contextUsage, range, leftOut = '' } = header
   const words = (['created', 'project', 'tape', 'anchor', 'goal'] as const).flatMap((key) => {
     const text = oneLine(header[key] ?? '')
     return text === '' ? [] : [[key, text] as const]
@@ -46,6 +46,7 @@ function normalHeader(header: Header): Header {
     ...Object.fromEntries(words),
     ...(usage && { contextUsage: Math.round(contextUsage * 10) / 10 }),
     ...(range !== undefined && { range: { from: range.from, to: range.to } }),
+    ...(range !== undefined && /^\w+$/.test(leftOut) && { leftOut }),
   }
 }
 

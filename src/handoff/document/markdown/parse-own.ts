@@ -5,7 +5,7 @@ import { readCodeSpan } from '../../safety/fence.ts'
 import type { HandoffDocument, Header, Item, Omitted, Profile, Section, SectionKey, Status } from '../document.ts'
 import { readFileLine } from './file-lines.ts'
 import { takeRefs, takeStatus, unguardEnd, unguardStart } from './references.ts'
-import { claimedMark, lookUp, sectionCommand, sectionHint } from './render.ts'
+import { claimedMark, leftOutFlag, lookUp, sectionCommand, sectionHint } from './render.ts'
 import { profiles, readTitle } from '../sections.ts'
 
 /** The profile that the first line names, when the document is ours. */
@@ -63,7 +63,7 @@ function readHeader(line: string): Header {
     }),
   )
   const usage = /^(\d+(?:\.\d+)?)%$/.exec(fields.get('Context Usage') ?? '')
-  const command = fields.get('Look up')?.replace(sectionHint, '') ?? ''
+  const [command = '', leftOut] = fields.get('Look up')?.replace(sectionHint, '').split(leftOutFlag) ?? []
   const range = /#(\d+)\.\.(\d+)'?$/.exec(command)
   const tape = fields.get('Tape') ?? (range === null ? undefined : tapeIn(command))
   const created = fields.get('Created')
@@ -75,6 +75,7 @@ function readHeader(line: string): Header {
     ...(tape !== undefined && { tape }),
     ...pick(fields, 'anchor', 'Anchor'),
     ...pick(fields, 'goal', 'Goal'),
+    ...(leftOut !== undefined && range !== null && { leftOut }),
   }
 }
 

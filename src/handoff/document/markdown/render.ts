@@ -9,10 +9,9 @@ import { ruleOf } from '../sections.ts'
 
 /**
  * `terse`: where every token counts, headings count what was left out, the header says nothing twice, and blank lines, which
- * are for the eye, go; with `least`, the files that were left out are counted in their heading, too. It reads back to the
- * same value.
+ * are for the eye, go. It reads back to the same value.
  */
-export function renderMarkdown(document: HandoffDocument, terse?: true | 'least'): string {
+export function renderMarkdown(document: HandoffDocument, terse?: true): string {
   const parts = [renderHead(document, terse)]
   let under: string | undefined
   for (const section of document.sections) {
@@ -28,7 +27,7 @@ function titleOf(document: HandoffDocument): string {
   return `# ${document.profile === 'cycle' ? 'Cycle' : 'Session'} handoff (verified unless marked claimed)`
 }
 
-function renderHead(document: HandoffDocument, terse?: true | 'least'): string {
+function renderHead(document: HandoffDocument, terse?: true): string {
   return `${titleOf(document)}\n${headerFields(document.header, terse !== undefined).join(' | ')}`
 }
 
@@ -41,7 +40,7 @@ function headerFields(header: Header, terse: boolean): string[] {
     // The look-up command of the header names the tape already.
     ['Tape', terse && range !== undefined ? undefined : tape],
     // The headings only count what was left out: the flag shows it.
-    ['Look up', range && `${showCommand(tape ?? '', range)}${terse ? sectionHint : ''}`],
+    ['Look up', range && `${showCommand(header, range)}${terse ? sectionHint : ''}`],
     ['Anchor', anchor],
     ['Goal', goal],
   ]
@@ -53,25 +52,31 @@ function headerFields(header: Header, terse: boolean): string[] {
 /** How a terse header says that the command shows a single section, too. */
 export const sectionHint = ' [--section TITLE]'
 
-function showCommand(tape: string, range: { from: number; to: number }): string {
-  return `baton show ${shellWord(`${tape}#${range.from}..${range.to}`)}`
+/** What follows the entries in the command of the header, where something was left out. */
+export const leftOutFlag = ' --left-out '
+
+function showCommand({ tape = '', leftOut }: Header, { from, to }: { from: number; to: number }): string {
+  return `baton show ${shellWord(`${tape}#${from}..${to}`)}${leftOut === undefined ? '' : leftOutFlag + leftOut}`
 }
 
-/** The command that shows all that a document speaks for; the header has it, so that others say only where they differ. */
-export function lookUp({ tape, range }: Header): string | undefined {
-  return tape === undefined || range === undefined ? undefined : showCommand(tape, range)
+/**
+ * The command that shows what a document left out, or where that is nothing, all that it speaks for; the header has it, so that
+ * others say only where they differ.
+ */
+export function lookUp(header: Header): string | undefined {
+  const { tape, range } = header
+  return tape === undefined || range === undefined ? undefined : showCommand(header, range)
 }
 
-/** The command that shows a whole section, with what the budget left out of it. */
+/** The command that shows what was left out of a section; for a document that does not name itself, the whole section. */
 export function sectionCommand(header: Header, profile: Profile, key: SectionKey): string | undefined {
   const base = lookUp(header)
   if (base === undefined) return undefined
-  return key === 'files'
-    ? `${base} --files`
-    : `${base} --section ${key}${profile === 'cycle' ? ' --profile cycle' : ''}`
+  const isOther = profile === 'cycle' && header.leftOut === undefined
+  return `${base} --section ${key}${isOther ? ' --profile cycle' : ''}`
 }
 
-export function renderSection(document: HandoffDocument, section: Section, terse?: true | 'least'): string {
+export function renderSection(document: HandoffDocument, section: Section, terse?: true): string {
   const { tape } = document.header
   const { title, under } = ruleOf(document.profile, section.key)
   let hoisted = hoist(section)
@@ -79,7 +84,6 @@ export function renderSection(document: HandoffDocument, section: Section, terse
   const counted =
     omitted !== undefined &&
     terse !== undefined &&
-    (section.key !== 'files' || (terse === 'least' && (omitted.command?.length ?? 0) > longCommand)) &&
     omitted.command === sectionCommand(document.header, document.profile, section.key)
   const lines = [
     (under === undefined ? `## ${title}` : `### ${title}`) +
@@ -104,19 +108,15 @@ export function renderSection(document: HandoffDocument, section: Section, terse
     }
     previous = item
   }
-  if (omitted !== undefined && !counted) lines.push(omittedLine(omitted, section.key, lookUp(document.header)))
+  if (omitted !== undefined && !counted) lines.push(omittedLine(omitted, lookUp(document.header)))
   return lines.join('\n')
 }
 
-/** Files name their command in full: theirs is the list that is asked for most. */
-function omittedLine({ count, command }: Omitted, key: Section['key'], base: string | undefined): string {
+function omittedLine({ count, command }: Omitted, base: string | undefined): string {
   const line = `- … and ${count} more`
   if (command === undefined) return line
-  return `${line}: ${key !== 'files' && command.startsWith(`${base} --`) ? command.slice(base!.length + 1) : command}`
+  return `${line}: ${command.startsWith(`${base} --`) ? command.slice(base!.length + 1) : command}`
 }
-
-/** Where every token counts, a command that is longer is not written a second time. */
-const longCommand = 48
 
 /** Said once, where all items behind it are claims. It is no item: those begin with a bullet or a quote mark. */
 export const claimedMark = 'Claimed from here on:'

@@ -2,6 +2,7 @@
 // to a successor's knowledge, the most for its tokens first, and what is left out is counted. What is returned has been
 // counted as a whole, so the bound holds whatever the tokenizer makes of the seams.
 
+import { createHash } from 'node:crypto'
 import { LimitError } from '../../../errors.ts'
 import type { CountTokens } from '../../../tape/index.ts'
 import { plain } from '../check/similarity.ts'
@@ -29,7 +30,12 @@ export interface Fitted {
   readonly document: HandoffDocument
   readonly markdown: string
   readonly tokens: number
+  /** The items that had no room, in the sections they belong to. */
+  readonly leftOut: readonly Section[]
 }
+
+/** A document that was counted, and what is in it. */
+type Measured = Omit<Fitted, 'leftOut'> & { readonly kept: readonly Candidate[] }
 
 /** One form of an item. */
 interface Candidate {
@@ -49,6 +55,7 @@ interface Candidate {
 /** Throws a LimitError that names the least budget when not even the goal and the next step fit. */
 export function fit(document: HandoffDocument, budget: number, count: CountTokens): Fitted {
   const candidates = ranked(document)
+  const id = idOf(document, budget)
   const needed = candidates.filter(({ gain, form }) => gain >= essential && form < 2)
   const measureIn = (whole: HandoffDocument, style: Style, isScarce = false) => {
     const forms = new Map<Candidate, Item>()
@@ -65,12 +72,12 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
       forms.set(candidate, made)
       return made
     }
-    return (kept: readonly Candidate[]): Fitted => {
-      const chosen = choose(whole, kept, formOf, style)
-      const markdown = renderMarkdown(chosen, style.least ? 'least' : style.terse)
+    return (kept: readonly Candidate[]): Measured => {
+      const chosen = choose(whole, kept, formOf, style, id)
+      const markdown = renderMarkdown(chosen, style.terse)
       // So long a text is not worth counting: a token is rarely longer than five characters.
       const tokens = markdown.length > budget * 10 ? Number.POSITIVE_INFINITY : count(markdown)
-      return { document: chosen, markdown, tokens }
+      return { document: chosen, markdown, tokens, kept }
     }
   }
   for (const style of budget < smallBudget ? [...styles.slice(0, -1), leastStyle] : styles) {
@@ -80,16 +87,32 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
     const measure = measureIn(document, style)
     if (!last && measure(needed).tokens > budget) continue
     const fitted = fill(candidates, budget, measure, count)
-    if (fitted !== undefined) return fitted
+    if (fitted !== undefined) return withLeftOut(fitted, document)
   }
   const first = candidates.filter(({ form }) => form === 0)
   const measure = measureIn(atLeast(document, count), leastStyle, true)
   const fitted = fill(first, budget, measure, count)
-  if (fitted !== undefined) return fitted
+  if (fitted !== undefined) return withLeftOut(fitted, document)
   const { tokens } = { tokens: count(measure(first.slice(0, least(first))).markdown) }
   throw new LimitError(`A budget of ${budget} tokens is too small: this handoff document takes at least ${tokens}`, {
     hint: `Allow ${tokens} or more.`,
   })
+}
+
+/** Digits that tell this document from others about the same entries: of digits, any six take the same tokens. */
+function idOf({ header, sections }: HandoffDocument, budget: number): string {
+  const sizes = sections.map(({ key, items }) => [key, items.length])
+  const digest = createHash('sha256').update(JSON.stringify([header, sizes, budget])).digest()
+  return String(100_000 + (digest.readUInt32BE() % 900_000))
+}
+
+function withLeftOut({ kept, ...fitted }: Measured, { sections }: HandoffDocument): Fitted {
+  const leftOut = sections.flatMap(({ key, items }): Section[] => {
+    const places = new Set(kept.flatMap((candidate) => (candidate.key === key ? [candidate.at] : [])))
+    const left = items.filter((_, at) => !places.has(at))
+    return left.length === 0 ? [] : [{ key, items: left }]
+  })
+  return { ...fitted, leftOut }
 }
 
 /** How many of the first no document goes without: the user's requests, the next step, and where there is nothing. */
@@ -102,9 +125,9 @@ function least(candidates: readonly Candidate[]): number {
 function fill(
   candidates: readonly Candidate[],
   budget: number,
-  measure: (kept: readonly Candidate[]) => Fitted,
+  measure: (kept: readonly Candidate[]) => Measured,
   count: CountTokens,
-): Fitted | undefined {
+): Measured | undefined {
   const first = (length: number) => candidates.slice(0, length)
   let low = least(candidates)
   let best = measure(first(low))
@@ -140,11 +163,11 @@ const patience = 12
 function squeeze(
   candidates: readonly Candidate[],
   length: number,
-  fitted: Fitted,
+  fitted: Measured,
   budget: number,
-  measure: (kept: readonly Candidate[]) => Fitted,
+  measure: (kept: readonly Candidate[]) => Measured,
   count: CountTokens,
-): Fitted {
+): Measured {
   let best = fitted
   const kept = new Set(candidates.slice(0, length))
   let misses = 0
@@ -294,6 +317,7 @@ function choose(
   kept: readonly Candidate[],
   formOf: (candidate: Candidate) => Item,
   style: Style,
+  id: string,
 ): HandoffDocument {
   const keep = new Map<SectionKey, Map<number, Candidate>>()
   for (const candidate of kept) {
@@ -302,15 +326,18 @@ function choose(
     const other = places.get(candidate.at)
     if (other === undefined || other.form < candidate.form) places.set(candidate.at, candidate)
   }
+  const places = new Map(document.sections.map(({ key }) => [key, [...(keep.get(key) ?? [])].sort(([a], [b]) => a - b)]))
+  const { range } = document.header
+  const isWhole = document.sections.every(({ key, items }) => items.length === places.get(key)!.length)
+  const named = isWhole || range === undefined ? document.header : { ...document.header, leftOut: id }
   const sections = document.sections.map((section): Section => {
-    const places = [...(keep.get(section.key) ?? [])].sort(([a], [b]) => a - b)
-    const items = places.map(([, candidate]) => formOf(candidate))
+    const items = places.get(section.key)!.map(([, candidate]) => formOf(candidate))
     const count = section.items.length - items.length + (section.omitted?.count ?? 0)
     if (count === 0) return { ...section, items }
-    const command = section.omitted?.command ?? sectionCommand(document.header, document.profile, section.key)
+    const command = section.omitted?.command ?? sectionCommand(named, document.profile, section.key)
     return { ...section, items, omitted: { count, command } }
   })
-  const { goal, contextUsage, anchor, ...header } = document.header
+  const { goal, contextUsage, anchor, ...header } = named
   const limit = style.terse ? tersestGoal : longestGoal
   return {
     ...document,

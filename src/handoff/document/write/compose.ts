@@ -7,7 +7,8 @@ import { clip } from '../../ledger/tools/tool-calls.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../../ledger/facts.ts'
 import { isDenied } from '../check/claims.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from '../document.ts'
-import { inheritedRequest, inheritedText, whichPrinted, withInherited } from './inherited.ts'
+import { asUserSaid, printedBy, saidByAssistant } from '../phrases.ts'
+import { inheritedRequest, inheritedText, withInherited } from './inherited.ts'
 import { contains } from '../check/similarity.ts'
 import { mergeNarrative } from './merge.ts'
 import {
@@ -183,7 +184,7 @@ class Facts {
   #answered({ text, id }: Quote): Item {
     const asked = questionIn(text) ?? lastLine(text)
     return {
-      ...this.#item(`That answers the assistant: ${code(asked)}`, [id]),
+      ...this.#item(saidByAssistant.before(code(asked)), [id]),
       status: 'claimed',
       ...(brief(text) !== brief(asked) && { data: text }),
     }
@@ -211,7 +212,7 @@ class Facts {
     if (standing.length === 0) return shown.length === 0 ? [] : [{ ...this.#item(noneBesides), tag: 'filler' }]
     return [
       this.#item(
-        "As in the user's words above",
+        asUserSaid,
         standing.map((one) => one.id),
       ),
     ]
@@ -266,7 +267,7 @@ class Facts {
         .filter(({ text }) => !sentencesOf(text).every(asks))
         // A question that is still open is told as one.
         .filter(({ id }) => !this.#ledger.questions.some((question) => question.id === id))
-        .map(({ text, id }): Item => ({ ...this.#item(`Said: ${code(text)}`, [id]), status: 'claimed', tag: 'reply' }))
+        .map(({ text, id }): Item => ({ ...this.#item(saidByAssistant.earlier(code(text)), [id]), status: 'claimed', tag: 'reply' }))
         .reverse()
     )
   }
@@ -363,7 +364,7 @@ class Facts {
     if (denied === '' && this.#steps.some(({ saysLast }) => saysLast)) return []
     return [
       {
-        ...this.#item(`The assistant said last${denied}: ${code(lastWords.text)}`, [lastWords.id]),
+        ...this.#item(saidByAssistant.last(code(lastWords.text), denied), [lastWords.id]),
         status: 'claimed',
         tag: 'words',
         ...(code(lastWords.text) !== codeSpan(lastWords.text.trim()) && { data: shorten(lastWords.text, longest) }),
@@ -386,7 +387,7 @@ class Facts {
       ...this.#item(
         printed === undefined
           ? `Ran ${code(firstLine(command))}${often(times)}`
-          : `Ran ${codeSpan(brief(firstLine(command), printingLimit))}${often(times)}${whichPrinted}`,
+          : printedBy(brief(firstLine(command), printingLimit), often(times)),
         [lastId],
       ),
       ...(printed !== undefined && { data: printed }),
@@ -474,7 +475,7 @@ class Facts {
     return {
       text: shorten(text, longest),
       status: 'verified',
-      refs: tape === undefined ? [] : ids.map((id) => `${tape}#${id}`),
+      refs: tape === undefined ? [] : [...new Set(ids)].map((id) => `${tape}#${id}`),
     }
   }
 }

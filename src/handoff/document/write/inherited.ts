@@ -10,6 +10,7 @@ import { isNone } from '../check/concrete.ts'
 import { contains } from '../check/similarity.ts'
 import { ownTitle } from '../markdown/parse-own.ts'
 import { parseClaims, parseDocument } from '../markdown/parse.ts'
+import { isPrinted, isQuestionStep, namedCommand, repeatsUser } from '../phrases.ts'
 
 /** The document that opened the phase, if it is one of ours. */
 function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
@@ -177,21 +178,6 @@ function addPrinted(sections: Partial<Record<SectionKey, Item[]>>, key: SectionK
   if (fresh.length > 0) sections[key] = [...own, ...fresh]
 }
 
-/** How the step begins that asks for an answer. */
-export const toAnswer = "Get the user's answer to: "
-
-function isQuestionStep({ text }: Item): boolean {
-  return text.startsWith(toAnswer)
-}
-
-/** How an item about a command ends whose output stands below it. */
-export const whichPrinted = ', which printed'
-
-/** What a command printed is a fact: a command may print it only once. */
-export function isPrinted({ text, data, status }: Item): boolean {
-  return status === 'verified' && data !== undefined && text.startsWith('Ran `') && text.endsWith(whichPrinted)
-}
-
 /** The user's requests; a document of a cycle has them under its current work. */
 function requestsIn(document: HandoffDocument): Item[] {
   return [...itemsOf(document, 'goal'), ...itemsOf(document, 'doing')].filter(({ by }) => by === 'user')
@@ -208,14 +194,14 @@ function isTask({ by, data }: Item): boolean {
 }
 
 /** A command that passed since includes the one that the item names first, as code. */
-function isSettled({ text }: Item, passed: readonly string[]): boolean {
-  const command = /^(`+) ?([^\n]*?) ?\1(?!`)/.exec(text)?.[2]
+function isSettled(item: Item, passed: readonly string[]): boolean {
+  const command = namedCommand(item)
   return command !== undefined && passed.some((each) => coversCommand(each, command))
 }
 
 function itemsOf(document: HandoffDocument, key: SectionKey): Item[] {
   return (sectionOf(document, key)?.items ?? []).filter(
-    ({ text }) => !isNone(text) && !text.startsWith("As in the user's words"),
+    (item) => !isNone(item.text) && !repeatsUser(item),
   )
 }
 

@@ -20,12 +20,12 @@ const spacedAssent =
 const unspacedAssent = '好的?|可以|行|对|是的?|嗯|继续|谢谢|はい|うん|お願いします|続けて|ありがとう|いいね'
 const assentPattern = new RegExp(
   String.raw`^[^\p{L}\p{N}]*(?:(?:(?:${spacedAssent})(?![\p{L}\p{M}\p{N}])|${unspacedAssent})[^\p{L}\p{N}]*)+$`,
-  'iu',
+  'u',
 )
 
 /** Whether a message only agrees, thanks or asks to continue: "yes", "looks good, go on". */
 function isAssent(text: string): boolean {
-  return text.length <= shortAnswer && assentPattern.test(text.trim())
+  return text.length <= shortAnswer && assentPattern.test(text.trim().toLowerCase())
 }
 
 /** Whether a message tells the next agent nothing: a command for the agent's program, "continue", "thanks". */

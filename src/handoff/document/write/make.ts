@@ -3,6 +3,7 @@
 
 import { tokenCounter } from '../../../tape/index.ts'
 import type { Ledger } from '../../ledger/facts.ts'
+import type { Profile, Section } from '../document.ts'
 import { renderSection } from '../markdown/render.ts'
 import { readTitle } from '../sections.ts'
 import { redactValue } from '../../safety/redact.ts'
@@ -24,6 +25,12 @@ export async function makeDocument(ledger: Ledger, options: MakeOptions = {}): P
   const { value, kinds } = await redactValue(withoutMiddles({ ledger, rest }))
   const count = await tokenCounter()
   return { ...fit(compose(value.ledger, value.rest), budget, count), redacted: kinds }
+}
+
+/** The sections as Markdown: what a document left out. */
+export function sectionsText(sections: readonly Section[], profile: Profile, tape: string): string {
+  const document = { profile, header: { tape }, sections }
+  return sections.map((section) => renderSection(document, section)).join('\n\n')
 }
 
 /** A section with all its items, as Markdown; undefined where the document has none of that title. */

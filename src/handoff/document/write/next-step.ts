@@ -8,7 +8,8 @@ import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
 import { isIdle, lastRequestOf } from './last-request.ts'
-import { inheritedFailures, inheritedRequest, toAnswer } from './inherited.ts'
+import { questionStep } from '../phrases.ts'
+import { inheritedFailures, inheritedRequest } from './inherited.ts'
 
 export type Step = Pick<Item, 'text' | 'data' | 'short' | 'tag'> & {
   readonly ids: readonly number[]
@@ -46,7 +47,9 @@ function stepsFrom(ledger: Ledger): Step[] {
   switch (ending.state) {
     case 'asks':
       return waiting(ledger.questions).map(({ text, options = [], about, id }, at, all) => ({
-        text: `${toAnswer}${brief(text)}${options.length === 0 ? '' : ` (${options.map((option) => brief(option)).join(' / ')})`}`,
+        text: questionStep(
+          `${brief(text)}${options.length === 0 ? '' : ` (${options.map((option) => brief(option)).join(' / ')})`}`,
+        ),
         ids: [id],
         ...(about !== undefined && about !== '' ? { data: about } : at === all.length - 1 && saidBesides(ledger, text)),
       }))

@@ -53,10 +53,12 @@ export class WorkingFolder {
     return below(this.folder, joinPath('', path))
   }
 
-  named(effect: Effect): Effect {
+  /** `from`: the folder in which a relative path begins, as facts name it. */
+  named(effect: Effect, from = ''): Effect {
     if (!('path' in effect)) return effect
-    const path = this.name(effect.path)
-    return 'to' in effect ? { ...effect, path, to: this.name(effect.to) } : { ...effect, path }
+    const name = (path: string) => this.name(joinPath(from, path))
+    const path = name(effect.path)
+    return 'to' in effect ? { ...effect, path, to: name(effect.to) } : { ...effect, path }
   }
 
   /** In a folder for what is thrown away, while the session lives elsewhere. */

@@ -45,7 +45,7 @@ const summaryStyles: readonly Style[] = [
   },
   {
     runner: 'pytest',
-    hints: ['s in ', 'd in '],
+    hints: ['ed in ', 'error in ', 'errors in ', 'warning in ', 'warnings in '],
     sign: /^=*\s*(?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|subtests passed)(?:, )?)+ in [\d.]+s/m,
     passed: /^=*\s*.*?(\d+) passed.* in [\d.]+s/gm,
     failed: /^=*\s*(?:.*?, )?(\d+) (?:failed|errors?)\b.* in [\d.]+s/gm,
@@ -201,6 +201,7 @@ const handful = 5
 export function readSummary(text: string, runner?: string): Summary | undefined {
   // The result stands at the end.
   const end = text.slice(-nearEnd)
+  if (!anyHint.test(end)) return undefined
   const own = runner === undefined ? undefined : summaryStyles.find((style) => style.runner === runner)
   const found =
     (own && partOf(end, own)) ??
@@ -209,6 +210,14 @@ export function readSummary(text: string, runner?: string): Summary | undefined 
 }
 
 const nearEnd = 3_000
+
+/** Most outputs are no results: one look tells, instead of one for each style. */
+const anyHint = new RegExp(
+  summaryStyles
+    .flatMap(({ hints }) => hints)
+    .map((hint) => hint.replaceAll(/[?()|]/g, String.raw`\$&`))
+    .join('|'),
+)
 
 interface Part {
   readonly style: Style

@@ -33,7 +33,7 @@ export class Conversation {
     const heard = haystackOf(textsIn(input))
     this.#instructions.hear(heard, 'call')
     this.#questions.hear(heard)
-    this.#statements.called(doesOf(call, script))
+    this.#statements.called(doesOf(call, script), call.kind === 'shell')
   }
 
   turnEnded(how: 'done' | 'cut'): void {
@@ -43,6 +43,11 @@ export class Conversation {
   /** A dialog was closed without an answer. */
   dialogLeft(asked: readonly Asked[], id: number): void {
     this.#questions.ask(asked, id)
+  }
+
+  /** A dialog was answered with a question. */
+  askedBack(asked: readonly Asked[], id: number): void {
+    this.#questions.askedBack(asked, id)
   }
 
   /**

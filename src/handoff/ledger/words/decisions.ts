@@ -3,6 +3,7 @@
 import type { Decision } from '../facts.ts'
 import type { Output } from '../tools/output.ts'
 import { clip, isFields, line, type Asked } from '../tools/tool-calls.ts'
+import { asks } from './sentences.ts'
 
 type Found = Omit<Decision, 'id'>
 
@@ -43,6 +44,11 @@ function answerText(value: unknown): string | undefined {
   return isFields(value)
     ? answerText(value['answers'] ?? value['answer'] ?? value['label'] ?? value['value'])
     : undefined
+}
+
+/** Whether whoever answers a dialog asks something in return: nothing is decided then. An option may be a question, too. */
+export function asksBack({ options = [] }: Asked, answer: string): boolean {
+  return asks(answer) && !options.some((option) => answer.includes(option))
 }
 
 export function answered({ text, options }: Asked, answer: string): Found {

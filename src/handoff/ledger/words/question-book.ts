@@ -42,6 +42,11 @@ export class QuestionBook {
     for (const each of asked) this.#asked.push(opened(questionOf(each, id)))
   }
 
+  /** A dialog in which the user asked something back: what follows takes it up, or it stays open. */
+  askedBack(asked: readonly Asked[], id: number): void {
+    for (const each of asked) this.#passedOver.push(opened(questionOf(each, id)))
+  }
+
   /** The user's words; `lastWords`: what the assistant had said before them. */
   answer(words: string, lastWords: Quote | undefined): void {
     this.#left = [...this.#left, ...this.#passedOver.filter((open) => !isTakenUp(open, takenUp))]

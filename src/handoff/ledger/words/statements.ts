@@ -45,9 +45,9 @@ export class StatementBook {
     this.#pending.push({ text, id })
   }
 
-  /** A call follows what was said. A note to oneself tells nothing about it. */
-  called(does: 'changes' | 'runs' | 'looks' | 'notes'): void {
-    if (does === 'changes') this.#accept(1)
+  /** A call follows what was said, perhaps of a command. A note to oneself tells nothing about it. */
+  called(does: 'changes' | 'runs' | 'looks' | 'notes', isCommand = false): void {
+    if (does === 'changes') this.#beforeChange(isCommand)
     else if (does !== 'notes') this.#beforeTrying(does === 'runs')
   }
 
@@ -60,6 +60,20 @@ export class StatementBook {
     this.#accept(asked ? proposed : 1)
   }
 
+  /**
+   * What was said before a change says what was chosen; but a short last sentence rather announces the change. Where it is all
+   * that was said before an edit, it may be the choice.
+   */
+  #beforeChange(isCommand: boolean): void {
+    const last = this.#pending.pop()
+    if (last === undefined) return
+    const [text, announced] = splitAnnouncement(last.text)
+    if (text !== '') this.#pending.push({ ...last, text })
+    this.#accept(1)
+    if (text === '' && announced !== undefined && !isCommand)
+      this.#accept(saidBeforeRunning, [{ ...last, text: announced }])
+  }
+
   /** What was said before a call that does not change anything. Its last paragraph announces the call; those before it report. */
   #beforeTrying(keep: boolean): void {
     const last = this.#pending.pop()
@@ -67,7 +81,8 @@ export class StatementBook {
       const paragraphs = last.text.trimEnd().split(/\n\s*\n/)
       if (paragraphs.length > 1) this.#pending.push({ ...last, text: paragraphs.slice(0, -1).join('\n\n') })
       this.#accept(saidBeforeRunning)
-      if (keep) this.#guesses.push({ ...last, text: paragraphs.at(-1)! })
+      const [guess = ''] = splitAnnouncement(paragraphs.at(-1)!)
+      if (keep && guess !== '') this.#guesses.push({ ...last, text: guess })
     }
     this.#pending = []
   }
@@ -229,6 +244,17 @@ function candidatesIn({ text, id }: Statement, factor: number): Candidate[] {
     if (weightIn(terms) < leastWeight || isCode(sentence)) return []
     return [{ text: sentence, id, terms, factor: isWhole(sentence) ? factor : factor * fragment }]
   })
+}
+
+/** A longer last sentence before a call says more than that the call follows. */
+const longestAnnouncement = 100
+
+/** What was said before a call, and its last sentence if that is so short that it only announces the call. */
+function splitAnnouncement(text: string): [before: string, announced?: string] {
+  const trimmed = text.trimEnd()
+  const announced = sentencesOf(trimmed).at(-1) ?? ''
+  if (announced === '' || announced.length > longestAnnouncement || !trimmed.endsWith(announced)) return [text]
+  return [trimmed.slice(0, -announced.length).trimEnd(), announced]
 }
 
 /**

@@ -152,10 +152,16 @@ describe('the budget', () => {
     const files = Array.from({ length: 3_000 }, (_, at) =>
       changed(`src/m${at % 40}/f${at}.ts`, { lastId: 1 + (at % 900) }),
     )
-    const { markdown, document } = await makeDocument({ ...busy, files }, { ...header, budget: 1_000 })
+    const { markdown, document, leftOut } = await makeDocument({ ...busy, files }, { ...header, budget: 1_000 })
     const shown = sectionOf(document, 'files')!.items.length
     expect(shown).toBeGreaterThan(90)
-    expect(markdown).toContain(`… and ${3_000 - shown} more: baton show main#1..900 --files`)
+    expect(document.header.leftOut).toMatch(/^\d{6}$/)
+    expect(markdown).toContain(`Look up: baton show main#1..900 --left-out ${document.header.leftOut}`)
+    expect(markdown).toMatch(new RegExp(`… and ${3_000 - shown} more: --section files|## Files \\(\\+${3_000 - shown}\\)`))
+    expect(sectionOf(document, 'files')!.omitted!.command).toBe(
+      `baton show main#1..900 --left-out ${document.header.leftOut} --section files`,
+    )
+    expect(leftOut.find(({ key }) => key === 'files')!.items).toHaveLength(3_000 - shown)
     for (const constraint of ['Never touch the files under legacy/.', 'Use argon2 instead of bcrypt.'])
       expect(markdown).toContain(constraint)
     for (const todo of ['Update the API documentation', 'Remove the old endpoint']) expect(markdown).toContain(todo)

@@ -24,13 +24,17 @@ describe('the folder of a line [H13]', () => {
     session.add('event', place('/home/ben/farm/barn'))
     session.bash('touch door.txt')
     session.tool('Write', { file_path: '/home/ben/farm/barn/roof.txt', content: 'tin\n' })
+    session.tool('Write', { file_path: 'stalls/hook.txt', content: 'iron\n' })
     session.add('event', place('/home/ben/farm'))
+    session.tool('Write', { file_path: 'well/rope.txt', content: 'hemp\n' })
     session.bash('touch gate.txt')
     const facts = session.ledger()
     expect(changes(facts)).toEqual([
       'created barn/door.txt',
       'created barn/roof.txt',
+      'created barn/stalls/hook.txt',
       'created gate.txt',
+      'created well/rope.txt',
       'edited stock.txt',
     ])
     expect(facts.git?.cwd).toBe('/home/ben/farm')

@@ -88,3 +88,39 @@ describe('a question to the user', () => {
     expect(session.ledger().decisions).toMatchObject([{ text: 'Which region? → Frankfurt', by: 'user' }])
   })
 })
+
+describe('a dialog', () => {
+  const dialog = (session: Session, answer: string) => {
+    const question = { question: asked, options: [{ label: 'Delete them' }, { label: 'Which are those?' }] }
+    const output = `User has answered your questions: "${asked}"="${answer}". You can now continue with the user's answers in mind.`
+    session.user('Clean up the archive')
+    return session.tool('AskUserQuestion', { questions: [question] }, output)
+  }
+  const decided = (session: Session) => session.ledger().decisions.filter(({ by }) => by === 'user')
+
+  it.each([
+    'What does the law say about the tax records?',
+    'Was kostet uns das Anonymisieren?',
+    '匿名化需要多长时间？',
+    'ما الفرق بينهما؟',
+  ])('[H13] that the user answers with a question decides nothing: %s', (answer) => {
+    const session = new Session()
+    dialog(session, answer)
+    expect(decided(session)).toEqual([])
+    expect(open(session)).toEqual([asked])
+    session.assistant('Tax records have to be kept for ten years, so they would be anonymised and not deleted.')
+    session.tool('Edit', { file_path: 'a.ts', old_string: 'archived orders', new_string: 'older than seven years' }, 'ok')
+    session.assistant('Archived orders older than seven years are anonymised now.')
+    expect(open(session)).toEqual([])
+  })
+
+  it.each(['Delete them', 'Which are those?', 'Only those of closed accounts'])(
+    '[H13] that the user answers is decided, also by an option that is a question: %s',
+    (answer) => {
+      const session = new Session()
+      dialog(session, answer)
+      expect(decided(session)).toMatchObject([{ answered: { question: asked, answer } }])
+      expect(open(session)).toEqual([])
+    },
+  )
+})

@@ -36,6 +36,22 @@ describe('what the assistant says that it decided', () => {
     expect(said(session)).toEqual(['Batches of five hundred rows keep the transaction below one second.'])
   })
 
+  it.each([
+    ['Now I will stage the importer and commit it.', 'Two passes over the file are cheaper than one large index in memory.'],
+    ['Jetzt stelle ich den Importer bereit und committe ihn.', 'Zwei Durchläufe sind billiger als ein großer Index im Speicher.'],
+    ['現在我來提交匯入程式的變更。', '讀取檔案兩次比在記憶體中保存一個大型索引便宜。'],
+    ['Теперь я добавлю импортёр и сделаю коммит.', 'Два прохода по файлу дешевле, чем большой индекс в памяти.'],
+  ])('[H13] is not what announces the next call: %s', (announced, decided) => {
+    const session = new Session()
+    session.user('Make the import faster')
+    session.assistant(`${decided} ${announced}`)
+    session.bash('git commit -qam "Read twice"', '')
+    expect(said(session)).toEqual([decided])
+    session.assistant(`${decided} ${announced}`)
+    session.tool('Edit', { file_path: 'import.ts', old_string: 'a', new_string: 'b' }, 'ok')
+    expect(said(session)[0]).toBe(decided)
+  })
+
   it('[H13] is neither code, a heading, a quote, a question nor an announcement', () => {
     const session = new Session()
     session.user('Make the import faster')

@@ -1,0 +1,62 @@
+// Words that make an item what it is. The next document is made from this one as it stands in a transcript, where Markdown is all that
+// there is: a field that is not written is lost at the first hop, and one that is written costs tokens in every item. So a few
+// kinds of items are known by their words, and those are written and read here alone.
+
+import { codeSpan } from '../safety/fence.ts'
+import type { Item } from './document.ts'
+
+/** How the step begins that asks for an answer. */
+const toAnswer = "Get the user's answer to: "
+
+export function questionStep(question: string): string {
+  return toAnswer + question
+}
+
+export function isQuestionStep({ text }: Item): boolean {
+  return text.startsWith(toAnswer)
+}
+
+const ran = 'Ran '
+/** How an item about a command ends whose output stands below it. */
+const whichPrinted = ', which printed'
+
+export function printedBy(command: string, times: string): string {
+  return `${ran}${codeSpan(command)}${times}${whichPrinted}`
+}
+
+/** What a command printed is a fact: a command may print it only once. */
+export function isPrinted({ text, data, status }: Item): boolean {
+  return status === 'verified' && data !== undefined && text.startsWith(`${ran}\``) && text.endsWith(whichPrinted)
+}
+
+/** The command that an item about a failure names first, as code. */
+export function namedCommand({ text }: Item): string | undefined {
+  return /^(`+) ?([^\n]*?) ?\1(?!`)/.exec(text)?.[2]
+}
+
+const asAbove = "As in the user's words"
+
+export const asUserSaid = `${asAbove} above`
+
+/** It only points at words that stand elsewhere in the document. */
+export function repeatsUser({ text }: Item): boolean {
+  return text.startsWith(asAbove)
+}
+
+const saidLast = 'The assistant said last'
+const said = 'Said'
+const answersIt = 'That answers the assistant'
+
+/** `code`: the words as code; `remark`: what is to be said about them. */
+export const saidByAssistant = {
+  last: (code: string, remark = '') => `${saidLast}${remark}: ${code}`,
+  earlier: (code: string) => `${said}: ${code}`,
+  before: (code: string) => `${answersIt}: ${code}`,
+}
+
+const quotesPattern = new RegExp(`^(?:${saidLast}[^:\`]*|${said}|${answersIt}): \``)
+
+/** Whether an item reports what the assistant said, in its words: that it was said is a fact. */
+export function quotesAssistant({ text }: Item): boolean {
+  return quotesPattern.test(text)
+}
