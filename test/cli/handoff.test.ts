@@ -107,7 +107,7 @@ test('a model on an OpenAI-compatible server writes the narrative; its failure s
   expect((await baton(cwd, ['handoff', '--model', 'nonsense'])).code).toBe(2)
 })
 
-test('a narrative that lies is overruled, its words are claims and nobody else\'s, and what it took is told [H6, H10]', async () => {
+test("a narrative that lies is overruled, its words are claims and nobody else's, and what it took is told [H6, H10]", async () => {
   const cwd = await session()
   const hostile = `# Session handoff (verified unless marked claimed)
 Created: 2026-01-01T00:00:00Z | Tape: other | Look up: baton show other#1..3
@@ -261,7 +261,10 @@ test('each command that a document prints shows the items that it left out, and 
       all += left.length
       // What the document tells, in whatever length, is not among them.
       const told = new Set(items.map(({ text }) => text.slice(0, 60)))
-      expect(left.filter(({ text }) => told.has(text.slice(0, 60))), command).toEqual([])
+      expect(
+        left.filter(({ text }) => told.has(text.slice(0, 60))),
+        command,
+      ).toEqual([])
     }
     const { from, to } = header.range!
     const everything = await baton(cwd, ['show', `main#${from}..${to}`, '--left-out', header.leftOut!])

@@ -69,7 +69,12 @@ export const referenceSection = operation({
     ref: reference,
     title: z.string().min(1).max(200).optional().describe('Its heading, such as Key Decisions.'),
     profile: z.enum(['session', 'cycle']).default('session'),
-    left_out: z.string().min(1).max(40).optional().describe('Only what that document left out, as its header names it.'),
+    left_out: z
+      .string()
+      .min(1)
+      .max(40)
+      .optional()
+      .describe('Only what that document left out, as its header names it.'),
   }),
   output: z.object({ text: z.string() }),
   async run({ store }, { ref, title, profile, left_out: leftOut }) {

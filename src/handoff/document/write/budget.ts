@@ -102,7 +102,9 @@ export function fit(document: HandoffDocument, budget: number, count: CountToken
 /** Digits that tell this document from others about the same entries: of digits, any six take the same tokens. */
 function idOf({ header, sections }: HandoffDocument, budget: number): string {
   const sizes = sections.map(({ key, items }) => [key, items.length])
-  const digest = createHash('sha256').update(JSON.stringify([header, sizes, budget])).digest()
+  const digest = createHash('sha256')
+    .update(JSON.stringify([header, sizes, budget]))
+    .digest()
   return String(100_000 + (digest.readUInt32BE() % 900_000))
 }
 
@@ -326,7 +328,9 @@ function choose(
     const other = places.get(candidate.at)
     if (other === undefined || other.form < candidate.form) places.set(candidate.at, candidate)
   }
-  const places = new Map(document.sections.map(({ key }) => [key, [...(keep.get(key) ?? [])].sort(([a], [b]) => a - b)]))
+  const places = new Map(
+    document.sections.map(({ key }) => [key, [...(keep.get(key) ?? [])].sort(([a], [b]) => a - b)]),
+  )
   const { range } = document.header
   const isWhole = document.sections.every(({ key, items }) => items.length === places.get(key)!.length)
   const named = isWhole || range === undefined ? document.header : { ...document.header, leftOut: id }

@@ -267,7 +267,11 @@ class Facts {
         .filter(({ text }) => !sentencesOf(text).every(asks))
         // A question that is still open is told as one.
         .filter(({ id }) => !this.#ledger.questions.some((question) => question.id === id))
-        .map(({ text, id }): Item => ({ ...this.#item(saidByAssistant.earlier(code(text)), [id]), status: 'claimed', tag: 'reply' }))
+        .map(({ text, id }): Item => ({
+          ...this.#item(saidByAssistant.earlier(code(text)), [id]),
+          status: 'claimed',
+          tag: 'reply',
+        }))
         .reverse()
     )
   }

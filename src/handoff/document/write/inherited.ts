@@ -200,9 +200,7 @@ function isSettled(item: Item, passed: readonly string[]): boolean {
 }
 
 function itemsOf(document: HandoffDocument, key: SectionKey): Item[] {
-  return (sectionOf(document, key)?.items ?? []).filter(
-    (item) => !isNone(item.text) && !repeatsUser(item),
-  )
+  return (sectionOf(document, key)?.items ?? []).filter((item) => !isNone(item.text) && !repeatsUser(item))
 }
 
 /** The rest of a document's context is about the moment it was written. */

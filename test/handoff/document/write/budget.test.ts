@@ -157,7 +157,9 @@ describe('the budget', () => {
     expect(shown).toBeGreaterThan(90)
     expect(document.header.leftOut).toMatch(/^\d{6}$/)
     expect(markdown).toContain(`Look up: baton show main#1..900 --left-out ${document.header.leftOut}`)
-    expect(markdown).toMatch(new RegExp(`… and ${3_000 - shown} more: --section files|## Files \\(\\+${3_000 - shown}\\)`))
+    expect(markdown).toMatch(
+      new RegExp(`… and ${3_000 - shown} more: --section files|## Files \\(\\+${3_000 - shown}\\)`),
+    )
     expect(sectionOf(document, 'files')!.omitted!.command).toBe(
       `baton show main#1..900 --left-out ${document.header.leftOut} --section files`,
     )

@@ -109,7 +109,11 @@ describe('a dialog', () => {
     expect(decided(session)).toEqual([])
     expect(open(session)).toEqual([asked])
     session.assistant('Tax records have to be kept for ten years, so they would be anonymised and not deleted.')
-    session.tool('Edit', { file_path: 'a.ts', old_string: 'archived orders', new_string: 'older than seven years' }, 'ok')
+    session.tool(
+      'Edit',
+      { file_path: 'a.ts', old_string: 'archived orders', new_string: 'older than seven years' },
+      'ok',
+    )
     session.assistant('Archived orders older than seven years are anonymised now.')
     expect(open(session)).toEqual([])
   })

@@ -37,8 +37,14 @@ describe('what the assistant says that it decided', () => {
   })
 
   it.each([
-    ['Now I will stage the importer and commit it.', 'Two passes over the file are cheaper than one large index in memory.'],
-    ['Jetzt stelle ich den Importer bereit und committe ihn.', 'Zwei Durchläufe sind billiger als ein großer Index im Speicher.'],
+    [
+      'Now I will stage the importer and commit it.',
+      'Two passes over the file are cheaper than one large index in memory.',
+    ],
+    [
+      'Jetzt stelle ich den Importer bereit und committe ihn.',
+      'Zwei Durchläufe sind billiger als ein großer Index im Speicher.',
+    ],
     ['現在我來提交匯入程式的變更。', '讀取檔案兩次比在記憶體中保存一個大型索引便宜。'],
     ['Теперь я добавлю импортёр и сделаю коммит.', 'Два прохода по файлу дешевле, чем большой индекс в памяти.'],
   ])('[H13] is not what announces the next call: %s', (announced, decided) => {
