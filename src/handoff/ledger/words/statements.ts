@@ -81,7 +81,7 @@ export class StatementBook {
       const paragraphs = last.text.trimEnd().split(/\n\s*\n/)
       if (paragraphs.length > 1) this.#pending.push({ ...last, text: paragraphs.slice(0, -1).join('\n\n') })
       this.#accept(saidBeforeRunning)
-      const [guess = ''] = splitAnnouncement(paragraphs.at(-1)!)
+      const [guess] = splitAnnouncement(paragraphs.at(-1)!)
       if (keep && guess !== '') this.#guesses.push({ ...last, text: guess })
     }
     this.#pending = []
