@@ -3,17 +3,26 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { say, startModelServer } from '../support/model-server/index.ts'
+import { call, say, startModelServer } from '../support/model-server/index.ts'
 import { claude } from './claude.ts'
 import { environment, makeStage, runTurn } from './stage.ts'
 
 const cli = path.join(import.meta.dirname, '../../dist/cli/main.js')
 const [folder = ''] = process.argv.slice(2)
 let replies = 0
+const append = 'mcp__plugin_baton_baton__tape_append'
+const note = { kind: 'message', payload: { role: 'user', content: 'from claude' } }
 const server = await startModelServer({
-  script: ({ tools }) => {
+  script: ({ tools, messages }) => {
     if (tools.length === 0) return say('Notes')
     replies++
+    const asked = messages.findLast(({ role }) => role === 'user')?.text ?? ''
+    const used = messages.flatMap(({ toolCalls }) => toolCalls.map((each) => each.name))
+    if (asked.trim().endsWith('note this') && !used.includes(append)) {
+      if (tools.includes(append)) return call(append, { tape: 'notes', entries: [note] })
+      // Claude Code begins before a server that starts slowly has told its tools, and offers them when it has.
+      if (used.length < 60) return call('Bash', { command: 'sleep 1', description: 'Waits' })
+    }
     return say(`Reply ${replies}.`, { usage: { input: 20_000 + 1_000 * replies, output: 10 } })
   },
 })
@@ -22,6 +31,7 @@ claude.prepare(stage)
 const settings = path.join(stage.home, '.claude/settings.json')
 const own = {
   ...(JSON.parse(fs.readFileSync(settings, 'utf8')) as object),
+  permissions: { allow: ['Bash', append], defaultMode: 'acceptEdits' },
   statusLine: { type: 'command', command: 'echo mine' },
   hooks: { SessionStart: [{ hooks: [{ type: 'command', command: `echo ran >> ${path.join(folder, 'own-hook')}` }] }] },
 }
@@ -47,7 +57,8 @@ async function turn(prompt: string, words: string, session?: string): Promise<{ 
 const tag = '<handoff-context>'
 const connected = baton('connect', 'claude')
 const again = baton('connect', 'claude')
-const first = await turn('never touch the file core.ts', tag)
+const first = await turn('never touch the file core.ts, and note this', tag)
+const notes = baton('tape', 'read', 'notes', '--json')
 baton('handoff', '--next', '--quiet')
 const second = await turn('and now?', tag)
 const resumed = await turn('once more', tag, second.session)
@@ -72,6 +83,7 @@ process.stdout.write(
   JSON.stringify({
     connected,
     again,
+    notes,
     first,
     second,
     resumed,

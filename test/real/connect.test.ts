@@ -3,7 +3,7 @@ import { isFull } from '../support/full.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { runAlone } from './alone.ts'
 
-const seconds = 240
+const seconds = 360
 
 interface Told {
   readonly doctor: { readonly is: string; readonly text: string }[]
@@ -49,12 +49,14 @@ test.each(isFull ? ['codex', 'opencode', 'pi', 'gemini'] : ['codex', 'opencode',
 )
 
 test(
-  'Claude Code opens with what waits for it, once; tells of compactions; and is as before when disconnected [D6, D7]',
+  'Claude Code opens with what waits for it, once; calls a tool of Baton; tells of compactions; and is as before when disconnected [D5, D6, D7]',
   async () => {
     const out = await runAlone(new URL('./connect-claude.ts', import.meta.url), [temporaryFolder()], seconds)
     const told = JSON.parse(out) as Record<string, { times: number; session: string }> & Record<string, string>
     expect(told.again).toContain('connected already')
     expect(told.first!.times).toBe(0)
+    // Called by the model in the first turn.
+    expect(told.notes).toContain('from claude')
     // The handoff opens the next session, is there once when that is resumed, and not in the one behind it.
     expect(told.second!.times).toBe(1)
     expect(told.resumed!.times).toBe(1)

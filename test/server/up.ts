@@ -4,7 +4,7 @@ import path from 'node:path'
 import { onTestFinished } from 'vitest'
 import { program } from '../cli/cli.ts'
 
-export interface Up {
+interface Up {
   readonly url: string
   readonly token: string
   readonly pid: number

@@ -81,6 +81,49 @@ function addQuestions(server: McpServer): void {
     if (given === undefined) return inputRequired({ inputRequests: { client_roots: inputRequired.listRoots() } })
     return { content: [text(JSON.stringify(given))] }
   })
+  addRounds(server)
+}
+
+const confirmation = z.object({ ok: z.boolean() })
+const colour = z.object({ color: z.string() })
+const capabilities = 'io.modelcontextprotocol/clientCapabilities'
+const declared = z.object({
+  [capabilities]: z.object({ elicitation: z.unknown().optional(), sampling: z.unknown().optional() }).optional(),
+})
+
+/** Questions with a state that the client sends back, several at once, and one after another. */
+function addRounds(server: McpServer): void {
+  server.registerTool('test_input_required_result_request_state', none, async (_input, { mcpReq }) => {
+    const confirm = inputRequired.elicit({ message: 'Please confirm', requestedSchema: confirmation })
+    if (mcpReq.requestState<string>() !== 'confirming')
+      return inputRequired({ inputRequests: { confirm }, requestState: 'confirming' })
+    return { content: [text('state-ok')] }
+  })
+  server.registerTool('test_input_required_result_multiple_inputs', none, async (_input, { mcpReq }) => {
+    if (mcpReq.requestState<string>() === 'asked') return { content: [text('Thank you.')] }
+    const inputRequests = { user_name: askName, greeting: askCapital, client_roots: inputRequired.listRoots() }
+    return inputRequired({ inputRequests, requestState: 'asked' })
+  })
+  server.registerTool('test_input_required_result_multi_round', none, async (_input, { mcpReq }) => {
+    const step2 = inputRequired.elicit({ message: 'Step 2: What is your favorite color?', requestedSchema: colour })
+    switch (mcpReq.requestState<string>()) {
+      case 'round 1':
+        return inputRequired({ inputRequests: { step2 }, requestState: 'round 2' })
+      case 'round 2':
+        return { content: [text('Thank you.')] }
+      default:
+        return inputRequired({ inputRequests: { step1: askName }, requestState: 'round 1' })
+    }
+  })
+  server.registerTool('test_input_required_result_capabilities', none, async (_input, { mcpReq }) => {
+    const { [capabilities]: can } = declared.parse(mcpReq.envelope ?? {})
+    return inputRequired({
+      inputRequests: {
+        ...(can?.elicitation === undefined ? {} : { user_name: askName }),
+        ...(can?.sampling === undefined ? {} : { capital_question: askCapital }),
+      },
+    })
+  })
 }
 
 function addPrompts(server: McpServer): void {
@@ -103,6 +146,13 @@ function addPrompts(server: McpServer): void {
         text('Please process the embedded resource above.'),
       ),
   )
+  const context = z.object({ context: z.string() })
+  server.registerPrompt('test_input_required_result_prompt', { description }, async ({ mcpReq }) => {
+    const given = acceptedContent(mcpReq.inputResponses, 'user_context', context)
+    if (given !== undefined) return said(text(`With the context ${given.context}`))
+    const ask = inputRequired.elicit({ message: 'What context should the prompt use?', requestedSchema: context })
+    return inputRequired({ inputRequests: { user_context: ask } })
+  })
   server.registerPrompt('test_prompt_with_image', { description }, () =>
     said(image, text('Please analyze the image above.')),
   )
