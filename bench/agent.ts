@@ -2,7 +2,7 @@
 //
 // What a turn of the agent costs apart from its model, by how long its tape is: a prompt, a call, its result, an answer.
 // Beside it the same loop on LangGraph with its SQLite checkpointer. The models answer at once, so all that is measured is
-// the loop and what it keeps. What counts are the ratios within one run; a full one writes bench/agent-results.json.
+// the loop and what it keeps. What counts are the ratios within one run; a full one is kept in docs/bench/results.
 
 import fs from 'node:fs'
 import os from 'node:os'
@@ -15,7 +15,7 @@ import { openTape } from '../src/tape/index.ts'
 import { median } from './contest.ts'
 import { message } from './messages.ts'
 import { installPeers, langGraphLoop } from './peers.ts'
-import { isMet, machine, render, type Section } from './table.ts'
+import { keepResults, machine, render, type Section } from './table.ts'
 
 const args = process.argv.slice(2)
 const quick = args.includes('--quick')
@@ -37,13 +37,7 @@ async function main(): Promise<void> {
   const section = await compare(folder)
   const line = `${date.slice(0, 10)}, ${where.cpu} (${where.cores} cores, ${where.memoryGiB} GiB), ${where.system}, ${where.fileSystem}, Node ${where.node}${quick ? ', quick' : ''}`
   console.log(render(line, [section], args.includes('--markdown')))
-  if (quick) return
-  const bars = section.bars.map((bar) => ({ ...bar, ok: isMet(bar) }))
-  const { title, note, columns, rows } = section
-  const results = { date, machine: where, bars, tables: [{ title, note, columns, rows }] }
-  const digits = (_key: string, value: unknown) =>
-    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
-  fs.writeFileSync(new URL('agent-results.json', import.meta.url), `${JSON.stringify(results, digits, 2)}\n`)
+  keepResults('agent', folder, [section], { quick })
 }
 
 interface Loop {

@@ -10,7 +10,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Tmux } from '../test/support/terminal.ts'
 import { median } from './contest.ts'
-import { isMet, machine, render, type Section } from './table.ts'
+import { isMet, keepResults, machine, render, type Section } from './table.ts'
 
 const args = process.argv.slice(2)
 const rounds = args.includes('--quick') ? 5 : 21
@@ -45,6 +45,7 @@ const section: Section = {
 const where = machine(os.tmpdir())
 const line = `${new Date().toISOString().slice(0, 10)}, ${where.cpu} (${where.cores} cores), ${where.system}, Node ${where.node}`
 console.log(render(line, [section], args.includes('--markdown')))
+keepResults('chat', os.tmpdir(), [section], { quick: args.includes('--quick') })
 if (!section.bars.every(isMet)) process.exitCode = 1
 
 function startOfNode(): number {

@@ -17,7 +17,7 @@ import { request, resolved, team } from '../test/relay/team.ts'
 import { startNats } from '../test/support/nats.ts'
 import { startPostgres } from '../test/support/postgres.ts'
 import { installPeers, langGraphOnPostgres } from './peers.ts'
-import { type Bar, isMet, machine, render, type Section } from './table.ts'
+import { type Bar, isMet, keepResults, machine, render, type Section } from './table.ts'
 
 const args = process.argv.slice(2)
 const quick = args.includes('--quick')
@@ -38,6 +38,7 @@ try {
   const about = machine(folder)
   const line = `${about.cpu}, ${about.cores} cores, Node ${about.node}, ${about.system}, ${about.fileSystem}`
   process.stdout.write(render(line, sections, args.includes('--markdown')))
+  if (args.length === 0) keepResults('engines', folder, sections)
   if (!sections.flatMap(({ bars }) => bars).every((bar: Bar) => isMet(bar))) process.exitCode = 1
 } finally {
   await Promise.all([postgres.stop(), nats.stop()])

@@ -2,7 +2,7 @@
 //
 // How much of what happened in a session its document tells, beside the last messages and beside an oracle that knows the
 // truth, all within the same budget. The sessions really happen: to a git repository, with programs that really fail. A full
-// run takes a few minutes and writes bench/fidelity-results.json; `--show` prints the document of a dialect, a length, a
+// run takes a few minutes and is kept in docs/bench/results; `--show` prints the document of a dialect, a length, a
 // seed and a budget.
 
 import fs from 'node:fs'
@@ -30,7 +30,7 @@ import {
 import { play } from './fidelity/plot.ts'
 import { lastMessages, oracle } from './fidelity/rivals.ts'
 import type { Session, Truth } from './fidelity/session.ts'
-import { isMet, machine, render, type Section } from './table.ts'
+import { keepResults, machine, render, type Section } from './table.ts'
 
 const args = process.argv.slice(2)
 const quick = args.includes('--quick')
@@ -317,11 +317,7 @@ function report(
     'Incomplete',
     gaps.flatMap(({ one, kind, ok }) => (ok ? [] : [`${kind}: ${nameOf(one)}`])),
   )
-  if (quick) return
-  const bars = sections.flatMap((section) => section.bars.map((bar) => ({ ...bar, ok: isMet(bar) })))
-  const tables = sections.map(({ title, note, columns: names, rows }) => ({ title, note, columns: names, rows }))
-  const results = JSON.stringify({ date, machine: where, bars, tables }, fourDigits, 2)
-  fs.writeFileSync(new URL('fidelity-results.json', import.meta.url), `${results}\n`)
+  keepResults('fidelity', os.tmpdir(), sections, { quick })
 }
 
 async function show(wanted: string): Promise<void> {

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { writeTranscript } from './claude-transcript.ts'
 import { writeCodexTranscript } from './codex-transcript.ts'
 import { median } from './contest.ts'
-import { isMet, machine, render, type Row, type Section } from './table.ts'
+import { isMet, keepResults, machine, render, type Row, type Section } from './table.ts'
 
 interface Figure {
   /** Milliseconds of CPU time. */
@@ -59,6 +59,7 @@ const sections = [
 const where = machine(place)
 const line = `${new Date().toISOString().slice(0, 10)}, ${where.cpu} (${where.cores} cores), ${where.system}, Node ${where.node}`
 console.log(render(line, sections, args.includes('--markdown')))
+keepResults('handoff', place, sections, { quick: args.includes('--quick') })
 if (!sections.every(({ bars }) => bars.every(isMet))) process.exitCode = 1
 
 function section(agent: string, write: (bytes: number) => string): Section {

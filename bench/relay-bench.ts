@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { type Bar, isMet, machine, render, type Section } from './table.ts'
+import { isMet, keepResults, machine, render, type Section } from './table.ts'
 
 const args = process.argv.slice(2)
 const script = process.argv[1]!
@@ -19,7 +19,7 @@ const children = new Set<ChildProcess>()
 export async function bench(
   modes: Readonly<Record<string, (...args: string[]) => Promise<void>>>,
   measures: readonly (() => Promise<Section>)[],
-  resultsFile: string,
+  name: string,
 ): Promise<void> {
   const [mode = '', ...more] = args
   if (Object.hasOwn(modes, mode)) return modes[mode]!(...more)
@@ -34,18 +34,8 @@ export async function bench(
   const line = `${about.cpu}, ${about.cores} cores, Node ${about.node}, ${about.system}, ${about.fileSystem}`
   process.stdout.write(render(line, sections, args.includes('--markdown')))
   const bars = sections.flatMap((section) => section.bars)
-  if (!quick) {
-    const rows = sections.flatMap(({ title, columns, rows }) =>
-      rows.map((row) => ({ section: title, columns, ...row })),
-    )
-    const results = { date: new Date().toISOString(), machine: about, bars: bars.map(told), rows }
-    fs.writeFileSync(path.join(path.dirname(script), resultsFile), `${JSON.stringify(results, undefined, 2)}\n`)
-  }
+  keepResults(name, folder, sections, { quick })
   if (!bars.every(isMet)) process.exitCode = 1
-}
-
-function told(bar: Bar) {
-  return { ...bar, value: Number(bar.value.toPrecision(4)), ok: isMet(bar) }
 }
 
 /** Another process of this bench, with pipes to its standard input and output. */

@@ -29,7 +29,7 @@ await bench(
     '--serve': (at, concurrency, ms) => serve(at, Number(concurrency), Number(ms)),
   },
   [throughput, slowHandlers, oneAtATime],
-  'relay-throughput-results.json',
+  'relay-throughput',
 )
 
 /** Empty handlers, with one to three workers, and bare appends by two processes. */

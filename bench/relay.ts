@@ -30,7 +30,7 @@ const handlers = { researcher: () => resolved }
 await bench(
   { '--wait': waitFor, '--cold': startCold, '--serve': serve },
   [throughput, latency, coldStart, killed],
-  'relay-results.json',
+  'relay',
 )
 
 /** Requests to a local function, and the entries they made appended bare, turn by turn. */

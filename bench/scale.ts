@@ -9,7 +9,7 @@ import path from 'node:path'
 import { type Draft, openStore } from '../src/store/index.ts'
 import { startNats } from '../test/support/nats.ts'
 import { startPostgres } from '../test/support/postgres.ts'
-import { machine, render, type Section } from './table.ts'
+import { keepResults, machine, render, type Section } from './table.ts'
 
 /**
  * What an agent at work writes, and how long it is still before: a turn begins with words of the user, then come calls and
@@ -54,6 +54,7 @@ const about = machine(folder)
 fs.rmSync(folder, { recursive: true, force: true })
 const line = `${about.cpu}, ${about.cores} cores, Node ${about.node}, ${about.system}, ${about.fileSystem}`
 process.stdout.write(render(line, sections, args.includes('--markdown')))
+if (args.length === 0) keepResults('scale', os.tmpdir(), sections)
 
 async function onEngine(engine: string, address: (name: string) => string): Promise<Section> {
   const rows: Section['rows'][number][] = []

@@ -326,5 +326,5 @@ await bench(
     '--readers': (port, token, count) => follow(Number(port), token, Number(count)),
   },
   [appendsOverHttp, liveReaders, hookStart],
-  'server-results.json',
+  'server',
 )

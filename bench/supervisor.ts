@@ -17,7 +17,7 @@ import { openFileStore } from '../src/store/index.ts'
 import type { AgentPlace, Driver } from '../src/supervisor/drivers/driver.ts'
 import { type OpenAgent, openSupervisor, sessionTape, supervisorSection } from '../src/supervisor/index.ts'
 import { openObserver } from '../src/supervisor/observe/observation.ts'
-import { machine } from './table.ts'
+import { keepResults } from './table.ts'
 
 const args = process.argv.slice(2)
 const quick = args.includes('--quick')
@@ -87,9 +87,24 @@ async function main(): Promise<void> {
     console.log(`${ok ? 'ok    ' : 'MISSED'} ${name}: ${Number(value.toFixed(2))} ${unit} (at most ${atMost})`)
     if (!ok) process.exitCode = 1
   }
-  if (quick) return
-  const results = { date: new Date().toISOString(), machine: machine(os.tmpdir()), figures, bars }
-  fs.writeFileSync(path.join(path.dirname(script), 'supervisor-results.json'), `${JSON.stringify(results, null, 2)}\n`)
+  const columns = figures.map(({ sessions }) => `${sessions} sessions`)
+  const row = (name: string, unit: string, value: (each: Figures) => number) => ({
+    name,
+    unit,
+    values: figures.map(value),
+  })
+  const rows = [
+    row('processor time of a session at rest, per minute', 'ms', ({ idleCpuMs }) => idleCpuMs),
+    row('processor time of a session at work, per minute', 'ms', ({ busyCpuMs }) => busyCpuMs),
+    row("Baton's own part of a cycle, median", 'ms', ({ cycles }) => cycles.ownMedianMs),
+    row("Baton's own part of a cycle, most", 'ms', ({ cycles }) => cycles.ownMostMs),
+  ]
+  const memory = [row('memory per session', 'MiB', ({ memoryMiB }) => memoryMiB)]
+  const sections = [
+    { title: 'Sessions under one supervisor', note: 'Scripted agents.', columns, rows, bars },
+    { title: 'Memory of supervised sessions', note: 'Of the supervisor, by session.', columns, rows: memory, bars: [] },
+  ]
+  keepResults('supervisor', os.tmpdir(), sections, { quick })
 }
 
 /** In a process of its own, so that no measurement inherits the memory of another. */

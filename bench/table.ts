@@ -1,4 +1,4 @@
-// Results as people read them (plain or Markdown) and as programs do (results.json).
+// Results as people read them (plain or Markdown) and as they are kept: docs/bench/results, of which the page of figures is made.
 
 import fs from 'node:fs'
 import os from 'node:os'
@@ -70,6 +70,18 @@ export function render(machineLine: string, sections: readonly Section[], markdo
   const verdicts = bars.map((bar) => [bar.name, figure(bar.value, bar.unit), target(bar), isMet(bar) ? 'ok' : 'MISSED'])
   parts.push(title('Targets'), table([['', 'this run', 'target', ''], ...verdicts]), machineLine)
   return `${parts.join('\n\n')}\n`
+}
+
+/** Keeps the results of a full run. */
+export function keepResults(name: string, folder: string, sections: readonly Section[], { quick = false } = {}): void {
+  if (quick) return
+  const bars = sections.flatMap((section) => section.bars.map((bar) => ({ ...bar, ok: isMet(bar) })))
+  const tables = sections.map(({ title, note, columns, rows }) => ({ title, note, columns, rows }))
+  const results = { bench: name, date: new Date().toISOString(), machine: machine(folder), bars, tables }
+  const digits = (_key: string, value: unknown) =>
+    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
+  const file = new URL(`../docs/bench/results/${name}.json`, import.meta.url)
+  fs.writeFileSync(file, `${JSON.stringify(results, digits, 2)}\n`)
 }
 
 function target({ atLeast, atMost, unit }: Bar): string {

@@ -2,7 +2,7 @@
 //
 // How fast and how small the tape is, beside what the disk allows and what else there is. What counts are the ratios
 // within one run; the absolute figures belong to the machine. Nothing here gates a test. A full run takes about four
-// minutes and 3 GB of temporary space, and writes bench/results.json; a quick one only shows that everything runs.
+// minutes and 3 GB of temporary space, and is kept in docs/bench/results; a quick one only shows that everything runs.
 
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
@@ -16,7 +16,7 @@ import { amongCallers, groupLoop, syncLoop } from './floor.ts'
 import { message } from './messages.ts'
 import { installPeers, langGraph, pi, sqlite } from './peers.ts'
 import { fillTape, inChild, keepers, type Load, measure, type Reading, tapeName } from './reading.ts'
-import { isMet, machine, render, type Section } from './table.ts'
+import { keepResults, machine, render, type Section } from './table.ts'
 
 const args = process.argv.slice(2)
 const quick = args.includes('--quick')
@@ -36,15 +36,7 @@ async function main(): Promise<void> {
   const sections = [await appends(folder), ...(await tapes(folder))]
   const line = `${date.slice(0, 10)}, ${where.cpu} (${where.cores} cores, ${where.memoryGiB} GiB), ${where.system}, ${where.fileSystem}, Node ${where.node}${quick ? ', quick' : ''}`
   console.log(render(line, sections, args.includes('--markdown')))
-  if (quick) return
-  const bars = sections.flatMap((section) => section.bars.map((bar) => ({ ...bar, ok: isMet(bar) })))
-  const tables = sections.map(({ title, note, columns, rows }) => ({ title, note, columns, rows }))
-  const results = JSON.stringify({ date, machine: where, bars, tables }, fourDigits, 2)
-  fs.writeFileSync(new URL('results.json', import.meta.url), `${results}\n`)
-}
-
-function fourDigits(_key: string, value: unknown): unknown {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
+  keepResults('tape', folder, sections, { quick })
 }
 
 function baton(name: string, count: number): Contender {

@@ -14,7 +14,7 @@ import { importSession } from '../src/transcripts/index.ts'
 import { linesOf } from '../src/transcripts/lines.ts'
 import { writeTranscript } from './claude-transcript.ts'
 import { median } from './contest.ts'
-import { isMet, machine, render, type Section } from './table.ts'
+import { isMet, keepResults, machine, render, type Section } from './table.ts'
 
 interface Figure {
   readonly ms: number
@@ -37,6 +37,7 @@ function main(): void {
   const sections = [importing(place), listing(place)]
   const line = `${new Date().toISOString().slice(0, 10)}, ${where.cpu} (${where.cores} cores), ${where.system}, Node ${where.node}`
   console.log(render(line, sections, args.includes('--markdown')))
+  keepResults('transcripts', place, sections, { quick: args.includes('--quick') })
   if (!sections.every(({ bars }) => bars.every(isMet))) process.exitCode = 1
 }
 

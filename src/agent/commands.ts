@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   'tape.complete': {
     usage: ',tape.complete',
-    about: 'tell the tape that this one was forked from that it is done, once, if the fork asked for it',
+    about: 'report to the parent tape that this fork is done, once, if the fork asked for it',
     run: complete,
   },
   'tape.reset': {
@@ -158,7 +158,7 @@ export async function freeFork(tape: Tape): Promise<string> {
 async function complete(tape: Tape, { named, words }: Arguments): Promise<CommandOutput> {
   noWords('tape.complete', [...words, ...Object.keys(named)])
   const told = await tape.complete()
-  const text = told ? `The parent of ${tape.name} was told` : 'Nobody waits for this, or they were told already'
+  const text = told ? `The parent of ${tape.name} was notified` : 'Nobody waits for this, or they were notified already'
   return { text, data: { told } }
 }
 

@@ -305,11 +305,11 @@ function contract(toolbox: Toolbox, window: number | undefined): string {
     window === undefined
       ? 'Your context window is limited, and a context that is too long makes calls fail.'
       : `Your context window holds ${window} tokens. A longer context makes calls fail.`,
-    'Everything said and done here is kept on a tape. A handoff starts a new phase: you go on with its state in place of what came before.',
+    'Everything said and done here is kept on a tape. A handoff starts a new phase: you continue with its state in place of what came before.',
   ]
   if (toolbox.find('tape.handoff') !== undefined) {
     lines.push(
-      `When a piece of work is done, or when you are told that the context is long, call ${toolName('tape.handoff')} with a summary and the next steps. Whatever you need later must be in them.`,
+      `When a piece of work is done, or when a message says that the context is long, call ${toolName('tape.handoff')} with a summary and the next steps. Whatever you need later must be in them.`,
     )
   }
   if (toolbox.find('tape.search') !== undefined) {

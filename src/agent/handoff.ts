@@ -64,7 +64,7 @@ export class AutoHandoff {
     await tape.record({ role: 'user', content, customType: 'notice', display: true }, { run_id: runId })
     state.emit({
       type: 'warning',
-      message: `The context holds about ${tokens} tokens; the model was told to hand off`,
+      message: `The context holds about ${tokens} tokens; the model was asked to hand off`,
     })
   }
 

@@ -142,7 +142,7 @@ async function begin(
 async function demandActive(tape: Tape): Promise<void> {
   const active = await resumeHandoff(tape.store, tape.name)
   if (active === tape.name) return
-  throw new LockedError(`${tape.name} was handed over to ${active}`, { hint: `Go on there: open ${active}.` })
+  throw new LockedError(`${tape.name} was handed over to ${active}`, { hint: `Continue there: open ${active}.` })
 }
 
 function noModel(): InvalidError {
@@ -206,7 +206,7 @@ async function runModel(run: Run, messages: ModelMessage[]): Promise<Reply> {
   let reply = await askModel(run, messages)
   if (reply.status === 'failed' && reply.failure.refusesImages && messages.some(hasImage)) {
     state.takesImages = false
-    const message = `The model refused the images and goes on with their names alone: ${reply.failure.message}`
+    const message = `The model refused the images and continues with their names alone: ${reply.failure.message}`
     state.emit({ type: 'warning', message })
     reply = await askModel(run, await buildContext(run))
   }

@@ -73,7 +73,7 @@ function requestFor(
     canHandle: false,
     handoffTo: 'human',
     reason: 'requires_human_decision',
-    reasonDetail: target_agent === '' ? `May ${task_id} go on?` : `May ${task_id} go to ${target_agent}?`,
+    reasonDetail: target_agent === '' ? `May ${task_id} continue?` : `May ${task_id} go to ${target_agent}?`,
     missingInputs: [{ key: 'approved', expectedType: 'boolean', description }],
     contextForTarget: {
       summary: `${task_id} (${task_title}) at version ${version} waits for a person: baton task show ${task_id}`,

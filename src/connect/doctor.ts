@@ -88,7 +88,11 @@ async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
     let tapes = 0
     for await (const { tape } of opened.list()) tapes += isReserved(tape) ? 0 : 1
     await opened.close()
-    found.push({ about: 'store', is: 'ok', text: `${opened.place}: ${tapes} tapes, ${opened.guarantee}` })
+    found.push({
+      about: 'store',
+      is: 'ok',
+      text: `${opened.place}: ${tapes} ${tapes === 1 ? 'tape' : 'tapes'}, ${opened.guarantee}`,
+    })
   } catch (error) {
     const { message, hint } = error as Error & { hint?: string }
     found.push({ about: 'store', is: 'problem', text: message, advice: hint ?? 'See docs/store.md.' })

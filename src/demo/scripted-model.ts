@@ -43,7 +43,7 @@ export function nextMove(conversation: readonly Spoken[], habits: Habits): Move 
 
 function work(all: readonly Spoken[], turn: readonly Spoken[], known: Knowledge, { perTurn }: Habits): Move {
   const { facts, modules } = known
-  if (modules.length === 0) return { do: 'say', say: 'What is there to do? I was not told.' }
+  if (modules.length === 0) return { do: 'say', say: 'What is there to do? Nobody has said.' }
   const open = modules.filter(({ holds }) => !isDone(holds, known))
   const next = open.find(({ holds }) => holds !== 'stamps') ?? open[0]
   const last = turn.at(-1)?.toolResults.at(-1)?.text ?? ''

@@ -39,7 +39,7 @@ const texts = {
   cancelled: 'Handoff cancelled',
   empty: 'Nothing to hand off (no messages yet)',
   streaming: 'a response is still being written; wait for it or cancel it, then hand off',
-  wentOn: 'somebody went on with the session while its document was written; hand off again',
+  wentOn: 'somebody continued the session while its document was written; hand off again',
 } as const
 
 /** The key under which an old tape says which new one it is handing over to, and later that it has. */

@@ -69,7 +69,7 @@ export const taskShow = operation({
   input: z.object({ task: taskId, version: z.int().min(1).optional() }),
   output: z.object({
     state,
-    summary: z.string().describe('What the next agent is told.'),
+    summary: z.string().describe('What the next agent gets to read.'),
     questions: z
       .array(z.looseObject({ id: z.string(), issue: z.string().optional(), escalation: z.string().optional() }))
       .describe('What waits for a person.'),
@@ -128,7 +128,7 @@ export const taskHandoff = operation({
       .optional()
       .describe('What the work took.'),
     expect: z.int().min(1).optional().describe('The version that you have seen.'),
-    force: z.string().min(1).max(4000).optional().describe('Why to go on although a gate fails.'),
+    force: z.string().min(1).max(4000).optional().describe('Why to continue although a gate fails.'),
   }),
   output: json,
   async run(workspace, { task, handoff, file: content, tokens: tokenUsage, expect: seen, force }, { signal }) {

@@ -49,7 +49,7 @@ export class HandoffRefusedError extends BatonError {
   readonly rejection: Rejection
 
   constructor(documentType: string, { requestId, rejection, reason }: Extract<RequestOutcome, { status: 'rejected' }>) {
-    super('refused', `${documentType} cannot go on: ${reason}`, {
+    super('refused', `${documentType} cannot continue: ${reason}`, {
       hint: 'Raise the limit in baton.config.json, provide the input, or allow the job to run with less (allowLess).',
     })
     this.requestId = requestId
@@ -210,7 +210,7 @@ async function applyRecovery<R>(
       return askInstead(decision.newTarget)
     case 'escalate':
       if (request.handoffTo !== human) return askInstead(human)
-      throw new BatonError('refused', `${job.documentType} cannot go on: ${decision.reason}`)
+      throw new BatonError('refused', `${job.documentType} cannot continue: ${decision.reason}`)
     case 'fallback_default':
       warn(job, decision.reason)
       return { inputs: { ...inputs, ...decision.defaults }, isFinal: false }

@@ -71,7 +71,7 @@ export function chooseRecovery(
   }
   return escalate(
     critical.length > 0
-      ? `Nothing goes on without ${critical.join(', ')}`
+      ? `Nothing continues without ${critical.join(', ')}`
       : `No strategy applies to what ${asked} answered: ${why(response)}`,
   )
 }

@@ -12,7 +12,7 @@ const hints: Record<string, string> = {
   ENOTDIR: 'A part of that path is a file; choose another folder with --workspace.',
   ENOENT: 'It is gone; somebody may have removed or moved the workspace.',
   EMFILE: 'Too many files are open (see "ulimit -n").',
-  EIO: 'The disk reports an error; check it before you go on.',
+  EIO: 'The disk reports an error; check it before you continue.',
 }
 
 export function asStorageError(error: unknown, where: string): unknown {

@@ -194,7 +194,7 @@ function assemble(
   const messages = pair(items)
   const first = messages[0]
   if (first?.role === 'assistant') {
-    const note = { type: 'text', text: '[The conversation goes on from here.]' } as const
+    const note = { type: 'text', text: '[The conversation continues from here.]' } as const
     messages.unshift({ role: 'user', pieces: [note], first: first.first, last: first.first })
   }
   const system = items.findLast((item) => item.type === 'system')
@@ -213,7 +213,7 @@ export function stateText(anchor: AnchorRef, tape: string): string {
   const state = JSON.stringify(anchor.state, null, 1).replaceAll('<', '\\u003c')
   const label = JSON.stringify(anchor.name).replaceAll('<', '\\u003c')
   const source = JSON.stringify(`${tape}#${anchor.id}`).replaceAll('<', '\\u003c')
-  return `<handoff anchor=${label} entry=${source}>\n${state}\n</handoff>\nThis is the state that was handed over at this point. Go on from it.`
+  return `<handoff anchor=${label} entry=${source}>\n${state}\n</handoff>\nThis is the state that was handed over at this point. Continue from it.`
 }
 
 async function lastSystem(store: Store, tape: string): Promise<string | undefined> {

@@ -43,7 +43,7 @@ export class GateError extends BatonError {
     const missing = stopping.flatMap((gate) => gate.missing.map((each) => `\n  ${gate.name}: ${each}`))
     const isForcible = stopping.every(({ name }) => name !== 'human-approval')
     const hint = isForcible
-      ? 'Bring what is missing, or go on with --force and a reason, which is recorded.'
+      ? 'Bring what is missing, or override with --force and a reason, which is recorded.'
       : undefined
     super(
       'refused',

@@ -241,5 +241,5 @@ function given<T extends Record<string, string | undefined>>(fields: T): { [K in
 
 function forcedWarning({ source_agent, phase }: GivenHandoff, stopping: readonly GateResult[], reason: string): string {
   const names = stopping.map(({ name }) => name).join(', ')
-  return `${source_agent} went on to ${phase} although ${names} failed: ${reason}`
+  return `${source_agent} moved on to ${phase} although ${names} failed: ${reason}`
 }

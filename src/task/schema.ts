@@ -39,7 +39,7 @@ const issueSchema = z.looseObject({
   severity: z.enum(severities),
   suggested_action: z.string().default(''),
   requires_human: z.boolean().default(false),
-  approved_by: z.string().optional().describe('the person who let work go on in spite of it'),
+  approved_by: z.string().optional().describe('the person who let the work continue in spite of it'),
   approved_at: time.optional(),
 })
 export type TaskIssue = z.output<typeof issueSchema>

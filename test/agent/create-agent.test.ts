@@ -156,7 +156,7 @@ test('a turn of another agent while the document is written keeps the session; n
   gate.open()
   expect(await handoff).toMatchObject({
     status: 'failed',
-    message: /^Handoff failed: somebody went on with the session/,
+    message: /^Handoff failed: somebody continued the session/,
   })
   expect(agent.tape.name).toBe('main')
   hold = {}
@@ -164,7 +164,7 @@ test('a turn of another agent while the document is written keeps the session; n
   expect(JSON.stringify((await agent.tape.context()).messages)).toContain('Use tabs.')
   expect(await other.submit('And now?')).toMatchObject({
     status: 'failed',
-    error: 'main was handed over to main-2\nGo on there: open main-2.',
+    error: 'main was handed over to main-2\nContinue there: open main-2.',
   })
 })
 

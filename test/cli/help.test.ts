@@ -1,5 +1,6 @@
 // What a newcomer types: help, versions, mistyped words, and the scripts and pages that come with the program.
 import type { Command } from 'commander'
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
@@ -102,6 +103,28 @@ test('uninstall lists what Baton keeps, and removes it only when it is told to',
   expect(fs.existsSync(folder)).toBe(true)
   expect(await baton(cwd, ['uninstall', '--yes'])).toMatchObject({ code: 0 })
   expect(fs.existsSync(folder)).toBe(false)
+})
+
+test('uninstall removes the cache, the documents in a project and the snapshots of its work', async ({
+  onTestFinished,
+}) => {
+  const cwd = fs.realpathSync(temporaryFolder(onTestFinished))
+  const git = (...args: string[]) => execFileSync('git', ['-C', cwd, ...args], { encoding: 'utf8' }).trim()
+  git('init', '-q')
+  const commit = git('-c', 'user.name=A', '-c', 'user.email=a@b.c', 'commit-tree', '-m', 'kept', git('write-tree'))
+  git('update-ref', 'refs/baton/job/1', commit)
+  git('update-ref', 'refs/heads/mine', commit)
+  const own = path.join(cwd, '.handoffs')
+  const cache = path.join(cwd, '.cache', 'baton')
+  for (const folder of [own, cache]) fs.mkdirSync(folder, { recursive: true })
+  fs.writeFileSync(path.join(own, '.gitignore'), '*\n')
+  const { out } = await baton(cwd, ['uninstall', '--dry-run'])
+  for (const listed of [own, cache, '1 of uncommitted work: refs/baton in']) expect(out).toContain(listed)
+  expect(await baton(cwd, ['uninstall', '--yes'])).toMatchObject({ code: 0 })
+  expect([fs.existsSync(own), fs.existsSync(cache)]).toEqual([false, false])
+  expect(git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/mine')
+  fs.mkdirSync(own)
+  expect((await baton(cwd, ['uninstall', '--dry-run'])).out).not.toContain(own)
 })
 
 test('init names the tapes that it would hide, and how to bring them along', async ({ onTestFinished }) => {

@@ -156,7 +156,7 @@ test('fork, merge, lineage and show [T12, T13, T15, T18]', async () => {
     { parent: 'main', child: 'side', how: 'fork' },
     { how: 'merge' },
   ])
-  expect((await baton(cwd, ['show', 'main#1'])).out).toContain('"content": "start"')
+  expect((await baton(cwd, ['show', 'main#1'])).out).toMatch(/^main#1 {2}message .*\nuser:\nstart\n/)
   const [entry] = records(await baton(cwd, ['show', 'main@here', '--json']))
   expect(entry).toMatchObject({ id: 2, kind: 'anchor' })
   expect((await baton(cwd, ['show', 'main#77'])).code).toBe(4)
@@ -418,4 +418,34 @@ test('a blob is shown without its secrets, in ranges too, and bytes that are no 
   expect(parts.map(({ out }) => out).join('')).toBe(whole)
   const image = put(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00, 0xc3]))
   expect((await baton(cwd, ['show', image])).code).toBe(0)
+})
+
+test('show prints an entry for people, with its own line breaks and nothing left out', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  const drafts = [
+    {
+      kind: 'tool_call',
+      payload: { calls: [{ id: 'c', name: 'edit', arguments: { path: 'a.ts', text: 'one\ntwo' } }] },
+    },
+    {
+      kind: 'tool_result',
+      payload: { results: [{ call_id: 'c', name: 'edit', output: 'no\nfile\u001b[2J', is_error: true }] },
+    },
+    {
+      kind: 'anchor',
+      payload: { name: 'phase/x', state: { summary: 'done', next_steps: ['a', 'b'], count: 2, none: [] } },
+    },
+    { kind: 'error', payload: { kind: 'model', message: 'overloaded', details: { code: 529 } } },
+    { kind: 'mine', payload: { any: ['thing'] } },
+  ]
+  await baton(cwd, ['tape', 'append', 'main'], drafts.map((draft) => `${JSON.stringify(draft)}\n`).join(''))
+  const shown = async (id: number) => (await baton(cwd, ['show', `main#${id}`])).out.split('\n').slice(1, -1).join('\n')
+  expect(await shown(1)).toBe('call edit\n  path: a.ts\n  text:\n    one\n    two')
+  expect(await shown(2)).toBe('result of edit, failed:\nno\nfile')
+  expect(await shown(3)).toBe(
+    'anchor phase/x\n  state:\n    summary: done\n    next_steps:\n      - a\n      - b\n    count: 2\n    none: []',
+  )
+  expect(await shown(4)).toBe('error model: overloaded\n  details:\n    code: 529')
+  expect(await shown(5)).toBe('any:\n  - thing')
+  expect(records(await baton(cwd, ['show', 'main#3', '--json']))).toMatchObject([drafts[2]])
 })

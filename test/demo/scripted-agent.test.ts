@@ -65,7 +65,7 @@ describe('the scripted agent', () => {
     one.clear()
     const said: string[] = []
     await one.turn('go on', (line) => said.push(line), never)
-    expect(said).toEqual(['● What is there to do? I was not told.'])
+    expect(said).toEqual(['● What is there to do? Nobody has said.'])
   })
 
   test('goes on with a session that is opened again, and stops when it is told to', async () => {

@@ -13,7 +13,7 @@ const call = (given: unknown): Spoken => ({
 const result = (text: string): Spoken => ({ role: 'tool', text: '', toolCalls: [], toolResults: [{ text }] })
 
 test('the model knows only what it was told', () => {
-  expect(nextMove([user('Go on.')], habits)).toEqual({ do: 'say', say: 'What is there to do? I was not told.' })
+  expect(nextMove([user('Go on.')], habits)).toEqual({ do: 'say', say: 'What is there to do? Nobody has said.' })
   const told = nextMove([user(task)], habits)
   expect(told).toMatchObject({ do: 'write', path: 'src/vat.js', content: 'export const vat = "19"\n' })
   const untold = nextMove([user(task.replace('`vat` is `19`', ''))], habits)

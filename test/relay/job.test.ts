@@ -203,7 +203,7 @@ test('when the other target fails as well, a person is asked; nobody is asked tw
 test('without a critical input nothing proceeds or is skipped: a person is asked [P10]', async () => {
   const { work, relay } = await workshop({ orchestrator: () => ({ status: 'partial' }) }, { criticalInputs: ['tone'] })
   await expect(work({ required: [input('tone', 'user')] })).rejects.toBeInstanceOf(HandoffEscalationError)
-  expect(await decisions(relay)).toEqual(['escalate: Nothing goes on without tone'])
+  expect(await decisions(relay)).toEqual(['escalate: Nothing continues without tone'])
 })
 
 test('defaults stand in for what is missing, if they are of the expected type [P10, P15]', async () => {
@@ -250,7 +250,7 @@ test('a refusal by a limit is raised with its name; running with less is a choic
   await expect(work({ run })).rejects.toMatchObject({
     name: 'HandoffRefusedError',
     rejection: 'item_limit',
-    message: 'market-analysis cannot go on: "market-analysis" has had its 1 handoffs (limits.maxHandoffsPerItem)',
+    message: 'market-analysis cannot continue: "market-analysis" has had its 1 handoffs (limits.maxHandoffsPerItem)',
   })
   expect(ran).toBe(0)
   expect(await work({ run, allowLess: true })).toEqual({ draft: 1, tone: 'dry' })

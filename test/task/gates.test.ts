@@ -188,7 +188,7 @@ test('a forced handoff goes through, with its reason on record [S7]', async () =
   expect(await tasks.get('TASK-001')).toMatchObject({
     version: 2,
     quality_gates_failed: ['tests'],
-    warnings: ['engineer went on to planning although tests failed: flaky on CI'],
+    warnings: ['engineer moved on to planning although tests failed: flaky on CI'],
   })
   expect((await tasks.history('TASK-001'))[1]).toMatchObject({ forced: 'flaky on CI' })
 })

@@ -32,7 +32,7 @@ test('a document is written in the browser, read, compared, and each fact leads 
   await page.getByText(/\d+ verified/).waitFor()
   await page.getByText('Never change the public names', { exact: false }).first().waitFor()
   const first = Number(page.url().split('/').at(-1))
-  await page.getByText('bears it out').waitFor()
+  await page.getByText('tape confirms it').waitFor()
   await page.getByRole('button', { name: 'Continue in…' }).click()
   await page
     .getByRole('dialog')

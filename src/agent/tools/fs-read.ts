@@ -17,7 +17,7 @@ const countedBytes = 32 * 1024 * 1024
 export const fsRead = defineTool({
   name: 'fs.read',
   description:
-    'Read a text file by lines. A long file comes in pages: the last line says how to go on. Images are shown; other binary files are named with their type and size.',
+    'Read a text file by lines. A long file comes in pages: the last line says how to read on. Images are shown; other binary files are named with their type and size.',
   input: z.object({
     path: z.string(),
     offset: z.int().min(1).default(1).describe('First line'),
@@ -61,7 +61,7 @@ async function read(file: FileHandle, shown: string, wanted: Wanted, signal: Abo
   const last = wanted.offset + page.lines.length - 1
   if (page.atEnd && last === page.seen && wanted.offset === 1) return { output: text }
   const total = page.atEnd ? `of ${page.seen}` : `of a file of ${stats.size} bytes`
-  const next = page.atEnd && last === page.seen ? 'the end' : `go on with offset ${last + 1}`
+  const next = page.atEnd && last === page.seen ? 'the end' : `continue with offset ${last + 1}`
   return { output: `${text}\n[lines ${wanted.offset}-${last} ${total}; ${next}]` }
 }
 

@@ -107,9 +107,9 @@ async function entries(tape: Tape, resolved: Resolved, offset: number): Promise<
     const text = `${resolved.tape}#${id} ${kind} ${date}\n${outputText(payload)}${about}`
     if (shown.length === 0 && (text.length > room || resolved.place.type !== 'range')) {
       const goesOn = resolved.place.type === 'range' && text.length <= offset + pageChars
-      return page(text, offset) + (goesOn ? `\n[The range goes on: ${rangeFrom(resolved, id + 1)}]` : '')
+      return page(text, offset) + (goesOn ? `\n[The range continues: ${rangeFrom(resolved, id + 1)}]` : '')
     }
-    if (text.length > room) return `${shown.join('\n\n')}\n[The range goes on: ${rangeFrom(resolved, id)}]`
+    if (text.length > room) return `${shown.join('\n\n')}\n[The range continues: ${rangeFrom(resolved, id)}]`
     room -= text.length
     shown.push(text)
   }

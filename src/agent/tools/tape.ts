@@ -94,13 +94,13 @@ export const tapeInfo = defineTool({
 export const tapeFork = defineTool({
   name: 'tape.fork',
   description:
-    'Copy the phase that you are in to a new tape with an intention, for somebody else to go on from. To have a child agent do the work, use agent.spawn.',
+    'Copy the phase that you are in to a new tape with an intention, for somebody else to continue from. To have a child agent do the work, use agent.spawn.',
   input: z.object({
     name: z.string().min(1).describe('Name of the new tape'),
     from: z.string().optional().describe('The anchor to copy from, where more than this phase is needed'),
     next_steps: z.string().optional(),
     context_summary: z.string().optional(),
-    trigger_on_complete: z.string().optional().describe('When set, this tape is told once the new one is complete'),
+    trigger_on_complete: z.string().optional().describe('When set, this tape is notified once the new one is complete'),
   }),
   async run({ name, from, ...intention }, { tape }) {
     const child = await tape.fork(name, { intention, ...(from === undefined ? { phase: true } : { from }) })

@@ -69,7 +69,7 @@ Baton has written this handoff document, and the next session in this folder ope
 !\`${command} --goal "$ARGUMENTS"\`
 
 If something that the next session must know is missing from it, say so in one or two sentences. Then ask the user to type /clear.
-Do not go on with the work.
+Do not continue the work.
 `
 }
 

@@ -91,15 +91,53 @@ export class Output {
   table(rows: readonly (readonly string[])[], right: readonly number[] = []): void {
     const widths: number[] = []
     for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, width(cell))))
+    const before = widths.slice(0, -1).reduce((sum, each) => sum + each + 2, 0)
+    const room = this.#columns === undefined ? Number.POSITIVE_INFINITY : this.#columns - before
     rows.forEach((row, n) => {
       const cells = row.map((cell, i) => {
         const pad = ' '.repeat(widths[i]! - width(cell))
         return right.includes(i) ? pad + cell : i === row.length - 1 ? cell : cell + pad
       })
-      const text = cells.join('  ').trimEnd()
+      const last = cells.at(-1) ?? ''
+      // On a narrow terminal the last column continues below itself, so that nothing is cut and columns stay columns.
+      const wraps = row.length === widths.length && width(last) > room && room >= leastRoom
+      const [first = '', ...more] = wraps ? wrapped(last, room) : [last]
+      const text = [...cells.slice(0, -1), first].join('  ').trimEnd()
       this.line(n === 0 ? this.style('dim', text) : text)
+      for (const line of more) this.line(`${' '.repeat(before)}${line}`)
     })
   }
+
+  /** How wide the terminal is; undefined in a pipe. */
+  get #columns(): number | undefined {
+    return this.io.stdout.isTTY === true ? this.io.stdout.columns : undefined
+  }
+}
+
+/** With less room than this, a column is easier to read where the terminal breaks it. */
+const leastRoom = 20
+
+/** The text in lines of at most so many columns, broken at spaces where there are some. */
+function wrapped(text: string, columns: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (width(longer) <= columns) {
+      line = longer
+      continue
+    }
+    if (line !== '') lines.push(line)
+    line = ''
+    for (const character of word) {
+      if (width(line + character) > columns) {
+        lines.push(line)
+        line = ''
+      }
+      line += character
+    }
+  }
+  return line === '' ? lines : [...lines, line]
 }
 
 /** Whether the person allows colours. */

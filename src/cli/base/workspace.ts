@@ -121,9 +121,9 @@ export async function init(globals: Globals): Promise<void> {
   out.note(guarantee)
   if (before === undefined) return
   out.warn(
-    `baton: ${entryCount(before.entries)} on ${before.tapes.slice(0, 5).join(', ')}${before.tapes.length > 5 ? '…' : ''} stay in ${before.place}, where this folder kept them so far`,
+    `baton: ${entryCount(before.entries)} on ${before.tapes.slice(0, 5).join(', ')}${before.tapes.length > 5 ? '…' : ''} ${before.entries === 1 ? 'is' : 'are'} still in ${before.place}, where this folder kept its tapes so far`,
   )
-  out.warn(`  Bring them along: baton store copy ${shellWord(before.place)} ${shellWord(folder)}`)
+  out.warn(`  To bring what is there along: baton store copy ${shellWord(before.place)} ${shellWord(folder)}`)
 }
 
 /** The tapes that this folder had in a workspace of the user's, and that a `.baton` of its own would hide. */

@@ -25,7 +25,7 @@ export function addDemo(program: Command): void {
     .option('--growth <tokens>', 'what each reply adds to it', wholeNumber)
     .option('--pace <ms>', 'how long it thinks before each reply', wholeNumber)
     .option('--per-turn <modules>', 'how much it does in a turn', wholeNumber)
-    .option('--session <id>', 'go on with this session')
+    .option('--session <id>', 'continue this session')
     .option('--session-id <id>', 'what a new session is to be called')
     .option('--print', 'one turn without a screen')
 }

@@ -105,7 +105,7 @@ export function removeDemo({ globals, folder }: PreparedDemo): void {
 function introduce(out: Output, { cwd, driver }: Run): void {
   out.note(out.style('bold', 'An agent that outgrows its context, and nobody there to help.'))
   out.note('')
-  out.note(`  The job    ${cwd}: nine modules; what they must hold is told once, in the first prompt.`)
+  out.note(`  The job    ${cwd}: nine modules; the first prompt says once what they must contain.`)
   out.note(
     `  The agent  a script instead of a model, ${driver === 'tmux' ? 'in a tmux pane' : 'without a screen'}; its context holds about four modules.`,
   )

@@ -34,7 +34,7 @@ export function addHandoff(program: Command): void {
     'let it wait no longer; it stays on its tape',
   )
   add('diff <before> <after>', 'what changed between two', 'diff')
-  add('check <file>', 'whether a document is complete, and with --tape whether the tape bears it out', 'check')
+  add('check <file>', 'whether a document is complete, and with --tape whether the tape confirms it', 'check')
     .option('--tape <tape>', 'check its facts against that tape')
     .addOption(profile())
   lazily(program, () => import('./continue.ts'))('continue', "continue a session's work in another agent", 'continueIn')

@@ -227,7 +227,7 @@ export async function check(options: Globals & { tape?: string; profile?: Profil
       tape === undefined ? validate(document) : (await door.run(documentCheck, { tape, markdown, profile })).problems
     out.list(problems, { line: ({ section, message }) => `${section}: ${message}` })
     if (problems.length > 0) options.io.exit.code = 1
-    else out.note(`A valid ${document.profile} document${tape === undefined ? '' : `, and ${tape} bears it out`}`)
+    else out.note(`A valid ${document.profile} document${tape === undefined ? '' : `, and ${tape} confirms it`}`)
   })
 }
 

@@ -29,10 +29,10 @@ function addAsk(relay: Command): void {
     .addOption(new Option('--priority <priority>', 'how urgent it is').choices(['critical', 'high', 'medium', 'low']))
     .option('--timeout <ms>', 'after which it has failed; people have as long as they need', wholeNumber)
     .option('--request-id <id>', 'an id of your own')
-  add('cancel <request>', 'end a request whose answer nobody wants any more; its worker is told', 'cancel')
+  add('cancel <request>', 'end a request whose answer nobody wants any more; its worker is notified', 'cancel')
     .option('--reason <text>', 'why')
     .option('--by <name>', 'who cancels (else you)')
-  add('progress <request>', 'for a worker: tell the asker how far it is', 'progress')
+  add('progress <request>', 'for a worker: report to the asker how far it is', 'progress')
     .option('--text <text>', 'in words')
     .option('--percent <n>', 'from 0 to 100', wholeNumber)
     .option('--by <name>', 'who works on it (else you)')
@@ -126,7 +126,7 @@ function addWork(relay: Command): void {
 function addDuties(relay: Command): void {
   lazily(relay, () => import('./watch.ts'))(
     'watch',
-    'look after the relay until ended, and print what happens: timeouts, people who are to be told, alerts',
+    'look after the relay until ended, and print what happens: timeouts, people to notify, alerts',
     'watch',
   ).option('--every <seconds>', 'how often to look after it', wholeNumber, 5)
   lazily(relay, () => import('./serve.ts'))(
@@ -156,7 +156,7 @@ function addViews(relay: Command): void {
     'of one request: wait for its answer',
   )
   add('check', 'look at the relay section of baton.config.json as a whole', 'check')
-  add('alerts', 'when the relay itself needs attention; whoever is configured is told, once per onset', 'alerts')
+  add('alerts', 'when the relay itself needs attention; whoever is configured is notified, once per onset', 'alerts')
   add('routes', 'who may hand over to whom', 'routes').addOption(
     new Option('--format <format>', 'how to draw it').choices(['table', 'mermaid']).default('table'),
   )
@@ -177,7 +177,7 @@ function addEscalations(program: Command): void {
 }
 
 export function addNotify(program: Command): void {
-  const notify = program.command('notify').description('whom Baton tells when a person is needed')
+  const notify = program.command('notify').description('how Baton notifies people who are needed')
   const add = lazily(notify, () => import('./notify.ts'))
   add('test', 'send a test notification to every channel of baton.config.json, and say what happened', 'test')
 }

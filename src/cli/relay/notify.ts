@@ -35,7 +35,7 @@ function trial({ levels }: NotifyChannel) {
   return {
     level: levels[0]!,
     title: 'Baton can reach you',
-    body: `A test from ${os.hostname()}: when a person is needed, it is told here.`,
+    body: `A test from ${os.hostname()}: when a person is needed, a message arrives here.`,
     action: 'Nothing to do.',
     source: 'notify test',
   }

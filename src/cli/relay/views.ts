@@ -86,7 +86,7 @@ export async function check(globals: Globals): Promise<void> {
     for (const note of result.notes) out.note(`${' '.repeat(19)}note: ${note}`)
   }
   if (config.section('notify', notifySection).channels.length === 0) {
-    out.note('note: nobody is told when a person is asked; add a channel to "notify" and try it: baton notify test')
+    out.note('note: nobody is notified when a person is asked; add a channel to "notify" and try it: baton notify test')
   }
   if (results.some((result) => isFailed(result))) globals.io.exit.code = 1
 }
@@ -121,7 +121,7 @@ function printAlerts(out: Output, alerts: readonly Alert[]): void {
 export function printAdvice(out: Output, { name, text, advice, told }: Alert): void {
   out.line(`\n${name}: ${text}\n${indented(advice)}`)
   for (const { channel, status, error } of told?.channels ?? []) {
-    out.note(`  ${status === 'failed' ? `${channel} could not be told: ${error}` : `${channel} was told`}`)
+    out.note(`  ${status === 'failed' ? `${channel} could not be notified: ${error}` : `${channel} was notified`}`)
   }
 }
 

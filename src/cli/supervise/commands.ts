@@ -29,7 +29,7 @@ export function addSupervise(program: Command): void {
     'watch',
     'a service: supervise what a crash or a reboot left, and agents that run in tmux, on this whole machine',
     'watch',
-  ).option('--dry-run', 'only tell what it would take up')
+  ).option('--dry-run', 'only report what it would supervise')
   const resume = add(
     'resume',
     'take up a session again: one that was paused, or ended, or was never supervised',

@@ -56,8 +56,8 @@ function notifierOf(project: string, env: NodeJS.ProcessEnv, out: Output, patien
     onFailure: ({ channel, error, unfinished }) =>
       out.warn(
         unfinished
-          ? `baton: ${channel} is not told yet, and the alert is kept for it: ${error}`
-          : `baton: ${channel} could not be told: ${error}`,
+          ? `baton: ${channel} has not been notified yet, and the alert is kept for it: ${error}`
+          : `baton: ${channel} could not be notified: ${error}`,
       ),
   })
 }

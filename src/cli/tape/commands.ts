@@ -44,7 +44,7 @@ export function addTape(program: Command): void {
     .option('--from <anchor>', 'copy from that anchor on')
     .option('--next-steps <text>', 'what the fork is to do')
     .option('--context-summary <text>', 'what it should know')
-    .option('--on-complete <word>', 'tell the parent when it is done')
+    .option('--on-complete <word>', 'notify the parent when it is done')
   add('merge <child>', "append a fork's new entries to its parent", 'merge').option(
     '--into <tape>',
     'another tape than its parent',
@@ -57,7 +57,7 @@ export function addTape(program: Command): void {
     .option('--summary <text>', 'what it has to know first')
     .option('--next-steps <text>', 'what it is to do')
     .option('--anchor <name>', 'where it starts reading (else the last anchor)')
-    .option('--share', 'tell it of the tape, and stay its owner: it may read, and fork to write')
+    .option('--share', 'notify it of the tape, and stay its owner: it may read, and fork to write')
   addGive('inbox <agent>', 'the contexts that were passed to an agent', 'inbox').option(
     '--take',
     'take the oldest, once',

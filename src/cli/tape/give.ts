@@ -19,7 +19,7 @@ export async function give(options: GiveOptions, tape: string): Promise<void> {
   await withWorkspace(options, async ({ run }, out) => {
     const ownership = share === true ? 'share' : 'transfer'
     const given = await run(tapeGive, { tape, from, to, reason, summary, nextSteps, anchor, ownership })
-    out.record(given, share === true ? `${to} was told of ${tape}` : `${tape} is ${to}'s now`)
+    out.record(given, share === true ? `${to} was notified of ${tape}` : `${tape} is ${to}'s now`)
   })
 }
 

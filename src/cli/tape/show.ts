@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Closed, type Ledger, type Profile, redactValue } from '../../handoff/index.ts'
 import { factKinds, referenceFacts, referenceSection, referenceShow } from '../../operations/index.ts'
 import { entryLine } from './entry-line.ts'
+import { entryText } from './entry-text.ts'
 import type { Globals, Output } from '../base/output.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
 
@@ -83,7 +84,7 @@ async function showEntries({ run }: Door, ref: string, out: Output): Promise<voi
       else if (page.uri === undefined) out.line(entryLine(entry, out))
       else {
         out.line(out.style('bold', `${page.tape}#${entry.id}`) + out.style('dim', `  ${entry.kind}  ${entry.date}`))
-        out.line(JSON.stringify(entry.payload, null, 2))
+        out.line(entryText(entry))
         if (Object.keys(entry.meta).length > 0) out.line(out.style('dim', `meta ${JSON.stringify(entry.meta)}`))
       }
     }

@@ -64,7 +64,7 @@ const placeSchema = z.object({ driver: z.literal('tmux'), socket: z.string(), pa
 
 async function placeOf(store: Store, name: string): Promise<Place> {
   const { state, place, supervisor } = await rowOf(store, name)
-  if (state === 'ended') throw new NotFoundError(`${name} has ended`, { hint: 'Its tape tells what it did.' })
+  if (state === 'ended') throw new NotFoundError(`${name} has ended`, { hint: 'Its tape shows what it did.' })
   if (supervisor !== undefined && supervisor.host !== os.hostname())
     throw new UnsupportedError(`${name} runs on ${supervisor.host}`, { hint: 'Ask the server of that machine.' })
   const found = placeSchema.safeParse(place).data

@@ -93,7 +93,7 @@ export const sessionImport = operation({
 
 export const sessionFollow = liveOperation({
   name: 'session.follow',
-  summary: 'Keep the tape of a session up to date while it goes on, and say what came.',
+  summary: 'Keep the tape of a session up to date while it is running, and report what was added.',
   scope: 'operate',
   route: 'POST /sessions/{session}/follow',
   input: z.object({ session: sessionRef, agent: agentName.optional(), tape: tapeName.optional() }),

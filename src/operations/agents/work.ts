@@ -81,13 +81,13 @@ function repositoryAbove(folder: string): string | undefined {
 
 export const sessionContinue = operation({
   name: 'session.continue',
-  summary: "Prepare another agent to go on with a session's work: its document, and the command that starts the agent.",
+  summary: "Prepare another agent to continue a session's work: its document, and the command that starts the agent.",
   scope: 'operate',
   route: 'POST /continue-session',
   input: z.object({
     session: z.string().min(1).max(4000).optional().describe("Its id, or its beginning; else the project's newest."),
     agent: agent.optional().describe('Of which agent the session is.'),
-    in: agent.describe('The agent to go on in.'),
+    in: agent.describe('The agent to continue in.'),
     goal: z.string().max(2000).optional().describe('What it is to do; steers what is kept.'),
     print: z
       .boolean()
@@ -97,7 +97,7 @@ export const sessionContinue = operation({
   output: z.object({
     tape: z.string(),
     document: z.string().describe('The file that the agent reads.'),
-    child: z.string().describe('The tape of the session that goes on.'),
+    child: z.string().describe('The tape of the session that continues.'),
     program: z.string(),
     args: z.array(z.string()),
     cwd: z.string(),

@@ -87,7 +87,7 @@ export const documentWrite = operation({
 
 export const tapeContinue = operation({
   name: 'tape.continue',
-  summary: 'Close a tape and go on in a new one, which starts with a handoff document.',
+  summary: 'Close a tape and continue in a new one, which starts with a handoff document.',
   scope: 'write',
   route: 'POST /continue',
   input: wanted.extend({ into: tapeName.optional().describe('The name of the new tape.') }),

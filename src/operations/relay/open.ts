@@ -32,7 +32,7 @@ export async function openWorkspaceRelay({ store, cwd, env, warn }: Place): Prom
   const notifier = openNotifier(notify, {
     env,
     onFailure: async ({ channel, error, notification }) => {
-      warn(`baton: ${channel} could not be told "${notification.title}": ${error}`)
+      warn(`baton: ${channel} could not be notified of "${notification.title}": ${error}`)
       const data = { channel, error, title: notification.title, source: notification.source }
       const payload = { name: 'notify_failed', data }
       await store.append('relay/notices', [{ kind: 'event', payload, meta: { key: 'failed', context: false } }])

@@ -311,7 +311,7 @@ export function demandPerson({ caller }: Call): NonNullable<Call['caller']['pers
 
 export const relayCancel = operation({
   name: 'relay.cancel',
-  summary: 'Cancel a request; its worker is told.',
+  summary: 'Cancel a request; its worker is notified.',
   scope: 'write',
   route: 'POST /relay/requests/{requestId}/cancel',
   input: z.object({ requestId, reason: z.string().max(4000).optional(), by: agent.optional() }),
@@ -325,7 +325,7 @@ export const relayCancel = operation({
 
 export const relayProgress = operation({
   name: 'relay.progress',
-  summary: 'Tell whoever waits how far the work has come.',
+  summary: 'Report to whoever waits how far the work has come.',
   scope: 'write',
   route: 'POST /relay/requests/{requestId}/progress',
   input: z.object({
@@ -443,7 +443,7 @@ export const relayAlerts = operation({
   }),
   async run(workspace, _input, { caller }) {
     const { relay, notifier } = await workspace.openedRelay()
-    // On the command line, whoever is configured is told, once per onset; who only reads tells nobody.
+    // On the command line, whoever is configured is notified, once per onset; who only reads tells nobody.
     const told = caller.local === true ? { notifier } : {}
     const alerts = await openAlerts({ relay, store: workspace.store, ...told }).evaluate()
     return { alerts: alerts.map((alert) => ({ ...alert })) }

@@ -78,7 +78,7 @@ export const tapeInfo = operation({
 
 export const tapeReset = operation({
   name: 'tape.reset',
-  summary: 'Close the entries of a tape into an archive and start afresh; ids go on, references still resolve.',
+  summary: 'Close the entries of a tape into an archive and start afresh; ids keep counting, references still resolve.',
   scope: 'operate',
   route: 'POST /tapes/{tape}/reset',
   input: z.object({ tape: tapeName }),

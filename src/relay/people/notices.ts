@@ -91,6 +91,6 @@ export function recommend({ missingInputs = [] }: HandoffRequest, id: string): s
   return [
     'Review the context of the request',
     ...(keys === '' ? [] : [`Provide ${keys}`]),
-    `Answer with "${answerCommand({ id, missing: missingInputs })}"; the agent goes on from there`,
+    `Answer with "${answerCommand({ id, missing: missingInputs })}"; the agent continues from there`,
   ]
 }

@@ -48,7 +48,7 @@ export class Layout {
     if (there !== wanted && there.toLowerCase() === wanted.toLowerCase()) {
       const other = tapeOf(there) ?? there
       throw new InvalidError(`The tape ${tape} would share its file with the tape ${other}`, {
-        hint: `This file system does not tell capital letters apart. Use ${other}, or a name that differs in more.`,
+        hint: `This file system does not distinguish capital letters. Use ${other}, or a name that differs in more.`,
       })
     }
     this.#own.add(tape)

@@ -399,7 +399,7 @@ function verifying(cycle: Verifying, event: CycleEvent, policy: Policy, now: num
   if (cycle.tries === 2) return fail(cycle, 'It did not read its handoff document', 'resume', now)
   if (mayType(event)) return resume(cycle, cycle.clears, now, 2)
   if (now < deadline + policy.verifyMs) return wait(cycle, `a chance to type (${obstacle(event)})`, now + again)
-  return fail(cycle, 'It has been silent since it was told to resume', 'attach', now)
+  return fail(cycle, 'It has been silent since it was asked to resume', 'attach', now)
 }
 
 function interruptOnce(cycle: Asked | Documented | Resuming, now: number): StepResult {

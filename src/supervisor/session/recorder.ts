@@ -147,7 +147,7 @@ function actionFor(word: string): string {
     attach: 'Baton is waiting for you',
     clear: 'Baton is waiting for you',
     resume: 'Baton is waiting for you',
-    error: 'Baton will tell it to continue in a while',
+    error: 'Baton will ask it to continue in a while',
     limit: 'Baton waits and then has it resume',
     disk: 'Baton leaves the session as it is and keeps retrying',
     project: 'Baton leaves the session alone',

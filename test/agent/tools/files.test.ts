@@ -43,9 +43,8 @@ describe('fs.read', () => {
     for (let offset: number | undefined = 1; offset !== undefined;) {
       const page: string = await text(fsRead, { path: 'a.txt', offset })
       expect(Buffer.byteLength(page)).toBeLessThan(32 * 1024)
-      const footer: RegExpExecArray | null = /\n\[lines \d+-\d+ of 5000; (?:go on with offset (\d+)|the end)\]$/.exec(
-        page,
-      )
+      const footer: RegExpExecArray | null =
+        /\n\[lines \d+-\d+ of 5000; (?:continue with offset (\d+)|the end)\]$/.exec(page)
       pages.push(page.slice(0, footer?.index))
       offset = footer?.[1] === undefined ? undefined : Number(footer[1])
     }
@@ -85,7 +84,7 @@ describe('fs.read', () => {
     fs.truncateSync(path.join(cwd, 'huge'), 2 ** 36)
     const { text } = await bench(cwd)
     expect(await text(fsRead, { path: 'huge', limit: 2 })).toBe(
-      `first\nsecond\n[lines 1-2 of a file of ${2 ** 36} bytes; go on with offset 3]`,
+      `first\nsecond\n[lines 1-2 of a file of ${2 ** 36} bytes; continue with offset 3]`,
     )
   })
 

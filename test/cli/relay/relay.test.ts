@@ -234,7 +234,7 @@ test('relay check says what is wrong, and what was waived and why [P13]', async 
   const sound = await relay('check')
   expect(sound).toMatchObject({ code: 0, err: '' })
   expect(sound.out).toContain('ok      routes     4 allowed routes\n')
-  expect(sound.out).toContain('nobody is told when a person is asked')
+  expect(sound.out).toContain('nobody is notified when a person is asked')
   const write = (relay: unknown) => fs.writeFileSync(path.join(cwd, 'baton.config.json'), JSON.stringify({ relay }))
   write({ ...team, forbidden: [], latencyBudgetMs: undefined, waive: { forbidden: 'a small team' } })
   const failed = await relay('check')
@@ -272,7 +272,7 @@ test('an alert comes on, is told once, and says what to do [P5, P12]', async () 
   expect((await relay(...same)).code).toBe(1)
   const { out } = await relay('alerts')
   expect(out).toMatch(/^circular_blocked +WARNING +1 +0 +\S+/m)
-  expect(out).toContain('ops was told')
+  expect(out).toContain('ops was notified')
   expect(web.received.map(({ body }) => (JSON.parse(body) as { title: string }).title)).toEqual([
     'Relay: 1 handoff in a circle stopped in the last hour',
   ])
@@ -284,7 +284,7 @@ test('a channel that cannot be reached stops nothing, and is said [P6, C16]', as
   const asked = await relay(...ask('validator', 'human', '--request-id', 'r1'))
   expect(asked).toMatchObject({ code: 0, out: 'r1\n' })
   expect(asked.err).toContain(
-    'baton: command /no/such/program could not be told "validator asks a person (medium): A plan for a bakery": ',
+    'baton: command /no/such/program could not be notified of "validator asks a person (medium): A plan for a bakery": ',
   )
   const kept = records(await baton(cwd, ['tape', 'read', 'relay/notices', '--json']))
   expect(JSON.stringify(kept)).toContain('ENOENT')

@@ -255,7 +255,7 @@ function Check({ tape, id }: { tape: string; id: number }) {
           {({ valid, problems }) =>
             valid ? (
               <p className="row">
-                <Icon name="check" /> Complete, and the tape bears it out.
+                <Icon name="check" /> Complete, and the tape confirms it.
               </p>
             ) : (
               <ul className="check-list">

@@ -175,7 +175,7 @@ const stepWords: Record<string, string> = {
   asked: 'asked for the document',
   documented: 'document stored',
   clearing: 'context cleared',
-  resuming: 'told to resume',
+  resuming: 'asked to resume',
   verifying: 'resumption checked',
   done: 'carried on',
   failed: 'failed',
