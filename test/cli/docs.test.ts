@@ -1,23 +1,16 @@
 // What README and docs tell people to type exists: every command, and every option in it.
 
-import fs from 'node:fs'
-import path from 'node:path'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { build } from '../../src/cli/program.ts'
+import { pages, typedIn, wordsOf } from '../docs/blocks.ts'
 import { ioOf } from './cli.ts'
 
-const root = path.join(import.meta.dirname, '../..')
-const pages = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...fs.readdirSync(path.join(root, 'docs')).map((name) => `docs/${name}`),
-].filter((page) => page.endsWith('.md'))
 const program = build(ioOf(import.meta.dirname))
 
 test.for(pages)('every command in %s exists, with its options', (page) => {
-  const wrong = commandsIn(fs.readFileSync(path.join(root, page), 'utf8')).flatMap((line) => {
-    const problem = problemOf(wordsOf(line))
+  const wrong = typedIn(page).flatMap(({ line }) => {
+    const problem = problemOf(ownWords(line))
     return problem === undefined ? [] : [`${line}: ${problem}`]
   })
   expect(wrong).toEqual([])
@@ -29,19 +22,12 @@ test('a command that does not exist, and an option that does not exist, are noti
   expect(problemOf(['handoff', '--budget', '5'])).toBeUndefined()
 })
 
-/** The lines of code blocks that call Baton. A line that ends with a backslash goes on in the next. */
-function commandsIn(markdown: string): string[] {
-  const blocks = [...markdown.matchAll(/^```(?:sh|console|bash|text)?\n([\s\S]*?)^```/gm)].map(([, code]) => code!)
-  return blocks
-    .flatMap((code) => code.replaceAll(/\\\n\s*/g, ' ').split('\n'))
-    .flatMap((line) => /^(?:\$ )?(?:[A-Z_]+=\S+ )*baton (\S.*)$/.exec(line.trim())?.[1] ?? [])
-}
-
-/** As a shell splits a line, up to whatever is not a word of the command itself. */
-function wordsOf(line: string): string[] {
-  const words = line.match(/"[^"]*"|'[^']*'|\S+/g) ?? []
-  const end = words.findIndex((word) => ['|', '#', '>', '<', '&&', '--', ';', '&'].includes(word))
-  return (end === -1 ? words : words.slice(0, end)).map((word) => word.replaceAll(/^["']|["']$/g, ''))
+/** The words of the call itself: from behind `baton` up to whatever belongs to the shell. */
+function ownWords(line: string): string[] {
+  const [, call = ''] = /(?:^|\| )(?:[A-Z_]+=\S+ )*baton(?: (.*))?$/.exec(line) ?? []
+  const words = wordsOf(call)
+  const end = words.findIndex((word) => ['|', '>', '<', '&&', '--', ';', '&'].includes(word))
+  return end === -1 ? words : words.slice(0, end)
 }
 
 function problemOf(words: readonly string[]): string | undefined {

@@ -88,34 +88,50 @@ export class Output {
     else this.table([shape.head, ...records.map((record) => shape.row(record))], shape.right)
   }
 
+  /**
+   * Columns side by side. On a terminal that is too narrow for them, cells of the widest columns continue below themselves, so that
+   * nothing is cut and columns stay columns; in a pipe, a record is one line.
+   */
   table(rows: readonly (readonly string[])[], right: readonly number[] = []): void {
-    const widths: number[] = []
-    for (const row of rows) row.forEach((cell, i) => (widths[i] = Math.max(widths[i] ?? 0, width(cell))))
-    const before = widths.slice(0, -1).reduce((sum, each) => sum + each + 2, 0)
-    const room = this.#columns === undefined ? Number.POSITIVE_INFINITY : this.#columns - before
+    const natural: number[] = []
+    for (const row of rows) row.forEach((cell, i) => (natural[i] = Math.max(natural[i] ?? 0, width(cell))))
+    const widths = this.columns === undefined ? natural : fitted(natural, this.columns, right)
     rows.forEach((row, n) => {
-      const cells = row.map((cell, i) => {
-        const pad = ' '.repeat(widths[i]! - width(cell))
-        return right.includes(i) ? pad + cell : i === row.length - 1 ? cell : cell + pad
-      })
-      const last = cells.at(-1) ?? ''
-      // On a narrow terminal the last column continues below itself, so that nothing is cut and columns stay columns.
-      const wraps = row.length === widths.length && width(last) > room && room >= leastRoom
-      const [first = '', ...more] = wraps ? wrapped(last, room) : [last]
-      const text = [...cells.slice(0, -1), first].join('  ').trimEnd()
-      this.line(n === 0 ? this.style('dim', text) : text)
-      for (const line of more) this.line(`${' '.repeat(before)}${line}`)
+      const cells = row.map((cell, i) => (width(cell) > widths[i]! ? wrapped(cell, widths[i]!) : [cell]))
+      const height = Math.max(...cells.map((lines) => lines.length))
+      for (let at = 0; at < height; at++) {
+        const parts = cells.map((lines, i) => {
+          const part = lines[at] ?? ''
+          const pad = ' '.repeat(Math.max(0, widths[i]! - width(part)))
+          return right.includes(i) ? pad + part : part + pad
+        })
+        const text = parts.join('  ').trimEnd()
+        this.line(n === 0 ? this.style('dim', text) : text)
+      }
     })
   }
 
   /** How wide the terminal is; undefined in a pipe. */
-  get #columns(): number | undefined {
+  get columns(): number | undefined {
     return this.io.stdout.isTTY === true ? this.io.stdout.columns : undefined
   }
 }
 
-/** With less room than this, a column is easier to read where the terminal breaks it. */
-const leastRoom = 20
+/** A column is made no narrower than this: words would fall apart. */
+const leastWidth = 12
+
+/** Takes room from the widest columns until all fit; numbers, which are aligned to the right, keep theirs. */
+function fitted(natural: readonly number[], room: number, right: readonly number[]): number[] {
+  const widths = [...natural]
+  let over = widths.reduce((sum, each) => sum + each + 2, -2) - room
+  for (; over > 0; over--) {
+    const candidates = widths.flatMap((each, i) => (each > leastWidth && !right.includes(i) ? [i] : []))
+    if (candidates.length === 0) return widths
+    const widest = candidates.reduce((best, i) => (widths[i]! > widths[best]! ? i : best))
+    widths[widest] = widths[widest]! - 1
+  }
+  return widths
+}
 
 /** The text in lines of at most so many columns, broken at spaces where there are some. */
 function wrapped(text: string, columns: number): string[] {

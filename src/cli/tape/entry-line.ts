@@ -13,9 +13,14 @@ export function printEntry(entry: Entry, out: Output): void {
 }
 
 /** Has columns of fixed width, because a stream of entries cannot be measured ahead. */
-export function entryLine(entry: Entry, out: Output, columns = 100): string {
+export function entryLine(entry: Entry, out: Output, columns = textColumns(out)): string {
   const [id, kind, when, text] = entryRow(entry, columns) as [string, string, string, string]
   return `${id.padEnd(7)} ${out.style('cyan', kind.padEnd(11))} ${out.style('dim', when.padEnd(8))} ${text}`
+}
+
+/** What is left of the terminal beside the other columns. */
+function textColumns(out: Output): number {
+  return out.columns === undefined ? 100 : Math.max(20, out.columns - 29)
 }
 
 function gist(entry: Entry): string {
