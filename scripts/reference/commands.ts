@@ -60,7 +60,9 @@ function optionLines(options: readonly Option[]): string[] {
     .map(({ flags, description, argChoices, defaultValue }) => {
       const choices = argChoices === undefined ? '' : ` (${argChoices.join(', ')})`
       const preset =
-        defaultValue === undefined || typeof defaultValue === 'boolean' ? '' : `; default ${String(defaultValue)}`
+        defaultValue === undefined || typeof defaultValue === 'boolean' || String(defaultValue) === ''
+          ? ''
+          : `; default ${String(defaultValue)}`
       return `- \`${flags}\`: ${description}${choices}${preset}`
     })
 }

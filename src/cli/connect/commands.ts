@@ -7,7 +7,7 @@ import { lazily } from '../base/lazy.ts'
 export function addConnect(program: Command): void {
   const add = lazily(program, () => import('./connect.ts'))
   placed(add('connect', 'let an agent use Baton: hooks, MCP tools, status line; shows what it changes', 'connect'))
-  placed(add('disconnect', 'take away exactly what connect has added', 'disconnect'))
+  placed(add('disconnect', 'remove exactly what connect has added', 'disconnect'))
   lazily(program, () => import('./mcp.ts'))('mcp', 'the MCP server on standard input and output, for agents', 'mcp')
   lazily(program, () => import('./doctor.ts'))(
     'doctor',
@@ -19,7 +19,7 @@ export function addConnect(program: Command): void {
     'let what a project brings (baton.config.json, .baton) run commands, send messages and open sessions',
     'trust',
   )
-    .option('--remove', 'trust it no more')
+    .option('--remove', 'no longer trust it')
     .option('--list', 'the projects that you trust')
   lazily(program, () => import('./hook-work.ts'))(
     'hook [agent] [event]',
@@ -31,7 +31,7 @@ export function addConnect(program: Command): void {
 function placed(command: Command): void {
   command
     .addArgument(new Argument('<agent>', 'the agent').choices(agentNames))
-    .option('--user', 'for all you do with it (the default)')
+    .option('--user', 'for everything you do with it (the default)')
     .option('--project', 'in this project only')
     .option('--dry-run', 'only show what would change')
 }

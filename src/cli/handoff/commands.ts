@@ -31,7 +31,7 @@ export function addHandoff(program: Command): void {
   add('show <document>', 'print one: a file, main#12, or main for its newest', 'show').addOption(format())
   add('next', 'the document that waits for the next session in this project', 'next').option(
     '--drop',
-    'let it wait no longer; it stays on its tape',
+    'no longer open a session with it; it stays on its tape',
   )
   add('diff <before> <after>', 'what changed between two', 'diff')
   add('check <file>', 'whether a document is complete, and with --tape whether the tape confirms it', 'check')
@@ -41,7 +41,7 @@ export function addHandoff(program: Command): void {
     .argument('[session]', 'its id, the beginning of it, or the path of a transcript (else the newest of this folder)')
     .addOption(new Option('--in <agent>', 'the agent to continue in (else you are asked)').choices(agentNames))
     .addOption(new Option('--agent <agent>', 'only sessions of this agent').choices(agentNames))
-    .option('--goal <text>', 'what it is to do; steers what is kept')
+    .option('--goal <text>', 'what it should do; steers what is kept')
     .option('--edit', 'change the document in your editor first')
     .option('--print', 'print the command instead of running it')
   lazily(program, () => import('./eval.ts'))(

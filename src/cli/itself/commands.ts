@@ -11,11 +11,7 @@ export function addItself(program: Command): void {
     .command('help [command...]')
     .description('how a command is used')
     .action((words: string[]) => helpOn(program, words))
-  lazily(program, () => import('./docs.ts'))(
-    'docs [topic]',
-    'the pages of the documentation, without a network',
-    'docs',
-  )
+  lazily(program, () => import('./docs.ts'))('docs [topic]', 'read the documentation, offline', 'docs')
   lazily(program, () => import('./completion.ts'))(
     'completion',
     'a script that completes commands and ids',

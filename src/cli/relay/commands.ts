@@ -23,7 +23,7 @@ export function addRelay(program: Command): void {
 function addAsk(relay: Command): void {
   const add = lazily(relay, () => import('./ask.ts'))
   add('ask <from> <to> <summary>', 'ask another agent, or human, and print the answer; Ctrl-C cancels', 'ask')
-    .option('--missing <key[:type[:text]]>', 'what is wanted, such as budget:number', collect)
+    .option('--missing <key[:type[:text]]>', 'what is needed, such as budget:number', collect)
     .option('--item <name>', 'what is worked on: limits count for each item')
     .option('--trace <uuid>', 'the run of the pipeline that this belongs to (else a new one)')
     .addOption(new Option('--priority <priority>', 'how urgent it is').choices(['critical', 'high', 'medium', 'low']))
@@ -48,11 +48,11 @@ function addTraces(relay: Command): void {
     .requiredOption('--from <agent>', 'who has it now')
     .requiredOption('--reason <text>', 'why')
   add('history [trace]', 'what happened, the newest first', 'history')
-    .option('--limit <n>', 'at most so many', wholeNumber, 50)
-    .option('--since <date>', 'not what is older')
+    .option('--limit <n>', 'at most this many', wholeNumber, 50)
+    .option('--since <date>', 'only newer ones')
   add('archive', 'move closed traces out of the way; they can still be looked up, and open ones stay', 'archive')
-    .option('--older-than <days>', 'those in which nothing has happened for so many days', wholeNumber)
-    .option('--keep <n>', 'all but the newest so many', wholeNumber)
+    .option('--older-than <days>', 'those in which nothing has happened for this many days', wholeNumber)
+    .option('--keep <n>', 'all but the newest N', wholeNumber)
   add('dead', 'requests that killed the workers that took them', 'dead')
     .option('--retry <request>', 'put it back into its inbox')
     .option('--drop <request>', 'take it off the list')
@@ -65,7 +65,7 @@ function addRequest(relay: Command): void {
     'ask another agent, or a person; prints the request id',
     'request',
   )
-    .option('--file <file>', 'the request as JSON; other options go over it (- reads stdin)')
+    .option('--file <file>', 'the request as JSON; other options override it (- reads stdin)')
     .option('--from <agent>', 'who asks')
     .option('--to <agent>', 'who is asked: an agent of baton.config.json, or human')
     .option(
@@ -110,7 +110,7 @@ function addWork(relay: Command): void {
   add('answer <request>', 'answer a request', 'answer')
     .addOption(new Option('--status <status>', 'how it went').choices(['resolved', 'partial', 'failed', 'escalated']))
     .option('--input <key=json>', 'an input that was missing', collect)
-    .option('--file <file>', 'the answer as JSON; other options go over it (- reads stdin)')
+    .option('--file <file>', 'the answer as JSON; other options override it (- reads stdin)')
     .option('--unresolved <key>', 'an input that stays missing', collect)
     .option('--failure <text>', 'why it failed')
     .option('--recommend <text>', 'what the asker should do next', collect)
@@ -155,7 +155,7 @@ function addViews(relay: Command): void {
     '--wait',
     'of one request: wait for its answer',
   )
-  add('check', 'look at the relay section of baton.config.json as a whole', 'check')
+  add('check', 'check the relay section of baton.config.json as a whole', 'check')
   add('alerts', 'when the relay itself needs attention; whoever is configured is notified, once per onset', 'alerts')
   add('routes', 'who may hand over to whom', 'routes').addOption(
     new Option('--format <format>', 'how to draw it').choices(['table', 'mermaid']).default('table'),

@@ -18,7 +18,7 @@ export function addSessions(program: Command): void {
     .option('--here', 'only those of this folder and below')
     .option('--project <name>', 'only those of a project whose folder has this in its path')
     .option('--since <time>', 'only those active since then: 8h, 30m, 2d, or a date', since)
-    .option('--limit <n>', 'at most so many', wholeNumber)
+    .option('--limit <n>', 'at most this many', wholeNumber)
     .option('--subagents', 'those of subagents too')
     .option('--watch', 'keep the list up to date')
   const add = lazily(program, () => import('./import.ts'))

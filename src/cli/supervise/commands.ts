@@ -64,7 +64,7 @@ function addControl(program: Command): void {
   }).option('-f, --follow', 'keep printing new entries')
   lazily(program, () => import('./health.ts'))(
     'health [session]',
-    'what is well and what is not, of all supervised sessions or one; exits with 1 when something needs a person',
+    'how supervised sessions are doing, all of them or one; exits with 1 when something needs a person',
     'health',
   )
     .option('--history', 'every change')
@@ -77,10 +77,10 @@ function bounded(command: Command): void {
     .addOption(
       new Option('--until <command>', 'end when this command succeeds; it is run after each turn').argParser(line),
     )
-    .addOption(new Option('--max-usd <dollars>', 'end when it has cost so much').argParser(positive))
-    .addOption(new Option('--max-hours <hours>', 'end after so long').argParser(positive))
-    .addOption(new Option('--max-cycles <cycles>', 'end after so many cycles').argParser(wholeNumber))
-    .addOption(new Option('--max-turns <turns>', 'end after so many turns').argParser(wholeNumber))
+    .addOption(new Option('--max-usd <dollars>', 'end when it has cost this much').argParser(positive))
+    .addOption(new Option('--max-hours <hours>', 'end after this many hours').argParser(positive))
+    .addOption(new Option('--max-cycles <cycles>', 'end after this many cycles').argParser(wholeNumber))
+    .addOption(new Option('--max-turns <turns>', 'end after this many turns').argParser(wholeNumber))
     .option('--detach', 'supervise it in the background')
 }
 

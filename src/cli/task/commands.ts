@@ -10,7 +10,7 @@ export function addTask(program: Command): void {
   const task = program.command('task').description('pass work from agent to agent: typed, versioned, gated')
   whenBare(task, async (globals) => (await import('./task.ts')).ls(globals))
   const add = lazily(task, () => import('./task.ts'))
-  add('new <id>', 'make a task', 'create')
+  add('new <id>', 'create a task', 'create')
     .option('--title <text>', 'what it is about')
     .option('--spec <file>', 'its specification: inputs, outputs, dependencies, success_criteria, as JSON')
   addHandoff(add('handoff <id>', 'hand a task to the next agent', 'handoff'))

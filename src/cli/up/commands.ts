@@ -19,14 +19,14 @@ export function addUp(program: Command): void {
 
   const token = program.command('token').description('who may call the server, and what they may do')
   const add = lazily(token, () => import('./token.ts'))
-  add('create [name]', 'make a token and print it, this once', 'create')
+  add('create [name]', 'create a token and print it, only this once', 'create')
     .addOption(
       new Option('--scope <scope>', 'what it may do, each including the one before')
         .choices(['read', 'write', 'operate', 'admin'])
         .default('read'),
     )
     .option('--agent', "for an agent: it approves nothing in a person's name")
-    .option('--days <number>', 'how long it counts (for ever)', wholeNumber)
-  add('ls', 'the tokens that count', 'ls')
+    .option('--days <number>', 'after how many days it expires (never, unless given)', wholeNumber)
+  add('ls', 'the valid tokens', 'ls')
   add('revoke <name>', 'end a token, by name or id, and the streams that it has open', 'revoke')
 }
