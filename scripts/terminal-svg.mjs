@@ -62,7 +62,7 @@ function spans(line) {
     else if (piece !== '') {
       const x = (margin + column * cell.width).toFixed(1)
       if (piece.trim() !== '') parts.push(`<tspan x="${x}"${style}>${escaped(piece)}</tspan>`)
-      column += [...piece].length
+      column += Array.from(piece).length
     }
   }
   return parts.join('')

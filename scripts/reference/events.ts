@@ -41,8 +41,6 @@ const workspaceEvents: Readonly<Record<string, string>> = {
   audit: 'on `server/audit`: a call that needed operate or admin, who made it and how it ended',
   closed: 'on the register of chats: a chat has left its tape',
   context_handoff: 'on the inbox of an agent: a tape was given to it',
-  given:
-    'on `lineage`: a document was given to a command that was only printed; the session that reads it is its child',
   'handoff.closed': 'on `relay/handoffs`: a trace is over and may be archived',
   given:
     'on `lineage`: a command was printed that starts an agent with this document; `lineage` follows when somebody has run it',

@@ -23,7 +23,7 @@ function table(columns: number | undefined): string[] {
 test.for([120, 80, 60, 40])('a table stays within %i columns, and cuts nothing', (columns) => {
   const lines = table(columns)
   expect(Math.max(...lines.map(width))).toBeLessThanOrEqual(columns)
-  const letters = (texts: readonly string[]) => [...texts.join('').replaceAll(/\s+/g, '')].toSorted().join('')
+  const letters = (texts: readonly string[]) => Array.from(texts.join('').replaceAll(/\s+/g, '')).toSorted().join('')
   expect(letters(lines)).toBe(letters(rows.flat()))
   expect(lines.at(-1)).toMatch(/^short +1 +fits$/)
 })
