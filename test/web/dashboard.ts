@@ -131,11 +131,15 @@ export async function openPage(
   return page
 }
 
-/** No violation that axe calls serious or critical, on what the page shows now. */
-export async function expectAccessible(page: Page): Promise<void> {
+/** What axe calls serious or critical on what the page shows now. */
+export async function violationsOn(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).analyze()
   const bad = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  expect(bad.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([])
+  return bad.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+export async function expectAccessible(page: Page): Promise<void> {
+  expect(await violationsOn(page)).toEqual([])
 }
 
 /** Writes the transcript of a session of Claude Code, as that agent does. */

@@ -46,7 +46,11 @@ export function TapeView({ tape, title, about, meters }: TapeViewProps) {
   const search = (text: string) => {
     const id = /^#?(\d{1,15})$/.exec(text.trim())?.[1]
     if (id !== undefined) navigate(tapeAddress(tape, Number(id)))
-    else setQuery({ find: text })
+    else {
+      setQuery({ find: text })
+      // On a phone what was found takes the place of the entries.
+      setSideOpen(true)
+    }
   }
   return (
     <div className="tape">
@@ -90,7 +94,7 @@ export function TapeView({ tape, title, about, meters }: TapeViewProps) {
           aria-pressed={isSideOpen}
           onClick={() => setSideOpen(!isSideOpen)}
         >
-          {isSideOpen ? 'Entries' : 'Context'}
+          {isSideOpen ? 'Entries' : find === '' ? 'Context' : 'Found'}
         </button>
       </header>
       <div className={isSideOpen ? 'tape-columns tape-side-open' : 'tape-columns'}>
