@@ -118,6 +118,8 @@ test.each(['light', 'dark'] as const)(
     }
     expect(wrong).toEqual([])
   },
+  // Fifteen pages, each looked through by axe: a busy machine needs minutes.
+  600_000,
 )
 
 test('everything that can be pressed is reached and seen by keyboard [W9]', async () => {
