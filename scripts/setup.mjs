@@ -14,6 +14,7 @@ const TEST_PACKAGES = {
   chromium: 'chromium',
   ip: 'iproute2',
   'nats-server': 'nats-server',
+  openssl: 'openssl',
   pg_ctlcluster: 'postgresql',
   sqlite3: 'sqlite3',
   tmux: 'tmux',
