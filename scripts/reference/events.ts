@@ -9,7 +9,7 @@ import type { Name as SessionRecord } from '../../src/supervisor/session/journal
 type Meanings<Name extends string> = Readonly<Record<Name, string>>
 
 /** Events that any tape may hold, or the tape that is named. */
-export const tapeEvents: Readonly<Record<string, string>> = {
+const tapeEvents: Readonly<Record<string, string>> = {
   anchor: 'an anchor of a fork, kept as an event when the fork was merged',
   auto_handoff: 'the agent handed over because its context was full',
   'baton/interrupt': 'Baton, not the person, interrupted the agent',

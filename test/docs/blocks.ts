@@ -3,7 +3,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 
-export const root = path.join(import.meta.dirname, '../..')
+const root = path.join(import.meta.dirname, '../..')
 
 /** Every page for people but the generated ones. */
 export const pages = [
