@@ -176,7 +176,7 @@ test('past the threshold in the middle of a turn the model is told once, behind 
   expect(notices).toEqual([0, 1, 1, 0])
   expect(server.requests[1]!.messages.at(-1)!.text).toMatch(/about 85\d\d of 10000 tokens. Call tape_handoff/)
   expect(server.requests[1]!.system).toBe(server.requests[0]!.system)
-  expect(server.requests[0]!.system).toMatch(/told that the context is long, call tape_handoff/)
+  expect(server.requests[0]!.system).toMatch(/a message says that the context is long, call tape_handoff/)
   // After its own handoff the model sees the state, the prompt it is answering, and the call that made it with its result.
   const last = server.requests[3]!.messages
   expect(last.map(({ role }) => role)).toEqual(['user', 'user', 'assistant', 'tool'])
