@@ -38,7 +38,7 @@ test(
       expect.stringContaining('asked for the document'),
       expect.stringContaining('document stored'),
       expect.stringContaining('context cleared'),
-      expect.stringContaining('told to resume'),
+      expect.stringContaining('asked to resume'),
       expect.stringContaining('resumption checked'),
       expect.stringContaining('carried on'),
     ])
