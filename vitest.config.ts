@@ -19,6 +19,9 @@ const processes = [
   'test/{house,package/package}.test.ts',
 ]
 
+/** What takes long and seldom breaks. */
+const onlyFull = process.env['BATON_TEST_FULL'] ? [] : ['test/faults/tls.test.ts']
+
 const everywhere = {
   // The projects of tests are the tests' own; those about trust take it away again.
   env: { BATON_TRUST: '1' },
@@ -70,14 +73,14 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { test: { ...everywhere, name: 'process', include: processes } },
+      { test: { ...everywhere, name: 'process', include: processes, exclude: onlyFull } },
       ...['postgres', 'nats'].map((name) => ({
         test: { ...everywhere, name, include: onEngines, globalSetup: './test/support/engine-setup.ts' },
       })),
       // These measure Baton's own part of a cycle and take both cores for seconds: they run when all others are done.
       { test: { ...everywhere, name: 'real', include: real, maxWorkers: 2, sequence: { groupOrder: 1 } } },
-      // Some of these look at how long the page takes: one at a time, at the end.
-      { test: { ...everywhere, name: 'web', include: web, maxWorkers: 1, sequence: { groupOrder: 2 } } },
+      // A browser and a server for each file: two at a time, at the end.
+      { test: { ...everywhere, name: 'web', include: web, maxWorkers: 2, sequence: { groupOrder: 2 } } },
     ],
   },
 })
