@@ -26,6 +26,9 @@ const nearEnd = 20
 /** A fifth of a second. */
 const framesToSettle = 12
 
+/** Browsers go on scrolling for a while after the wheel, the finger or the key. */
+const handMs = 1_000
+
 export function Entries({ tape, at, kinds }: EntriesProps) {
   const [following, setFollowing] = useState(at === undefined)
   const [reader] = useState(() => new EntryReader(tape, kinds))
@@ -101,7 +104,8 @@ export function Entries({ tape, at, kinds }: EntriesProps) {
     if (awaited.current !== undefined) return
     const top = items.find(({ end }) => end > (virtual.scrollOffset ?? 0)) ?? first
     held.current = { id: Number(top.key), offset: (virtual.scrollOffset ?? 0) - top.start }
-    if (first.index < nearEnd && hasBefore) reader.readBefore()
+    // Whoever follows is not reading what came before: its entries would push the end out of memory.
+    if (!following && first.index < nearEnd && hasBefore) reader.readBefore()
     if (last.index > entries.length - nearEnd && hasAfter) reader.readAfter()
   })
 
@@ -109,10 +113,17 @@ export function Entries({ tape, at, kinds }: EntriesProps) {
   const lastEntry = entries.at(-1)?.id
   useLayoutEffect(() => {
     if (following && !hasAfter && entries.length > 0) virtual.scrollToIndex(entries.length - 1, { align: 'end' })
-  }, [following, hasAfter, lastEntry, entries.length, virtual])
+    if (following && hasAfter) reader.goTo('end')
+  }, [reader, following, hasAfter, lastEntry, entries.length, virtual])
+  // Rows that come in also move what is shown: only a person who scrolls away leaves the end.
+  const lastHand = useRef(Number.NEGATIVE_INFINITY)
+  const noteHand = () => {
+    lastHand.current = performance.now()
+  }
   const noteScroll = () => {
     const { scrollTop, scrollHeight, clientHeight } = scroller.current!
-    setFollowing(!hasAfter && scrollHeight - scrollTop - clientHeight < 48)
+    if (!hasAfter && scrollHeight - scrollTop - clientHeight < 48) setFollowing(true)
+    else if (performance.now() - lastHand.current < handMs) setFollowing(false)
   }
   const toEnd = () => {
     setFollowing(true)
@@ -138,11 +149,16 @@ export function Entries({ tape, at, kinds }: EntriesProps) {
   }
   return (
     <div className="entries">
-      {/* A region that scrolls is reachable by keyboard. */}
+      {/* A region that scrolls is reachable by keyboard; what is listened to is only whether a person scrolls. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions */}
       <div
         ref={scroller}
         className="entries-scroller"
         onScroll={noteScroll}
+        onWheel={({ deltaY }) => deltaY < 0 && noteHand()}
+        onTouchMove={noteHand}
+        onPointerDown={noteHand}
+        onKeyDown={({ key }) => /^(ArrowUp|PageUp|Home| )$/.test(key) && noteHand()}
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
         role="region"
