@@ -148,6 +148,11 @@ test('huge lines and a flood of entries leave the page usable [W8]', async () =>
   await store.close()
   await page.getByRole('article', { name: `Entry ${total + 1},` }).waitFor({ timeout: 90_000 })
   expect(await page.getByRole('article').count()).toBeLessThan(60)
+  // It is a person who leaves the end, and comes back to it.
+  await page.getByRole('region', { name: 'Entries' }).hover()
+  await page.mouse.wheel(0, -3_000)
+  await page.getByRole('button', { name: /follow/i }).click()
+  await page.getByRole('article', { name: `Entry ${total + 1},` }).waitFor()
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
 })

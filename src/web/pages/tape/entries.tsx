@@ -92,9 +92,12 @@ export function Entries({ tape, at, kinds }: EntriesProps) {
 
   // Entries that came in above must not move those that are read.
   const firstId = entries[0]?.id
+  const firstBefore = useRef(firstId)
   useLayoutEffect(() => {
+    const isSame = firstBefore.current === firstId
+    firstBefore.current = firstId
     const anchor = held.current
-    if (anchor === undefined || following || awaited.current !== undefined) return
+    if (isSame || anchor === undefined || following || awaited.current !== undefined) return
     const index = entries.findIndex(({ id }) => id === anchor.id)
     if (index > 0) virtual.scrollToOffset(virtual.measurementsCache[index]!.start + anchor.offset)
   }, [firstId, entries, following, virtual])
