@@ -163,6 +163,28 @@ test('changed files are those that Codex recorded, whatever the script looks lik
   ])
 })
 
+test('changes that bear the id of their script count, each once [T2]', async () => {
+  const one = { [`${folder}/one.c`]: { type: 'add', content: 'x\n' } }
+  const two = { [`${folder}/two.c`]: { type: 'add', content: 'y\n' } }
+  const [call, output] = cell(
+    'c1',
+    'await tools.apply_patch(first); await tools.apply_patch(second)',
+    'completed',
+    '{}',
+  )
+  const facts = await factsOf(
+    call!,
+    event({ type: 'item_completed', item: { type: 'FileChange', id: 'c1', status: 'completed', changes: one } }),
+    event({ type: 'patch_apply_end', call_id: 'c1', success: true, stdout: 'Success.', changes: one }),
+    event({ type: 'patch_apply_end', call_id: 'c1', success: true, stdout: 'Success.', changes: two }),
+    output!,
+  )
+  expect(facts.files.map(({ path, action, added }) => [path, action, added])).toEqual([
+    ['one.c', 'created', 1],
+    ['two.c', 'created', 1],
+  ])
+})
+
 test('what Codex recorded as it happened replaces what the script says; a late end finds its command [T2]', async () => {
   const ended = (id: string, command: string, exit_code: number, cwd = folder) =>
     event({

@@ -1,6 +1,7 @@
 // Parses rollouts of Codex. Messages are taken from `response_item`, the stream that goes back to the model; their copies in
 // `event_msg` are ignored, which is only read for turns, usage and limits.
 
+import { createHash } from 'node:crypto'
 import type { Draft } from '../../store/index.ts'
 import type { Part } from '../../tape/index.ts'
 import type { Fact, Quota, Parser } from '../fact.ts'
@@ -248,13 +249,22 @@ function event(payload: Fields, memory: Memory, at: string | undefined): Fact[] 
 
 /** What Codex recorded as it happened. Most of it repeats calls of the model; the rest was called by a script. */
 function happened(item: Fields, memory: Memory, at: string | undefined): Fact[] {
-  const id = text(item.id)
-  if (id === undefined || memory.told.includes(id)) return []
-  if (item.type !== 'CommandExecution' && item.type !== 'FileChange') return []
+  const named = text(item.id)
+  if (named === undefined || (item.type !== 'CommandExecution' && item.type !== 'FileChange')) return []
+  // It may bear the id of the script, as others of the same script do.
+  const id = named in memory.code.cells ? `${named}/${hash(item.changes ?? item.command)}` : named
+  if (memory.told.includes(id)) return []
   remember(memory, id)
   return item.type === 'CommandExecution'
     ? commandFacts(memory.code, id, item, nested(at))
     : changeFacts(memory.code, id, item, nested(at))
+}
+
+function hash(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(value ?? null))
+    .digest('hex')
+    .slice(0, 12)
 }
 
 /** How many calls are remembered: what is recorded of a call comes soon after it. */
