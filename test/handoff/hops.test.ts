@@ -219,17 +219,44 @@ describe('ten hops over three agents', () => {
       expect.soft(markdown).toContain(words)
   })
 
-  test('a failure is dropped at the hop that settles it [H13]', async () => {
+  /** Gives the document of a session of Claude Code. */
+  async function writer() {
     const store = await temporaryStore()
     const folder = temporaryFolder()
-    const first = claude('a1')
-    const write = async (name: string, lines: readonly Line[]) => {
+    return async (name: string, lines: readonly Line[]) => {
       const file = path.join(folder, name, `${name}.jsonl`)
       fs.mkdirSync(path.dirname(file), { recursive: true })
       fs.writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
       const { tape } = await importFile(store, fileAt(file, 'claude'))
       return (await writeDocument(new Tape(store, tape))).markdown
     }
+  }
+
+  test('a question of an earlier hop is no first step once the work went on without the answer [H13]', async () => {
+    const write = await writer()
+    const first = claude('q1')
+    const asking = await write('q1', [
+      ...first.user('Split the shop into packages.'),
+      ...first.writes('packages/cart/index.ts'),
+      ...first.says('The cart is a package now. Shall I take the orders next?'),
+    ])
+    const firstStep = (markdown: string) => /^1\. .*/m.exec(markdown.split('## Next Steps')[1]!)![0]
+    expect(firstStep(asking)).toContain('Shall I take the orders next?')
+    const second = claude('q2')
+    const prompt = second.user(withDocumentText(continueText('/x/handoff.md'), asking))
+    expect(firstStep(await write('q2', prompt))).toContain('Shall I take the orders next?')
+    const worked = await write('q3', [
+      ...prompt,
+      ...second.writes('packages/orders/index.ts'),
+      ...second.says('The orders are a package too, and everything builds.'),
+    ])
+    expect(firstStep(worked)).not.toContain('Shall I take the orders next?')
+    expect(worked).toContain('Shall I take the orders next?')
+  })
+
+  test('a failure is dropped at the hop that settles it [H13]', async () => {
+    const write = await writer()
+    const first = claude('a1')
     const failed = await write('a1', [
       ...first.user('Make the tests pass.'),
       ...first.runs('npx vitest run test/cart.test.ts', ' FAIL  test/cart.test.ts > adds\n Tests  1 failed (1)', 1),

@@ -158,9 +158,9 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   add('done', of('done'))
   add(home('pending', 'next'), open)
   add(home('decisions', 'notes'), of('decisions'))
-  // A question waits for the user, who has said nothing yet.
+  // A question waits for the user, who has said nothing yet. It is the first thing to do only while nobody has worked without the answer.
   if (ledger.instructions.length === 0) {
-    add('next', of('next').filter(isQuestionStep), true)
+    add('next', of('next').filter(isQuestionStep), !hasWorked(ledger))
     add('blockers', of('blockers'))
   }
   add('failures', inheritedFailures(ledger))
