@@ -74,6 +74,8 @@ test('a second supervisor is refused and told who holds the session; one that ta
     message: `shop is supervised already by process ${first.child.pid}`,
     hint: `It ends with that process: kill ${first.child.pid}`,
   })
+  // The scripted agent is started without an intention on the tape: its place has to be there before the kill.
+  await harness.until(async () => (await harness.entries('whereabouts')).length > 0, 'where the agent is')
   first.child.kill('SIGKILL')
   await first.ended
   harness.supervise()
