@@ -20,7 +20,7 @@ const processes = [
 ]
 
 /** What takes long and seldom breaks. */
-const onlyFull = process.env['BATON_TEST_FULL'] ? [] : ['test/faults/tls.test.ts']
+const onlyFull = process.env['BATON_TEST_FULL'] ? [] : ['test/faults/{copy,tls}.test.ts']
 
 const everywhere = {
   // The projects of tests are the tests' own; those about trust take it away again.

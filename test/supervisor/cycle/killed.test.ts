@@ -39,7 +39,7 @@ const moments = [
   'at done',
 ]
 
-test.each(sample(moments, 5))(
+test.each(sample(moments, 3))(
   'a supervisor that is killed %s is followed by one that finishes the cycle, once [C7]',
   async (moment) => {
     const harness = await Harness.open()
