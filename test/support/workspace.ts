@@ -10,7 +10,8 @@ import { type OpenOptions, openStore, type Store } from '../../src/store/index.t
 /** `atEnd`: that of the test's own context, where tests run at the same time. */
 export function temporaryFolder(atEnd: (work: () => void) => void = onTestFinished): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-test-'))
-  atEnd(() => fs.rmSync(folder, { recursive: true, force: true }))
+  // A process that was killed may have left a child that still writes there for a moment.
+  atEnd(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
   return folder
 }
 
