@@ -23,7 +23,7 @@ interface Turn {
   readonly errors: string[]
 }
 
-test.each(isFull ? ['codex', 'opencode', 'pi', 'gemini'] : ['codex', 'opencode'])(
+test.each(isFull ? ['codex', 'opencode', 'pi', 'gemini'] : ['codex'])(
   '%s opens with what waits for it, once; calls a tool of Baton where it can; and is as before when disconnected [D5, D6, D7]',
   async (agent) => {
     const out = await runAlone(new URL('./connect-agent.ts', import.meta.url), [agent, temporaryFolder()], 2 * seconds)
