@@ -244,8 +244,8 @@ export interface Question {
   /** `tool`: asked with a tool made for it; `text`: the assistant's last words end in a question. */
   readonly source: 'tool' | 'text'
   readonly id: number
-  /** The user has spoken since, of other things: nobody waits for the answer. */
-  readonly passedOver?: true
+  /** What the user said instead of an answer that can be recognised as one: nobody waits for it any more. */
+  readonly passedOver?: string
 }
 
 export interface BackgroundTask {

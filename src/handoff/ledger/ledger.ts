@@ -16,6 +16,7 @@ import { judgeFailures } from './tools/open-failures.ts'
 import { countFiles, FileTable } from './files/file-table.ts'
 import {
   cutByBaton,
+  commentOf,
   isCancelled,
   isRefused,
   isRejected,
@@ -166,7 +167,7 @@ export class LedgerBuilder {
         })),
         ...wrapping.map(({ id, what }) => ({ id, what, isQuestion: false })),
       ].filter(({ id }) => id > this.#answeredId),
-      questions: questions.filter(({ passedOver }) => passedOver !== true),
+      questions: questions.filter(({ passedOver }) => passedOver === undefined),
       lastWords: this.#lastWords,
       lastCommand: this.#lastCommand,
     })
@@ -371,7 +372,7 @@ export class LedgerBuilder {
     } else this.#ending.see('result', id)
   }
 
-  /** A person said no: nothing was run. What they said about it comes with Claude Code's own words around it. */
+  /** A person said no: nothing was run. */
   #rejected({ call, name }: Pending, output: Output, id: number): void {
     if (call.kind === 'questions') {
       this.#answeredDialog(call.questions, output, id, id)
@@ -387,13 +388,9 @@ export class LedgerBuilder {
                 found === '/' ? found : '',
               ),
             )
-    const said = /(?:the user said|user feedback|with the following feedback|reason):\s*\n?([\s\S]+)$/i
-      .exec(output.head.startsWith("The user doesn't want to proceed") ? output.head : '')?.[1]
-      ?.replace(/\n\nNote: The user's next message may contain[\s\S]*$/, '')
-      .trim()
-    const isComment = said !== undefined && said !== '' && output.isError
-    this.#decide([{ text: `Rejected: ${refused}`, ...(isComment && { why: said }), by: 'user', source: 'answer' }], id)
-    if (!isComment) return
+    const said = commentOf(output)
+    this.#decide([{ text: `Rejected: ${refused}`, ...(said !== undefined && { why: said }), by: 'user', source: 'answer' }], id)
+    if (said === undefined) return
     this.#counts.userMessages += 1
     this.#userSaid({ text: said, id }, call.kind === 'plan' ? undefined : refused)
   }

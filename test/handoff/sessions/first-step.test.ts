@@ -161,6 +161,24 @@ const sessions: [name: string, make: () => { text(): string }, first: RegExp, op
     /^None$/,
   ],
   [
+    'a single word that no list knows, before an error',
+    () => {
+      const s = new Pi().user('Hacer que el mapa cargue en menos de dos segundos').run('node carga.mjs', '3110 ms')
+      s.ends('Bajamos a 3,1 s. Falta comprimir las teselas.').user('Sigue')
+      return s.says('', 'error', '529 overloaded')
+    },
+    /^Continue with the user's request: Bajamos a 3,1 s\. Falta comprimir las teselas\. → Sigue\. An error stopped it/,
+  ],
+  [
+    'a short request that stands alone, before an error',
+    () => {
+      const s = new Pi().user('Hacer que el mapa cargue en menos de dos segundos').run('node carga.mjs', '3110 ms')
+      s.ends('Bajamos a 3,1 s. Falta comprimir las teselas.').user('Traduce el README al portugués')
+      return s.says('', 'error', '529 overloaded')
+    },
+    /^Continue with the user's request: Traduce el README al portugués\. An error stopped it/,
+  ],
+  [
     'a request that the user cancelled in Gemini CLI',
     () => new Gemini().user('convert the readme to asciidoc').note('info', 'Request cancelled.'),
     /^(?:Act on|Continue with) the user's request: convert the readme/,
@@ -180,6 +198,23 @@ test.each(sessions)('the first step behind %s [H10]', async (_, make, first, ope
   const told = await documentOf(make())
   expect(told.first).toMatch(first)
   expect(told.section('failures')).toMatch(openFailures)
+})
+
+test('an answer in words that nobody can recognise as one stands beside its question', async () => {
+  const s = new Claude().user('Warum springen die Rechnungsnummern? Bitte reparieren.').edit('src/storno.ts', 'a', 'b')
+  s.ends('Behoben. Soll ich die alten Lücken in der Datenbank auch noch protokollieren?')
+  s.user('Nein, das macht die Buchhaltung selbst. Schreib einen Eintrag ins Änderungsprotokoll.')
+  const { section } = await documentOf(s.edit('CHANGELOG.md', 'a', 'b').ends('Der Eintrag steht im Protokoll.'))
+  expect(section('blockers')).toMatch(
+    /^No answer found to `Soll ich die alten Lücken .*\?`; the user went on: `Nein, das macht die Buchhaltung selbst/,
+  )
+})
+
+test('what was said last is told once, however the work ended', async () => {
+  const words = 'The parser keeps comments now, because formatters need them.'
+  const s = new Claude().user('Keep comments in the parser').edit('src/parser.ts', 'a', 'b').ends(words)
+  const { markdown } = await documentOf(s.user('Now the printer as well').read('src/printer.ts').interrupted())
+  expect(markdown.split(words)).toHaveLength(2)
 })
 
 test('what the session is for is no constraint of it', async () => {

@@ -262,7 +262,9 @@ class Facts {
       replies
         .filter(({ text }, at) => !replies.slice(at + 1).some((later) => later.text === text))
         .filter(({ text }) => text.length >= leastReply && !/[:：]\s*$/.test(text))
-        .filter(({ text, id }) => id !== this.#lastRequest.answered?.id && !isDenied(text, this.#ledger))
+        // What was said last is told as such, and what the user's last words answer stands beside them.
+        .filter(({ id }) => id !== this.#lastRequest.answered?.id && id !== this.#ledger.lastWords?.id)
+        .filter(({ text }) => !isDenied(text, this.#ledger))
         // What was asked and answered is told with the answer.
         .filter(({ text }) => !sentencesOf(text).every(asks))
         // A question that is still open is told as one.
@@ -305,15 +307,12 @@ class Facts {
     const told = this.#lastRequest.answered === undefined ? undefined : this.#lastRequest.quotes.at(-1)?.id
     // What was refused with a comment is told with that comment, under what binds.
     const bound = new Set(this.#ledger.instructions.filter(isStanding).map(({ id }) => id))
-    // What the closing words say is told with them.
-    const { ending, lastWords } = this.#ledger
-    const isClosed =
-      (ending.state === 'answered' || ending.state === 'asks') && (lastWords?.text.length ?? 0) <= wholeClosing
+    // What the last words say is told with them.
+    const { lastWords } = this.#ledger
+    const last = (lastWords?.text.length ?? 0) <= wholeClosing ? lastWords?.id : undefined
     const others = this.#ledger.decisions.filter(
       ({ id, why, rank }) =>
-        id !== told &&
-        (why === undefined || !bound.has(id)) &&
-        !(isClosed && rank !== undefined && id === lastWords?.id),
+        id !== told && (why === undefined || !bound.has(id)) && !(rank !== undefined && id === last),
     )
     const said = others.filter(({ rank }) => rank !== undefined).sort((a, b) => a.rank! - b.rank!)
     const items = [...others.filter(({ rank }) => rank === undefined).reverse(), ...said].map((decision) => {
@@ -365,7 +364,8 @@ class Facts {
     const { lastWords, ending } = this.#ledger
     if (lastWords === undefined || ending.state === 'answered' || ending.state === 'asks') return []
     const denied = isDenied(lastWords.text, this.#ledger) ? ' (the open failures deny it)' : ''
-    if (denied === '' && this.#steps.some(({ saysLast }) => saysLast)) return []
+    const isTold = lastWords.id === this.#lastRequest.answered?.id || this.#steps.some(({ saysLast }) => saysLast)
+    if (denied === '' && isTold) return []
     return [
       {
         ...this.#item(saidByAssistant.last(code(lastWords.text), denied), [lastWords.id]),
@@ -408,12 +408,18 @@ class Facts {
     }))
   }
 
-  /** Questions that nobody waits for any more, and that were never answered. The others are the next steps. */
+  /**
+   * Questions that nobody waits for any more; the others are the next steps. What the user said instead may be an answer in
+   * other words: whoever reads both can tell.
+   */
   questions(): Item[] {
-    const passedOver = this.#ledger.questions.filter((question) => question.passedOver === true)
-    return passedOver.map(({ text, options = [], id }) => {
+    return this.#ledger.questions.flatMap(({ text, options = [], passedOver, id }) => {
+      if (passedOver === undefined) return []
       const choice = options.length === 0 ? '' : ` (${options.join(' / ')})`
-      return this.#item(`The user has not answered: ${code(text + choice)}`, [id])
+      const found = `No answer found to ${code(text + choice)}`
+      if (passedOver === '') return [this.#item(found, [id])]
+      const instead = codeSpan(clip(oneLine(passedOver), insteadLimit))
+      return [{ ...this.#item(`${found}; the user went on: ${instead}`, [id]), short: found }]
     })
   }
 
@@ -522,6 +528,9 @@ const longAgo = 10
 
 /** Of a question that was answered, its beginning tells what it was about. */
 const questionLimit = 70
+
+/** Of what the user said instead of answering, its beginning tells whether it is an answer. */
+const insteadLimit = 80
 
 /** Of a command that the user refused, its beginning tells which one it was. */
 const refusedLimit = 60

@@ -49,7 +49,12 @@ export function lastRequestOf({ instructions, lastRequest, replies }: Ledger): L
   return { quotes, answered }
 }
 
+/** A word of any language, and no name of anything: "sigue", "続行". */
+function isOneWord(text: string): boolean {
+  return /^(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{1,4}|[\p{L}\p{M}'’-]{1,20})[.!…。！]*$/u.test(text)
+}
+
 /** Whether a message makes sense only with what was said before it. */
 function leans({ text, answers }: Instruction): boolean {
-  return isIdle(text) || (answers !== undefined && text.length <= shortAnswer)
+  return isIdle(text) || (text.length <= shortAnswer && (answers !== undefined || isOneWord(text.trim())))
 }

@@ -74,7 +74,7 @@ function stepsFrom(ledger: Ledger): Step[] {
 
 /** Questions whose answers somebody waits for. */
 function waiting(questions: readonly Question[]): Question[] {
-  return questions.filter(({ passedOver }) => passedOver !== true)
+  return questions.filter(({ passedOver }) => passedOver === undefined)
 }
 
 /** What the assistant said around a question that does not stand alone. */

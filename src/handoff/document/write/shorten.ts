@@ -39,7 +39,7 @@ function openSpan(text: string): string {
 
 /** Keeps the end of a text, because the end of an output says what went wrong. */
 export function shortenStart(text: string, limit: number): string {
-  if (text.length <= limit) return text
+  if (nearlyFits(text, limit)) return text
   let tail = wholeCharacter(text, text.length - limit)
   const line = text.indexOf('\n', tail)
   if (line >= 0 && line - tail < limit / 2) tail = line + 1

@@ -236,6 +236,16 @@ export function isRejected(call: Call, { isError, head, exit }: Output): boolean
   return !marked && exit === undefined && head.length < 300 && rejectedUnmarkedPattern.test(head)
 }
 
+/** The agent's own words in front of what a person said when refusing a call: of Claude Code, of opencode. */
+const commentPattern =
+  /^(?:The user doesn't want to proceed[\s\S]*?(?:the user said|user feedback|with the following feedback|reason)|The user rejected permission to use this specific tool call with the following feedback):\s*([\s\S]+)$/i
+
+/** What a person said when refusing a call, without the words that the agent puts around it. */
+export function commentOf({ head, isError }: Output): string | undefined {
+  const said = isError ? commentPattern.exec(head)?.[1] : undefined
+  return said?.replace(/\n\nNote: The user's next message may contain[\s\S]*$/, '').trim() || undefined
+}
+
 /** Stands for what an agent says of a call that a supervisor has interrupted: its own words blame the user. */
 export const cutByBaton = 'interrupted by Baton'
 

@@ -20,6 +20,7 @@ const cameUpAgain = 0.8
 const ofQuestion = 0.15
 const ofReply = 0.4
 const longestContext = 2_000
+const longestInstead = 400
 const mostOpen = 3
 
 interface Open {
@@ -44,7 +45,7 @@ export class QuestionBook {
 
   /** A dialog in which the user asked something back: what follows takes it up, or it stays open. */
   askedBack(asked: readonly Asked[], id: number): void {
-    for (const each of asked) this.#passedOver.push(opened(questionOf(each, id)))
+    for (const each of asked) this.#passedOver.push(opened({ ...questionOf(each, id), passedOver: '' }))
   }
 
   /** The user's words; `lastWords`: what the assistant had said before them. */
@@ -53,9 +54,9 @@ export class QuestionBook {
     const open = [...this.#asked, ...(lastWords ? questionsOf(lastWords).map(opened) : [])]
     const terms = termsOf(words)
     this.#left = this.#left.filter((each) => sharedWith(each.terms, terms) < takenUp).slice(-mostOpen)
-    this.#passedOver = open.filter(
-      ({ question, weight }) => weight >= leastWeight && !answers(question, words, lastWords?.text),
-    )
+    this.#passedOver = open
+      .filter(({ question, weight }) => weight >= leastWeight && !answers(question, words, lastWords?.text))
+      .map((each) => ({ ...each, question: { ...each.question, passedOver: words.slice(0, longestInstead) } }))
     this.#asked = []
   }
 
@@ -85,7 +86,7 @@ export class QuestionBook {
       ...this.#passedOver.filter((open) => !isTakenUp(open, takenUp)),
     ].slice(-mostOpen)
     return [
-      ...left.map(({ question }): Question => ({ ...question, passedOver: true })),
+      ...left.map(({ question }) => question),
       ...this.#asked.map(({ question }) => question),
       ...dialogs,
       ...said,

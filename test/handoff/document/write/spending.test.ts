@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { sectionOf, type HandoffDocument, type SectionKey } from '../../../../src/handoff/document/document.ts'
 import { compose } from '../../../../src/handoff/document/write/compose.ts'
 import { makeDocument } from '../../../../src/handoff/document/write/make.ts'
-import { shorten } from '../../../../src/handoff/document/write/shorten.ts'
+import { shorten, shortenStart } from '../../../../src/handoff/document/write/shorten.ts'
 import { renderMarkdown } from '../../../../src/handoff/document/markdown/render.ts'
 import type { Failure, Instruction, Ledger } from '../../../../src/handoff/ledger/facts.ts'
 import { changed, ledgerOf } from '../ledgers.ts'
@@ -40,6 +40,10 @@ describe('a text is cut', () => {
   test('and not where the mark of the cut would be as long as what is missing', () => {
     const text = 'word '.repeat(38).trim()
     expect(shorten(text, 160)).toBe(text)
+    expect(shortenStart(text, 160)).toBe(text)
+  })
+  test('at its beginning, where the end says more', () => {
+    expect(shortenStart(`${'word '.repeat(60)}end`, 160)).toMatch(/^\[…\d+ characters…\]\n[^]*end$/)
   })
 })
 

@@ -45,7 +45,7 @@ describe('a question to the user', () => {
     session.assistant(done)
     session.user('Now the footer')
     session.assistant('The footer is done.')
-    expect(session.ledger().questions).toMatchObject([{ text: asked, passedOver: true }])
+    expect(session.ledger().questions).toMatchObject([{ text: asked, passedOver: reply }])
     expect(session.ledger().decisions.filter(({ by }) => by === 'user')).toEqual([])
   })
 
