@@ -389,7 +389,10 @@ export class LedgerBuilder {
               ),
             )
     const said = commentOf(output)
-    this.#decide([{ text: `Rejected: ${refused}`, ...(said !== undefined && { why: said }), by: 'user', source: 'answer' }], id)
+    this.#decide(
+      [{ text: `Rejected: ${refused}`, ...(said !== undefined && { why: said }), by: 'user', source: 'answer' }],
+      id,
+    )
     if (said === undefined) return
     this.#counts.userMessages += 1
     this.#userSaid({ text: said, id }, call.kind === 'plan' ? undefined : refused)

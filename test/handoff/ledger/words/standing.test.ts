@@ -231,7 +231,12 @@ describe('what a person says on refusing a call', () => {
     const session = new Session()
     session.user('Check the build')
     session.tool('bash', { command: 'make e2e' }, output, true)
-    expect(session.ledger().instructions.slice(1).map((one) => one.standing)).toEqual(standing.map((each) => [each]))
+    expect(
+      session
+        .ledger()
+        .instructions.slice(1)
+        .map((one) => one.standing),
+    ).toEqual(standing.map((each) => [each]))
   })
 
   it('[H14] binds nobody when a command printed it', () => {
