@@ -76,7 +76,34 @@ const sessions: [name: string, make: () => { text(): string }, first: RegExp, op
       s.tool('TodoWrite', { todos }, 'Todos have been modified successfully.').write('ci.yml', 'x')
       return s.ends('The workflow is half way.')
     },
-    /^Finish: Write the workflow/,
+    /^Finish, unless it is done by now: Write the workflow\. The assistant said last: `The workflow is half way/,
+  ],
+  [
+    'a list that was written at the end',
+    () => {
+      const s = new Claude().user('Set up the release pipeline').write('ci.yml', 'x')
+      const todos = [
+        { content: 'Write the workflow', status: 'in_progress', activeForm: 'Writing' },
+        { content: 'Document it', status: 'pending', activeForm: 'Documenting' },
+      ]
+      s.tool('TodoWrite', { todos }, 'Todos have been modified successfully.')
+      return s.ends('The workflow is half way.')
+    },
+    /^Finish: Write the workflow\. The assistant said last/,
+  ],
+  [
+    'a list that opencode refused to take',
+    () => {
+      const s = new Opencode().user('Split the mailer')
+      const todos = (status: string) => ({
+        todos: [{ id: '1', content: 'Extract the sender', status, priority: 'high' }],
+      })
+      s.says('', s.tool('todowrite', todos('pending'), '1 todo'))
+      const failed = { status: 'error', error: 'Invalid arguments' }
+      s.says('', s.tool('todowrite', todos('completed'), '', failed))
+      return s.says('I could not update the list.')
+    },
+    /^Start: Extract the sender/,
   ],
   [
     'a plan that waits for its approval',

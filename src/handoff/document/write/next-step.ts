@@ -94,11 +94,11 @@ function afterAnswer(ledger: Ledger): Step[] {
   const asked = uncheckedOnServer(ledger)
   const found = [
     checking && checkOn(checking),
-    isStale ? undefined : todo && todoStep(todo),
+    isStale ? undefined : todo && todoStep(todo, hasWorkedSince(todo.id, ledger)),
     broken && fixStep(broken, ledger),
     asked,
   ].filter((step) => step !== undefined)
-  if (found.length > 0) return found.map((step, at) => (at === 0 && broken ? withAccount(step, ledger) : step))
+  if (found.length > 0) return found.map((step, at) => (at === 0 ? withAccount(step, ledger) : step))
   const left = openTodo(ledger)
   const isNothing = left === undefined && openFailures(ledger).length === 0 && inheritedFailures(ledger).length === 0
   if (isStale && lastWords !== undefined) {
@@ -133,7 +133,7 @@ function checkOn({ command, startedId }: BackgroundTask): Step {
   }
 }
 
-/** Who left something broken has said at the end why, and who can mend it. */
+/** Who left something open has said at the end why, and who can go on with it. */
 function withAccount(step: Step, { lastWords }: Ledger): Step {
   if (lastWords === undefined) return step
   const text = sentences(step.text, `The assistant said last: ${codeSpan(closingLine(lastWords.text))}`)
@@ -229,9 +229,11 @@ function laterSteps(ledger: Ledger): Step[] {
   return later.filter((step) => step !== undefined)
 }
 
-function todoStep(todo: Todo): Step {
+/** `worked`: something was done since the list was written, and the turn is over; agents tick off late. */
+function todoStep(todo: Todo, worked = false): Step {
+  const verb = todo.status !== 'in_progress' ? 'Start' : worked ? 'Finish, unless it is done by now' : 'Finish'
   return {
-    text: `${todo.status === 'in_progress' ? 'Finish' : 'Start'}: ${brief(todo.text)}`,
+    text: `${verb}: ${brief(todo.text)}`,
     ids: [todo.id],
     about: todo.text,
   }
