@@ -254,6 +254,30 @@ describe('ten hops over three agents', () => {
     expect(worked).toContain('Shall I take the orders next?')
   })
 
+  test('a document that a person pasted into a prompt is the hop before, and their words are theirs [H13]', async () => {
+    const write = await writer()
+    const first = claude('p1')
+    const before = await write('p1', [
+      ...first.user('Split the shop into packages. Never touch src/api.ts, partners import it.'),
+      ...first.writes('packages/cart/index.ts'),
+      ...first.says('The cart is a package now.'),
+      ...first.user('And the orders'),
+    ])
+    expect(before).toContain('The assistant said last: `The cart is a package now.`')
+    const second = claude('p2')
+    const after = await write('p2', [
+      ...second.user(`Nimm das hier als Ausgangspunkt:\n\n${before}`),
+      ...second.writes('packages/orders/index.ts'),
+      ...second.says('The orders are a package too.'),
+    ])
+    expect(after).toMatch(/^> User \[claude:p1#\d+\]: Split the shop into packages\. Never touch src\/api\.ts/m)
+    expect(after).toMatch(/^> User \[#\d+\]: Nimm das hier als Ausgangspunkt:$/m)
+    expect(after).toMatch(/^- created packages\/: .*cart\/index\.ts/m)
+    expect(after).toContain('Said: `The cart is a package now.`')
+    expect(after).not.toContain('said last: `The cart')
+    expect(after.match(/^# Session handoff/gm)).toHaveLength(1)
+  })
+
   test('a failure is dropped at the hop that settles it [H13]', async () => {
     const write = await writer()
     const first = claude('a1')

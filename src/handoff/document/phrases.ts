@@ -54,6 +54,12 @@ export const saidByAssistant = {
   before: (code: string) => `${answersIt}: ${code}`,
 }
 
+/** The same item in a later document: what was said last then is not what was said last. */
+export function saidEarlier(item: Item): Item {
+  const { text } = item
+  return text.startsWith(saidLast) ? { ...item, text: text.replace(/^[^:`]*: /, `${said}: `) } : item
+}
+
 const quotesPattern = new RegExp(`^(?:${saidLast}[^:\`]*|${said}|${answersIt}): \``)
 
 /** Whether an item reports what the assistant said, in its words: that it was said is a fact. */

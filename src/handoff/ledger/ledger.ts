@@ -262,9 +262,11 @@ export class LedgerBuilder {
     for (const notice of heard.notices) this.#notice(notice, id)
     if (heard.kind === 'inherited') {
       this.#handedOver(heard.name, heard.text, id)
-    } else if (heard.kind === 'words') {
+    }
+    const words = heard.kind === 'words' ? heard.text : heard.kind === 'inherited' ? (heard.words ?? '') : ''
+    if (words !== '') {
       this.#counts.userMessages += 1
-      this.#userSaid({ text: heard.text, id, blob })
+      this.#userSaid({ text: words, id, ...(heard.kind === 'words' && { blob }) })
     }
     if (heard.kind === 'nothing' && heard.interrupted) {
       this.#ending.see('stopped', id)

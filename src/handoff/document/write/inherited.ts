@@ -10,7 +10,7 @@ import { isNone } from '../check/concrete.ts'
 import { contains } from '../check/similarity.ts'
 import { ownTitle } from '../markdown/parse-own.ts'
 import { parseClaims, parseDocument } from '../markdown/parse.ts'
-import { isPrinted, isQuestionStep, namedCommand, repeatsUser } from '../phrases.ts'
+import { isPrinted, isQuestionStep, namedCommand, repeatsUser, saidEarlier } from '../phrases.ts'
 
 /** The document that opened the phase, if it is one of ours. */
 function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
@@ -141,7 +141,7 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   const open =
     ledger.todos.length > 0 || hasWorked(ledger) ? [] : [...of('doing'), ...of('pending'), ...steps].filter(isTask)
   const files = of('files').filter((item) => !ledger.files.some((file) => file.path === item.text.replace(/\/$/, '')))
-  const others = [...later, ...[...of('context'), ...of('notes')].filter(lasts)]
+  const others = [...later, ...[...of('context'), ...of('notes')].filter(lasts).map(saidEarlier)]
   const home = (key: SectionKey, ...elsewhere: SectionKey[]): SectionKey =>
     [key, ...elsewhere].find((each) => each in sections) ?? key
   const result = { ...sections }

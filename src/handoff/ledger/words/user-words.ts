@@ -2,6 +2,7 @@
 // summaries and project files into that role too; none of that binds. What is left is kept letter for letter.
 
 import { readBatonPrompt } from '../../agent-prompts.ts'
+import { pastedDocument } from './document-text.ts'
 
 export type UserWords =
   | { readonly kind: 'words'; readonly text: string; readonly notices: readonly Notice[] }
@@ -10,6 +11,8 @@ export type UserWords =
       readonly kind: 'inherited'
       readonly name: 'compaction' | 'handoff'
       readonly text: string
+      /** What the user typed around a document. */
+      readonly words?: string
       readonly notices: readonly Notice[]
     }
   | { readonly kind: 'nothing'; readonly interrupted: boolean; readonly notices: readonly Notice[] }
@@ -68,6 +71,9 @@ export function readUserWords(given: string): UserWords {
   if (prompt?.carries === 'nothing') return { kind: 'nothing', interrupted: false, notices }
   if (prompt?.carries === 'words') return said(prompt.text, notices)
   if (prompt?.carries === 'document') return { kind: 'inherited', name: 'handoff', text: prompt.text, notices }
+  const pasted = pastedDocument(content)
+  if (pasted !== undefined)
+    return { kind: 'inherited', name: 'handoff', text: pasted.document, words: pasted.words, notices }
   if (!content.includes('<') && !/^(?:\[|[A-Z#])/.test(start)) return said(content, notices)
   if (machinePatterns.some((pattern) => pattern.test(start))) return { kind: 'nothing', interrupted: false, notices }
   const args = commandWords(content)
