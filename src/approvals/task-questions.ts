@@ -1,11 +1,13 @@
 // The questions of tasks as escalations. The task's tape holds what was decided; the escalation only brings the question before a
-// person and the answer back. So an answer that no door has checked decides nothing, and the question is asked again.
+// person and the answer back. So an answer that no door has checked decides nothing, and the question is asked again. Any agent can ask
+// people and name a task, so an answer counts as a decision only if the person was asked in Baton's own words.
 
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { ConflictError, InvalidError } from '../errors.ts'
+import { BatonError, ConflictError, InvalidError } from '../errors.ts'
 import { type EscalationDetail, type HandoffRequest, handoffSchemaVersion, type Relay } from '../relay/index.ts'
-import type { Person } from '../system/index.ts'
+import { type Person, shellWord } from '../system/index.ts'
 import type { People, PersonDecision, TaskQuestion, Tasks } from '../task/index.ts'
 
 const prefix = 'task:'
@@ -25,6 +27,7 @@ export function askThroughRelay(relay: Relay): People {
         const requestId = requestIdOf(question, attempt)
         const outcome = await ask(relay, question, requestId, attempt)
         if (outcome === undefined) return undefined
+        if (outcome === 'taken') continue
         if ('escalation' in outcome) return outcome.escalation
         // Refused by the relay, which records why. "baton task approve" is always there.
         if (outcome.status === 'rejected' || outcome.status === 'pending') return undefined
@@ -32,9 +35,10 @@ export function askThroughRelay(relay: Relay): People {
       return undefined
     },
 
-    async settle({ question }, { verdict, by }) {
+    async settle(question, { verdict, by }) {
       for (const { id, requestId } of await relay.escalations.list()) {
-        if (!requestId.startsWith(`${prefix}${question.id}.`)) continue
+        if (!requestId.startsWith(`${prefix}${question.question.id}.`)) continue
+        if (!asks(await relay.escalations.show(id), question)) continue
         if (verdict === 'withdrawn') {
           await relay.escalations.answer(id, undefined, { by, status: 'failed', reason: `${by} withdrew the question` })
         } else await relay.escalations.answer(id, { approved: verdict === 'approved' }, { by })
@@ -43,12 +47,16 @@ export function askThroughRelay(relay: Relay): People {
   }
 }
 
-/** Undefined if the relay does not know the agent: then people are asked by "baton task approve" alone. */
+/**
+ * Undefined if the relay does not know the agent: then people are asked by "baton task approve" alone. `taken`: somebody has asked
+ * something else under that id.
+ */
 async function ask(relay: Relay, question: TaskQuestion, requestId: string, attempt: number) {
   try {
     return await relay.request(requestFor(question, requestId, attempt), { requestId, wait: false })
   } catch (error) {
     if (error instanceof InvalidError && error.path === 'sourceAgent') return undefined
+    if (BatonError.is(error) && error.code === 'conflict') return 'taken' as const
     throw error
   }
 }
@@ -83,7 +91,7 @@ function requestFor(
   }
 }
 
-/** The question of a task that an escalation is about; undefined if it is about something else. */
+/** The question of a task that an escalation says it is about; undefined if it is about something else. */
 export function taskOf({
   requestId,
   request,
@@ -92,22 +100,39 @@ export function taskOf({
   return subjectSchema.safeParse(request.contextForTarget.relevantOutputs).data
 }
 
-/** Records a person's answer to an escalation as the decision on the question that it is about, and on no other. */
+/** Whether an escalation is the one by which Baton asks this question. */
+function asks(
+  { requestId, request }: Pick<EscalationDetail, 'requestId' | 'request'>,
+  question: TaskQuestion,
+): boolean {
+  const { attemptNumber } = request.sourceContext
+  if (requestId !== requestIdOf(question, attemptNumber)) return false
+  const { timestamp } = request
+  return isDeepStrictEqual(request, { ...requestFor(question, requestId, attemptNumber), timestamp })
+}
+
+/** Records a person's answer to an escalation as the decision on the question that it asks, and on no other. */
 export async function decideOnTask(
   tasks: Tasks,
-  { task_id, question }: TaskSubject,
+  escalation: Pick<EscalationDetail, 'id' | 'requestId' | 'request'>,
   answer: { approved: boolean; by: string; note?: string | undefined; person?: Person | undefined },
 ): Promise<PersonDecision> {
   const { approved, ...decision } = answer
-  const isOpen = (await tasks.waitingForPerson(task_id)).some(({ id }) => id === question)
-  if (!isOpen) {
-    const { version } = await tasks.get(task_id)
+  const { task_id, question: id } = subjectSchema.parse(escalation.request.contextForTarget.relevantOutputs)
+  const question = (await tasks.waitingForPerson(task_id)).find((each) => each.id === id)
+  const { version, task_title } = await tasks.get(task_id)
+  if (question === undefined) {
     throw new ConflictError(`This question of ${task_id} is not open any more; the task is at version ${version}`, {
       actual: version,
       hint: 'Nothing was decided. Say so with --status failed --reason "…".',
     })
   }
-  const options = { ...decision, questions: [question] }
+  if (!asks(escalation, { task_id, task_title, question })) {
+    throw new BatonError('refused', `${escalation.id} does not ask what ${task_id} asks: ${question.issue}`, {
+      hint: `Nothing was decided. Decide with "baton task approve ${shellWord(task_id)}" or "baton task reject ${shellWord(task_id)}", and close this one with --status failed --reason "…".`,
+    })
+  }
+  const options = { ...decision, questions: [id] }
   return approved ? tasks.approve(task_id, options) : tasks.reject(task_id, options)
 }
 

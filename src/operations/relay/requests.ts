@@ -528,14 +528,16 @@ export const escalationAnswer = operation({
     const asked = await relay.escalations.show(id)
     // Nobody but a person decides for people; an agent that answers its own question would pass every gate.
     const person = asked.request.reason === 'requires_human_decision' ? demandPerson(call) : undefined
-    const subject = person === undefined ? undefined : taskOf(asked)
+    const isOfTask = person !== undefined && taskOf(asked) !== undefined
     // The decision comes before the answer: if this process dies in between, the question can be answered again.
-    if (subject !== undefined && asked.answer === undefined && status !== 'failed') {
+    if (isOfTask && asked.answer === undefined && status !== 'failed') {
+      // A slip of the pen is not a no.
+      relay.escalations.check(asked, inputs, { by, status, reason })
       // Without people to tell: the answer below is what ends the question.
       const { store, address, cwd } = workspace
       const tasks = await openTasks({ store, address, cwd })
       try {
-        await decideOnTask(tasks, subject, { approved: inputs.approved === true, by, note: reason, person })
+        await decideOnTask(tasks, asked, { approved: inputs.approved === true, by, note: reason, person })
       } finally {
         await tasks.close()
       }

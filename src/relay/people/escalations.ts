@@ -77,17 +77,18 @@ export class Escalations {
     return { requestEntry: entry.id, event, date: event.envelope.acceptedAt }
   }
 
+  /** Throws what `answer` would throw for an answer that the request does not take. */
+  check({ request }: Pick<EscalationDetail, 'request'>, inputs: unknown, answer: EscalationAnswer): void {
+    responseTo(this.#context, request, answerOf(inputs, answer), { agent: human, tookMs: 0 })
+  }
+
   async answer(id: string, inputs: unknown, { by, status, reason }: EscalationAnswer): Promise<AnswerResult> {
     if (by === '') throw new InvalidError('An answer needs to say whose it is', { path: 'by' })
     const { journal } = this.#context
     const { requestEntry } = await this.#find(id)
     const envelope = await journal.envelope(requestEntry)
     const { requestId, request, acceptedAt } = envelope
-    const given = {
-      status: status ?? 'resolved',
-      ...(inputs === undefined ? {} : { providedInputs: inputs }),
-      ...(reason === undefined ? {} : status === 'failed' ? { failureReason: reason } : { recommendations: [reason] }),
-    }
+    const given = answerOf(inputs, { status, reason })
     for (;;) {
       const open = (await journal.current()).byId.get(requestId)
       const tookMs = this.#context.now() - Date.parse(acceptedAt)
@@ -104,6 +105,15 @@ export class Escalations {
       const result = await this.#answers.settle(settling, response, { by })
       if (result !== undefined) return result
     }
+  }
+}
+
+function answerOf(inputs: unknown, { status = 'resolved', reason }: Omit<EscalationAnswer, 'by'>) {
+  const remark = status === 'failed' ? { failureReason: reason } : { recommendations: [reason] }
+  return {
+    status,
+    ...(inputs === undefined ? {} : { providedInputs: inputs }),
+    ...(reason === undefined ? {} : remark),
   }
 }
 

@@ -18,7 +18,13 @@ async function place(agents: object) {
   const task = (...args: string[]): Promise<Run> => baton(cwd, ['task', ...args])
   const escalations = (...args: string[]): Promise<Run> => baton(cwd, ['escalations', ...args])
   await task('new', 'T1', '--title', 'Migrate')
-  return { cwd, task, escalations, open: async () => records(await escalations('ls', '--json')) }
+  const relay = (...args: string[]): Promise<Run> => baton(cwd, ['relay', ...args])
+  return { cwd, task, escalations, relay, open: async () => records(await escalations('ls', '--json')) }
+}
+
+async function waiting(task: (...args: string[]) => Promise<Run>): Promise<{ id: string }[]> {
+  const [shown] = records(await task('show', 'T1', '--json'))
+  return shown!.waiting_for_person as { id: string }[]
 }
 
 test('a task that waits for a person is an escalation, and its answer is the approval [P6, S7]', async () => {
@@ -127,6 +133,47 @@ test('an agent decides nothing: neither on the task, nor by answering what it as
     expect(io.stderr.text).toContain('Only a person can decide this')
   }
   expect(await open()).toHaveLength(1)
+})
+
+test('a person who answers something else decides nothing, whatever task it claims to be about [S7, D10]', async () => {
+  const { task, open, escalations, relay } = await place({ planner: {}, engineer: {} })
+  await task(...handing, '--blocker', blocker)
+  const [asked] = await open()
+  const [question] = await waiting(task)
+  const harmless = [
+    ['--from', 'planner', '--to', 'human', '--reason', 'requires_human_decision', '--detail', 'Tabs or spaces?'],
+    ['--summary', 'Tabs?', '--missing', 'approved:boolean:tabs', '--document', 'task', '--step', '1', '--attempt', '7'],
+    ['--output', 'task_id="T1"', '--output', `question="${question!.id}"`, '--output', 'version=1'],
+  ].flat()
+  const forged = ['task:tabs.1', `task:${question!.id}.7`]
+  for (const id of forged) {
+    expect((await relay('request', '--request-id', id, ...harmless)).code).toBe(0)
+    const { id: escalation } = (await open()).find(({ requestId }) => requestId === id)!
+    const answered = await escalations('answer', String(escalation), '--input', 'approved=true', '--by', 'anna')
+    expect(answered.code).toBe(1)
+    expect(answered.err).toContain('does not ask what T1 asks: Drop the users table?')
+  }
+  // Neither does a mistake in the answer to the real one.
+  for (const input of ['approved="yes"', 'aproved=true'])
+    expect((await escalations('answer', String(asked!.id), '--input', input, '--by', 'anna')).code).toBe(2)
+  expect(await waiting(task)).toHaveLength(1)
+  expect((await task(...handing)).code).toBe(1)
+
+  expect((await task('approve', 'T1', '--by', 'anna')).code).toBe(0)
+  expect((await open()).map(({ requestId }) => requestId)).toEqual(forged)
+  expect((await task(...handing)).code).toBe(0)
+})
+
+test('a question reaches people also if somebody has taken its id [S7, P6]', async () => {
+  const first = await place({ planner: {}, engineer: {} })
+  await first.task(...handing, '--blocker', blocker)
+  const [asked] = await first.open()
+  const { task, open, relay } = await place({ planner: {}, engineer: {} })
+  const taking = ['--request-id', String(asked!.requestId), '--from', 'planner', '--to', 'human', '--summary', 'Hello']
+  await relay('request', ...taking, '--reason', 'missing_required_input', '--detail', 'Hello')
+  expect(await open()).toHaveLength(1)
+  expect((await task(...handing, '--blocker', blocker)).err).toContain('A person is asked')
+  expect(await open()).toMatchObject([{ reasonDetail: 'May T1 go to engineer?' }, { reasonDetail: 'Hello' }])
 })
 
 test('a project without a relay is asked as before [P6, S7]', async () => {
