@@ -125,8 +125,8 @@ async function checkOwner(store: Store, tape: string, from: string): Promise<voi
     throw new InvalidError(`${tape} is one of Baton's own tapes; it can be shared, not handed over`, { path })
   }
   const owner = await ownerOf(store, tape)
-  if (owner === undefined || owner.agent === agentName(from)) return
-  throw new BatonError('refused', `${tape} is ${owner.agent}'s: ${agentName(from)} cannot hand it over`, {
+  if (owner === undefined || owner === agentName(from)) return
+  throw new BatonError('refused', `${tape} is ${owner}'s: ${agentName(from)} cannot hand it over`, {
     hint: 'Share it instead, or ask its owner.',
   })
 }
@@ -135,6 +135,6 @@ async function transfer(store: Store, id: string, { from, to, content }: Context
   if (content.ownership === 'share') return
   const owner = await ownerOf(store, at.tape)
   // When the tape has another owner by now, it was passed on since, and this message no longer decides.
-  const isDone = owner?.agent === agentName(to) || (owner !== undefined && owner.agent !== agentName(from))
+  const isDone = owner === agentName(to) || (owner !== undefined && owner !== agentName(from))
   if (!isDone) await passOwnership(store, at.tape, { from, to, message: id })
 }

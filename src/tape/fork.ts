@@ -1,14 +1,14 @@
 // Forking copies a phase to a new tape, so that parent and child cannot disturb each other; merging brings the child's
 // new entries back. Both are recorded in the lineage.
 
-import { BatonError } from '../errors.ts'
+import { BatonError, InvalidError } from '../errors.ts'
 import { shellWord } from '../system/index.ts'
 import type { AnchorRef, Draft, Entry, Store } from '../store/index.ts'
 import { inBatches } from './batches.ts'
 import { findAnchor } from './reference.ts'
 import { cut } from './fit.ts'
 import { edgeTo, readEdges, recordEdge } from './lineage.ts'
-import { ownerKey } from './owner.ts'
+import { isReserved, ownerKey } from './owner.ts'
 import { formatUri } from './reference.ts'
 
 /** What the child is for. */
@@ -31,6 +31,11 @@ export interface ForkOptions {
 const forkKey = 'fork'
 
 export async function fork(store: Store, parent: string, child: string, options: ForkOptions = {}): Promise<void> {
+  if (isReserved(parent) && options.intention?.trigger_on_complete !== undefined) {
+    throw new InvalidError(`${parent} is one of Baton's own tapes, so nobody there hears of a fork that is complete`, {
+      path: 'intention.trigger_on_complete',
+    })
+  }
   const anchor = await startOf(store, parent, options)
   const info = await store.info(parent)
   // A phase may keep entries from before its anchor.
@@ -89,9 +94,10 @@ interface Fork {
 
 export async function forkOf(store: Store, child: string): Promise<Fork | undefined> {
   const entry = await store.latest(child, forkKey)
-  if (entry === undefined) return undefined
-  const origin = entry.meta.fork as Fork['origin']
-  return { id: entry.id, intention: (entry.payload as { state: Intention }).state, origin }
+  // Anybody can append an entry with any key.
+  const origin = entry?.meta.fork as Fork['origin'] | undefined
+  if (entry?.kind !== 'anchor' || typeof origin?.parent !== 'string') return undefined
+  return { id: entry.id, intention: { ...(entry.payload.state as Intention | undefined) }, origin }
 }
 
 export interface MergeOptions {
@@ -114,7 +120,7 @@ export async function merge(
   let merged = 0
   for (;;) {
     const before = await store.latest(parent, marker)
-    const upTo = before === undefined ? start : (before.payload as { data: { upto: number } }).data.upto
+    const upTo = Number((before?.payload as { data?: { upto?: number } } | undefined)?.data?.upto ?? start)
     if (upTo >= last) break
     const batch = await firstOf(inBatches(broughtBack(store, child, upTo, last, context), 1))
     if (batch === undefined) break
@@ -181,7 +187,7 @@ export async function complete(
 ): Promise<boolean> {
   const fork = await forkOf(store, child)
   const trigger = fork?.intention.trigger_on_complete
-  if (fork === undefined || trigger === undefined) return false
+  if (fork === undefined || trigger === undefined || isReserved(fork.origin.parent)) return false
   const [anchor] = await store.anchors(child, { limit: 1 })
   const data = { child, anchor: anchor?.name, state: anchor?.state, trigger }
   const key = completedKey(child)

@@ -31,7 +31,6 @@ export {
 export {
   type HandoffOptions,
   type Info,
-  isReserved,
   type OpenOptions,
   openTape,
   type RecordedMessage,
@@ -44,7 +43,7 @@ export { sessionStart } from './context.ts'
 export { withBase64 } from './media.ts'
 export { forkOf } from './fork.ts'
 export { edgeTo, familyOf } from './lineage.ts'
-export { agentName, ownerDraft, ownerKey, ownerOf, passOwnership } from './owner.ts'
+export { agentName, isReserved, ownerDraft, ownerKey, ownerOf, passOwnership } from './owner.ts'
 export { toolName } from './pairing.ts'
 export { contentText, type Item, contextKinds, itemsOf, outputText, pieceText } from './content.ts'
 export { parseExportLine } from './export.ts'

@@ -1,9 +1,21 @@
-// Who may append to a tape. A tape without an owner is everybody's; one that was handed over belongs to the agent it was
+// Who may append to a tape. Baton's own tapes are written by Baton alone. A tape without an owner is everybody's; one that was handed over belongs to the agent it was
 // handed to. An agent that opens a tape as itself writes only while the owner is what it saw, so that one who has just
 // lost the tape cannot slip in one more entry.
 
-import { BatonError } from '../errors.ts'
+import { BatonError, InvalidError } from '../errors.ts'
 import type { AppendOptions, Draft, Entry, Store } from '../store/index.ts'
+
+/** Whether a tape is one of Baton's own, which only Baton writes. */
+export function isReserved(name: string): boolean {
+  return name === 'lineage' || /^(task|relay|session|server)\//.test(name)
+}
+
+export function checkOpen(name: string): void {
+  if (!isReserved(name)) return
+  throw new InvalidError(`${name} is one of Baton's own tapes`, {
+    hint: 'It can be read, but only Baton appends to it.',
+  })
+}
 
 export const ownerKey = 'owner'
 
@@ -19,11 +31,15 @@ export function agentName(name: string): string {
 }
 
 /** The owner of a tape; undefined while it has none. */
-export async function ownerOf(store: Store, tape: string): Promise<{ agent: string; entry: Entry } | undefined> {
+export async function ownerOf(store: Store, tape: string): Promise<string | undefined> {
+  return (await newestOf(store, tape)).owner
+}
+
+/** The owner, and the entry that says so; 0 if there is none. Anybody can append an entry under this key, so it may name nobody. */
+async function newestOf(store: Store, tape: string): Promise<{ owner: string | undefined; id: number }> {
   const entry = await store.latest(tape, ownerKey)
-  if (entry === undefined) return undefined
-  const { data } = entry.payload as { data: OwnerData }
-  return { agent: data.agent, entry }
+  const { agent } = (entry?.payload as { data?: Partial<OwnerData> } | undefined)?.data ?? {}
+  return { owner: typeof agent === 'string' ? agent : undefined, id: entry?.id ?? 0 }
 }
 
 /** Makes an agent the owner of a tape, once per message; only the owner can, or anyone while there is none. */
@@ -32,13 +48,13 @@ export async function passOwnership(
   tape: string,
   { from, to, message }: { from: string; to: string; message: string },
 ): Promise<void> {
-  const owner = await ownerOf(store, tape)
-  if (owner?.agent === agentName(to)) return
-  if (owner !== undefined && owner.agent !== agentName(from)) throw notYours(tape, from, owner.agent)
+  const { owner, id } = await newestOf(store, tape)
+  if (owner === agentName(to)) return
+  if (owner !== undefined && owner !== agentName(from)) throw notYours(tape, from, owner)
   const draft = ownerDraft({ agent: agentName(to), from: agentName(from), message })
   // What was passed on and came back in the meantime is not passed on again.
   const once = { ...draft, meta: { ...draft.meta, idempotency: `owner:${message}` } }
-  await store.append(tape, [once], { expect: { key: ownerKey, id: owner?.entry.id ?? 0 } })
+  await store.append(tape, [once], { expect: { key: ownerKey, id } })
 }
 
 export function ownerDraft(data: OwnerData): Draft {
@@ -52,10 +68,10 @@ export async function asOwner(
   agent: string,
   options: AppendOptions = {},
 ): Promise<AppendOptions> {
-  const owner = await ownerOf(store, tape)
-  if (owner !== undefined && owner.agent !== agentName(agent)) throw notYours(tape, agent, owner.agent)
+  const { owner, id } = await newestOf(store, tape)
+  if (owner !== undefined && owner !== agentName(agent)) throw notYours(tape, agent, owner)
   // With an expectation of the caller's own, the owner is as it was a moment ago.
-  return options.expect === undefined ? { expect: { key: ownerKey, id: owner?.entry.id ?? 0 } } : options
+  return options.expect === undefined ? { expect: { key: ownerKey, id } } : options
 }
 
 /** Appends as an agent: refused when the tape is another's, also when it became so in this very moment. */

@@ -38,7 +38,7 @@ import {
 } from './fork.ts'
 import { ancestors, descendants, type Edge, familyOf, readEdges } from './lineage.ts'
 import { withBase64 } from './media.ts'
-import { appendAs, asOwner, ownerDraft, ownerOf } from './owner.ts'
+import { appendAs, asOwner, checkOpen, ownerDraft, ownerOf } from './owner.ts'
 import { checkPayload } from './payload.ts'
 import { type Step, stepDrafts, usageKey } from './step.ts'
 import { ContextTokens } from './context-tokens.ts'
@@ -135,7 +135,7 @@ export class Tape {
 
   /** Who may write here as long as agents say who they are; undefined while anyone may. */
   async owner(): Promise<string | undefined> {
-    return (await ownerOf(this.store, this.name))?.agent
+    return ownerOf(this.store, this.name)
   }
 
   /** Appends an anchor and its event, atomically: from here on the context starts anew. */
@@ -236,6 +236,7 @@ export class Tape {
 
   /** Appends what is new on a child; returns how many entries that was. */
   async merge(child: string, options?: MergeOptions): Promise<number> {
+    checkOpen(this.name)
     await this.demandOwner()
     return merge(this.store, this.name, child, options)
   }
@@ -302,18 +303,6 @@ function withKey(draft: Draft): Draft {
   return draft.kind === 'system' && draft.meta?.key === undefined
     ? { ...draft, meta: { ...draft.meta, key: 'system' } }
     : draft
-}
-
-/** Whether a tape is one of Baton's own, which only Baton writes. */
-export function isReserved(name: string): boolean {
-  return name === 'lineage' || /^(task|relay|session|server)\//.test(name)
-}
-
-function checkOpen(name: string): void {
-  if (!isReserved(name)) return
-  throw new InvalidError(`${name} is one of Baton's own tapes`, {
-    hint: 'It can be read, but only Baton appends to it.',
-  })
 }
 
 export interface OpenOptions {

@@ -228,3 +228,35 @@ test('a fork of a phase copies what its context is made from, and no more [T12]'
   for (const part of ['review', 'kept', 'so far', 'now']) expect(texts).toContain(part)
   expect((await child.lineage()).edges).toMatchObject([{ parent: 'main', child: 'child', anchor: 'compaction' }])
 })
+
+test("nothing is merged into Baton's own tapes, and no fork reports to them [T12, T15]", async () => {
+  const main = await parent()
+  const { store } = main
+  await store.append('task/T', [{ kind: 'event', payload: { name: 'version', data: {} } }])
+  for (const own of ['task/T', 'relay/handoffs', 'session/s', 'server/audit', 'lineage'])
+    await expect(new Tape(store, own).merge('main')).rejects.toMatchObject({ code: 'invalid' })
+  const told = { intention: { trigger_on_complete: 'done' } }
+  await expect(new Tape(store, 'task/T').fork('child', told)).rejects.toMatchObject({ code: 'invalid' })
+  // An anchor that only looks like that of a fork.
+  const payload = { name: 'intention', state: { trigger_on_complete: 'done' } }
+  await main.append([{ kind: 'anchor', payload, meta: { key: 'fork', fork: { parent: 'task/T' } } }])
+  expect(await main.complete()).toBe(false)
+  expect((await store.info('task/T'))!.lastId).toBe(1)
+})
+
+test("entries under the keys of forks, merges and owners that somebody made up are no entries of Baton's [T1]", async () => {
+  const main = await parent()
+  const { store } = main
+  const child = await main.fork('child')
+  await child.append([user('hello')])
+  for (const key of ['fork', 'merge:child', 'owner']) {
+    await main.append([{ ...user('made up'), meta: { key } }])
+    await main.append([{ kind: 'event', payload: { name: key, data: 7 }, meta: { key } }])
+  }
+  expect(await main.owner()).toBe(undefined)
+  expect(await main.complete()).toBe(false)
+  expect(await main.merge('child')).toBe(1)
+  await openTape('main', { store })
+  const [entry] = await new Tape(store, 'main', undefined, 'anna').append([user('mine')])
+  expect(entry!.id).toBe((await main.info()).lastId)
+})
