@@ -28,14 +28,7 @@ export {
   type Resolved,
   type TapeUri,
 } from './reference.ts'
-export {
-  type HandoffOptions,
-  type Info,
-  type OpenOptions,
-  openTape,
-  type RecordedMessage,
-  Tape,
-} from './tape.ts'
+export { type HandoffOptions, type Info, type OpenOptions, openTape, type RecordedMessage, Tape } from './tape.ts'
 export { type MessagePayload, type Part, type ToolCall, type ToolResult } from '../store/index.ts'
 export { exportTape, importTape } from './export.ts'
 export { blobIfLarge, isHeavy, keepText, readBlob, readJsonBlob, spill, spillBytes, wholeCharacter } from './blob.ts'

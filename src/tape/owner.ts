@@ -1,6 +1,6 @@
-// Who may append to a tape. Baton's own tapes are written by Baton alone. A tape without an owner is everybody's; one that was handed over belongs to the agent it was
-// handed to. An agent that opens a tape as itself writes only while the owner is what it saw, so that one who has just
-// lost the tape cannot slip in one more entry.
+// Who may append to a tape. Baton's own tapes are written by Baton alone. A tape without an owner is everybody's; one that
+// was handed over belongs to the agent it was handed to. An agent that opens a tape as itself writes only while the owner is
+// what it saw, so that one who has just lost the tape cannot slip in one more entry.
 
 import { BatonError, InvalidError } from '../errors.ts'
 import type { AppendOptions, Draft, Entry, Store } from '../store/index.ts'
@@ -35,7 +35,10 @@ export async function ownerOf(store: Store, tape: string): Promise<string | unde
   return (await newestOf(store, tape)).owner
 }
 
-/** The owner, and the entry that says so; 0 if there is none. Anybody can append an entry under this key, so it may name nobody. */
+/**
+ * The owner, and the entry that says so; 0 if there is none. Anybody can append an entry under this key, so it may name
+ * nobody.
+ */
 async function newestOf(store: Store, tape: string): Promise<{ owner: string | undefined; id: number }> {
   const entry = await store.latest(tape, ownerKey)
   const { agent } = (entry?.payload as { data?: Partial<OwnerData> } | undefined)?.data ?? {}
