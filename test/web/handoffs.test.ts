@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { expectAccessible, message, openPage, startServer, useBrowser } from './dashboard.ts'
 
 useBrowser()
@@ -54,4 +56,37 @@ test('a document is written in the browser, read, compared, and each fact leads 
   await page.getByText('Use tabs in the tests').first().waitFor()
   expect(new URL(page.url()).searchParams.get('against')).toBe(String(first))
   await expectAccessible(page)
+})
+
+test('cancelling while a model writes ends its request, and no document is left [W3]', async () => {
+  // A model that is asked and never answers; whether it is still asked is seen by its connection.
+  let isAsked: () => void
+  let isLeft: () => void
+  const asked = new Promise<void>((resolve) => (isAsked = resolve))
+  const left = new Promise<void>((resolve) => (isLeft = resolve))
+  const model = http.createServer((request, response) => {
+    response.on('close', () => isLeft())
+    request.resume().on('end', () => isAsked())
+  })
+  await new Promise<void>((resolve) => model.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    model.closeAllConnections()
+    model.close()
+  })
+  const address = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`
+  const server = await startServer(undefined, { env: { BATON_BASE_URL: address, OPENAI_API_KEY: 'none' } })
+  await server.client.tapeAppend({ tape: 'main', entries: [message('Build the parser.')] })
+  const page = await openPage(server, '/handoffs')
+  await page.getByText('No handoff yet').waitFor()
+  await page.keyboard.press('w')
+  await page.getByLabel('About').selectOption('main')
+  await page.getByLabel('Written by').selectOption('model')
+  await page.getByRole('textbox', { name: 'Model' }).fill('openai/slow')
+  await page.getByRole('button', { name: 'Write', exact: true }).click()
+  await asked
+  await page.getByRole('dialog').getByRole('status').waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await left
+  await page.getByText('Cancelled: no document was written.').waitFor()
+  expect((await server.client.documentList({})).documents).toEqual([])
 })
