@@ -1,49 +1,79 @@
-// Takes the pictures of docs/images from a real dashboard: `npm run screenshots`. A server runs the demo in a folder of its own, agents ask
-// and tasks wait, and a browser looks at it at the width of a phone, a laptop and a large screen.
+// Takes the pictures of docs/images from a real dashboard: `npm run screenshots`. A server with a day of made-up work runs the demo in a
+// folder of its own, and a browser looks at it. `npm run screenshots -- FOLDER` writes every page there, in both themes and at the width
+// of a phone, a laptop and a large screen, for somebody who looks through them.
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { chromium } from 'playwright-core'
+import { createClient } from '../dist/exports/client.js'
+import { makeSessions, makeTeam } from './sample-day.mjs'
+import { sampleId } from './sample-session.mjs'
 import { root } from './stamps.mjs'
 
-const images = join(root, 'docs/images')
-const folder = mkdtempSync(join(tmpdir(), 'baton-pictures-'))
-const home = join(folder, 'shop')
+/** @typedef {[name: string, path: string, width: number, height: number, theme: 'dark' | 'light']} Picture */
+
+const [everything] = process.argv.slice(2)
+// A name that may be seen; where somebody else takes pictures right now, this fails.
+const folder = '/tmp/home'
+mkdirSync(folder)
+const home = join(folder, 'me')
 mkdirSync(home)
-const env = { ...process.env, HOME: folder, BATON_HOME: join(home, '.baton'), BATON_TRUST: '1', NO_COLOR: '1' }
-const server = spawn(process.execPath, [join(root, 'dist/cli/main.js'), 'up', '--demo', '--json', '--port', '0'], {
-  cwd: home,
+const project = makeSessions(home)
+const env = { ...process.env, HOME: home, BATON_HOME: join(project, '.baton'), BATON_TRUST: '1', NO_COLOR: '1' }
+const server = spawn(process.execPath, [join(root, 'dist/cli/main.js'), 'up', '--json', '--port', '0'], {
+  cwd: project,
   env,
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
 try {
   const { url, token } = await address()
-  await prepare(url, token)
-  mkdirSync(images, { recursive: true })
-  /** @type {[name: string, path: string, width: number, height: number, theme: 'dark' | 'light'][]} */
-  const pictures = [
-    ['overview', '/', 1280, 860, 'dark'],
-    ['overview-wide', '/', 1920, 1080, 'light'],
-    ['overview-phone', '/', 390, 844, 'dark'],
-    ['inbox', '/inbox', 1280, 800, 'light'],
-    ['supervisor', await sessionPath(url, token), 1280, 900, 'dark'],
-    ['handoffs', '/handoffs', 1280, 860, 'light'],
-    ['tasks', '/tasks/CHECKOUT', 1280, 860, 'dark'],
+  const client = createClient({ url, token })
+  await client.demoStart({})
+  await makeTeam(client, project)
+  const session = await supervised(client)
+  const { documents } = await client.documentList({ limit: 50 })
+  const document = documents.find(({ tape }) => tape === 'refunds')
+  const paths = {
+    overview: '/',
+    inbox: '/inbox',
+    handoffs: '/handoffs',
+    handoff: `/handoffs/refunds/${document?.id}`,
+    tapes: '/tapes',
+    tape: '/tapes/refunds',
+    session: `/sessions/claude/${sampleId}`,
+    supervisor: '/supervisor?all=1',
+    supervised: `/supervisor/${encodeURIComponent(session)}`,
+    tasks: '/tasks',
+    task: '/tasks/CHECKOUT',
+    relay: '/relay',
+    lineage: '/lineage',
+    settings: '/settings',
+    doctor: '/doctor',
+  }
+  /** @type {Picture[]} */
+  const forReadme = [
+    ['overview', paths.overview, 1280, 860, 'dark'],
+    ['overview-wide', paths.overview, 1920, 1080, 'light'],
+    ['overview-phone', paths.overview, 390, 844, 'dark'],
+    ['inbox', paths.inbox, 1280, 800, 'light'],
+    ['supervisor', paths.supervised, 1280, 900, 'dark'],
+    ['handoffs', paths.handoff, 1280, 860, 'light'],
+    ['tasks', paths.task, 1280, 860, 'dark'],
   ]
-  for (const [name, path, width, height, theme] of pictures) {
-    const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en-GB' })
-    const page = await context.newPage()
-    const { code } = await post(url, token, '/sign-in-codes', {})
-    await page.goto(`${url}${path}#code=${code}`)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.evaluate('document.fonts.ready')
-    await page.waitForFunction('document.querySelectorAll("[role=status][aria-label=Loading]").length === 0')
-    await page.screenshot({ path: join(images, `${name}.png`) })
-    console.log(`docs/images/${name}.png`)
-    await context.close()
+  /** @type {Picture[]} */
+  const ofEverything = Object.entries(paths).flatMap(([name, path]) =>
+    [390, 1280, 1920].flatMap((width) =>
+      /** @type {const} */ (['dark', 'light']).map(
+        (theme) => /** @type {Picture} */ ([`${name}-${width}-${theme}`, path, width, 900, theme]),
+      ),
+    ),
+  )
+  const images = everything ?? join(root, 'docs/images')
+  mkdirSync(images, { recursive: true })
+  for (const picture of everything === undefined ? forReadme : ofEverything) {
+    await take(url, token, join(images, `${picture[0]}.png`), picture)
   }
 } finally {
   await browser.close()
@@ -61,64 +91,32 @@ async function address() {
   throw new Error('the server ended')
 }
 
-/** @param {string} url @param {string} token @param {string} path @param {object} body @returns {Promise<{ code: string }>} */
-async function post(url, token, path, body) {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${url}/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-  if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
-  return /** @type {{ code: string }} */ (await answer.json())
+/** @param {string} url @param {string} token */
+async function signInCode(url, token) {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${url}/v1/sign-in-codes`, { method: 'POST', headers })
+  return /** @type {{ code: string }} */ (await answer.json()).code
 }
 
-/**
- * @param {string} url @param {string} token @param {string} path
- * @returns {Promise<{ sessions: { name: string, cycles: number }[] }>}
- */
-async function get(url, token, path) {
-  const answer = await fetch(`${url}/v1${path}`, { headers: { authorization: `Bearer ${token}` } })
-  return /** @type {{ sessions: { name: string, cycles: number }[] }} */ (await answer.json())
+/** @param {string} url @param {string} token @param {string} file @param {Picture} picture */
+async function take(url, token, file, [, path, width, height, theme]) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en-GB' })
+  const page = await context.newPage()
+  await page.goto(`${url}${path}#code=${await signInCode(url, token)}`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.evaluate('document.fonts.ready')
+  await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' })
+  await page.screenshot({ path: file })
+  console.log(file)
+  await context.close()
 }
 
-/** Questions, a task, and a cycle of the demo that is over. @param {string} url @param {string} token */
-async function prepare(url, token) {
-  const licence = { key: 'licence', expectedType: 'string', description: 'Its short name' }
-  const asked = { from: 'writer', to: 'human', priority: 'high', missing: [licence] }
-  await post(url, token, '/relay/ask', { ...asked, summary: 'Which licence should the package have?' })
-  await post(url, token, '/relay/ask', {
-    from: 'writer',
-    to: 'researcher',
-    summary: 'Figures for the introduction',
-    missing: ['figures'],
-  })
-  writeFileSync(join(home, 'plan.md'), '# Checkout\n')
-  await post(url, token, '/tasks', { task: 'CHECKOUT', title: 'Pay without leaving the page' })
-  await post(url, token, '/tasks/CHECKOUT/handoff', {
-    handoff: {
-      source_agent: 'planner',
-      target_agent: 'coder',
-      phase: 'planning',
-      decisions: [
-        {
-          decision: 'Keep the cart on the server',
-          rationale: 'Two tabs must see the same cart',
-          alternatives: ['local storage'],
-        },
-        {
-          decision: 'One page, three steps',
-          rationale: 'The old flow lost a third of the buyers',
-          alternatives: ['a wizard'],
-        },
-      ],
-    },
-  })
+/** The session of the demo, once its context was handed over. @param {import('../dist/exports/client.js').Client} client */
+async function supervised(client) {
   for (;;) {
-    const { sessions } = await get(url, token, '/supervised?all=true')
-    if (sessions.some(({ cycles }) => cycles > 0)) return
+    const { sessions } = await client.supervisedList({ all: true })
+    const found = sessions.find(({ cycles }) => cycles > 0)
+    if (found !== undefined) return found.name
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
-}
-
-/** @param {string} url @param {string} token */
-async function sessionPath(url, token) {
-  const { sessions } = await get(url, token, '/supervised?all=true')
-  return `/supervisor/${encodeURIComponent(sessions[0]?.name ?? '')}`
 }
