@@ -91,7 +91,7 @@ async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
     found.push({
       about: 'store',
       is: 'ok',
-      text: `${opened.place}: ${tapes} ${tapes === 1 ? 'tape' : 'tapes'}, ${opened.guarantee}`,
+      text: `${opened.place}: ${tapes} ${tapes === 1 ? 'tape' : 'tapes'}. ${opened.guarantee}`,
     })
   } catch (error) {
     const { message, hint } = error as Error & { hint?: string }

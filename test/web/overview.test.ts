@@ -26,7 +26,7 @@ test('the first page shows each session with its context, and what waits on top;
   const cost = await session.locator('.session-cost').textContent()
   expect(cost).toMatch(/^\$0\.\d+$/)
   await expect.poll(() => page.locator('.figure', { hasText: 'spent today' }).textContent()).toContain(cost)
-  const waiting = page.getByRole('region', { name: 'Waits for you' })
+  const waiting = page.getByRole('region', { name: 'Waiting for you' })
   await waiting.getByText('Which currency do refunds have?').waitFor()
   const top = (await waiting.boundingBox())!.y
   expect(top).toBeLessThan((await page.getByRole('region', { name: 'Sessions' }).boundingBox())!.y)

@@ -6,6 +6,11 @@ import './badge.css'
 /** `live`: it runs. `baton`: it waits for a person, or changes hands. `bad`: it failed. */
 export type Tone = 'live' | 'baton' | 'bad' | 'quiet'
 
+/** How urgent something is: only what is more urgent than usual has a colour. */
+export function Priority({ children }: { children: string }) {
+  return <Badge tone={children === 'critical' ? 'bad' : children === 'high' ? 'baton' : 'quiet'}>{children}</Badge>
+}
+
 export function Badge({
   tone = 'quiet',
   dot = false,

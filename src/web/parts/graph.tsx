@@ -48,7 +48,7 @@ function Box({ data }: NodeProps<BoxNode>) {
 const types = { box: Box }
 
 /** More boxes would be too small to read if all were shown at once: then the view begins at the first. */
-const mostThatFit = 40
+const mostThatFit = 8
 const beginning = { x: 24, y: 24, zoom: 1 }
 
 interface GraphProps {

@@ -12,7 +12,7 @@ export function MeterPanel({ tape }: { tape: string }) {
   return (
     <section className="panel" aria-label="Context over time">
       <header className="panel-head">
-        <h2>Over time</h2>
+        <h2>Context over time</h2>
       </header>
       <div className="panel-body meter-panel">
         <Answer query={history} rows={3}>

@@ -30,8 +30,9 @@ export function shareText(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-/** A stretch of time: 4 s, 12 min, 3 h, 2 d. */
+/** A stretch of time: 40 ms, 4 s, 12 min, 3 h 5 min, 2 d. */
 export function spanText(ms: number): string {
+  if (ms >= 0 && ms < 1_000) return `${Math.round(ms)} ms`
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.round(seconds / 60)

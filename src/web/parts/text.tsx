@@ -33,14 +33,21 @@ export function Text({ children, max = 2_000 }: TextProps) {
 const firstCharacters = 4_000
 const mostCharacters = 400_000
 
+interface TextBlockProps extends TextProps {
+  readonly mono?: boolean
+  /** What stands between backticks is code. */
+  readonly hasCode?: boolean
+}
+
 /** A longer text, with its lines. Only its beginning is drawn until more is asked for. */
-export function TextBlock({ children, mono = false, max = firstCharacters }: TextProps & { mono?: boolean }) {
+export function TextBlock({ children, mono = false, hasCode = false, max = firstCharacters }: TextBlockProps) {
   const [shown, setShown] = useState(max)
   const rest = children.length - shown
+  const text = rest > 0 ? children.slice(0, shown) : children
   return (
     <div className="text-block">
       <div className={mono ? 'text-lines mono' : 'text-lines'} dir="auto">
-        {visible(rest > 0 ? children.slice(0, shown) : children)}
+        {hasCode ? withCode(text) : visible(text)}
       </div>
       {rest > 0 && (
         <p className="text-more">
@@ -56,6 +63,17 @@ export function TextBlock({ children, mono = false, max = firstCharacters }: Tex
       )}
     </div>
   )
+}
+
+function withCode(text: string): ReactNode {
+  return text.split(/(`[^`\n]+`)/).map((part, at) => {
+    if (at % 2 === 0) return <Fragment key={at}>{visible(part)}</Fragment>
+    return (
+      <code key={at} className="text-code">
+        {visible(part.slice(1, -1))}
+      </code>
+    )
+  })
 }
 
 /** The text with its hidden characters made visible. */

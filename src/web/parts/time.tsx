@@ -16,12 +16,17 @@ export function Ago({ date }: { date: string }) {
   const at = Date.parse(date)
   if (Number.isNaN(at)) return <>–</>
   const ago = now - at
-  const text = ago < 10_000 && ago > -10_000 ? 'now' : ago > 0 ? `${spanText(ago)} ago` : `in ${spanText(-ago)}`
+  const text = ago < 10_000 && ago > -10_000 ? 'now' : ago > 0 ? `${spanText(coarse(ago))} ago` : `in ${spanText(-ago)}`
   return (
-    <time dateTime={date} title={fullTime(at)}>
+    <time dateTime={date} title={fullTime(at)} className="ago">
       {text}
     </time>
   )
+}
+
+/** Nobody needs the minutes of what was hours ago. */
+function coarse(ms: number): number {
+  return ms < 3_600_000 ? ms : Math.floor(ms / 3_600_000) * 3_600_000
 }
 
 const clockFormat = new Intl.DateTimeFormat('en', {

@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from 'react'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
+import { writerText } from '../../data/titles.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Command, CopyButton, shellWord } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -23,7 +24,7 @@ type Item = Items['sections'][number]['items'][number]
 const headings: Record<string, string> = {
   status: 'How it stands',
   goal: 'Goal',
-  constraints: 'Constraints and preferences',
+  constraints: 'Constraints',
   done: 'Done',
   doing: 'In progress',
   pending: 'Pending',
@@ -89,7 +90,7 @@ function Head({ tape, id, found: { document, header, sections } }: { tape: strin
         <p className="row wrap small muted">
           <Ago date={document.date} />
           <span>
-            by <Text max={60}>{document.writer}</Text>
+            <Text max={60}>{writerText(document.writer)}</Text>
           </span>
           {typeof usage === 'number' && <span className="number">context {Math.round(usage)} % full</span>}
           <Badge tone="live">{countText(verified)} verified</Badge>
@@ -154,10 +155,10 @@ function Fact({ item }: { item: Item }) {
         {checked !== undefined && <span className="fact-check">{checked ? '☑' : '☐'} </span>}
         {by === 'user' ? (
           <blockquote className="fact-quote">
-            <TextBlock>{text}</TextBlock>
+            <TextBlock hasCode>{text}</TextBlock>
           </blockquote>
         ) : file === undefined ? (
-          <TextBlock>{text}</TextBlock>
+          <TextBlock hasCode>{text}</TextBlock>
         ) : (
           <span className="row wrap">
             <code className="fact-file">

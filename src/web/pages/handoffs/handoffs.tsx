@@ -2,6 +2,7 @@
 
 import { useState } from 'react'
 import { useOperation } from '../../data/queries.ts'
+import { useTitles, writerText } from '../../data/titles.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { bytesText } from '../../parts/numbers.ts'
@@ -19,6 +20,7 @@ const commands = [{ label: 'Write a handoff document', icon: 'handoffs' as const
 
 export default function Handoffs() {
   const write = usePlace().query.get('write')
+  const titleOf = useTitles()
   const [text, setText] = useState('')
   const documents = useOperation('documentList', { limit: 500 })
   useShortcut('w', 'Write a handoff document', open)
@@ -28,7 +30,7 @@ export default function Handoffs() {
       <header className="page-head">
         <div>
           <h1>Handoffs</h1>
-          <p className="small">What whoever took over has started from.</p>
+          <p className="small">The documents that the next agent or person starts from.</p>
         </div>
         <div className="row">
           <input
@@ -63,16 +65,18 @@ export default function Handoffs() {
                       <span className="grow">
                         <span className="cut handoffs-title">
                           <Text max={160}>
-                            {goal ?? `${profile === 'cycle' ? 'Cycle' : 'Handoff'} of ${shortName(tape)}`}
+                            {goal ?? `${profile === 'cycle' ? 'Cycle' : 'Handoff'} of ${titleOf(tape)}`}
                           </Text>
                         </span>
                         <span className="cut tiny faint mono">
                           <Text max={120}>{`${tape}#${id}`}</Text>
                         </span>
                       </span>
-                      <Badge tone={profile === 'cycle' ? 'baton' : 'quiet'}>{profile}</Badge>
+                      <span className="handoffs-profile">
+                        <Badge tone={profile === 'cycle' ? 'baton' : 'quiet'}>{profile}</Badge>
+                      </span>
                       <span className="small muted handoffs-writer">
-                        <Text max={40}>{writer}</Text>
+                        <Text max={40}>{writerText(writer)}</Text>
                       </span>
                       <span className="small faint number handoffs-bytes">{bytesText(bytes)}</span>
                       <span className="small faint handoffs-date">
@@ -91,8 +95,4 @@ export default function Handoffs() {
       )}
     </div>
   )
-}
-
-function shortName(tape: string): string {
-  return tape.replace(/^session\//, '').slice(0, 40)
 }

@@ -3,7 +3,7 @@
 
 import { useEffect, useMemo } from 'react'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { Priority } from '../../parts/badge.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
@@ -72,9 +72,7 @@ function Waiting({ items }: { items: readonly Item[] }) {
                 onClick={() => setQuery({ id: each.id })}
               >
                 <span className="row">
-                  <Badge tone={each.priority === 'critical' || each.priority === 'high' ? 'baton' : 'quiet'}>
-                    {each.priority}
-                  </Badge>
+                  <Priority>{each.priority}</Priority>
                   <span className="grow cut muted small">
                     <Text max={80}>{each.from}</Text>
                   </span>

@@ -2,7 +2,7 @@
 
 import { type FormEvent, useState } from 'react'
 import { type AnswerOf, problemText, queryClient, useAction, useOperation } from '../../data/queries.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { Badge, Priority } from '../../parts/badge.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Answer } from '../../parts/states.tsx'
 import { Text, TextBlock } from '../../parts/text.tsx'
@@ -21,7 +21,7 @@ export function Question({ id }: { id: string }) {
         <div className="panel-body inbox-question">
           <header>
             <p className="row wrap muted small">
-              <Badge tone="baton">{asked.priority}</Badge>
+              <Priority>{asked.priority}</Priority>
               <span>
                 <Text>{asked.from}</Text> asks, <Clock date={asked.askedAt} />
               </span>
@@ -176,19 +176,16 @@ interface FieldProps {
 function Field({ field, text, onText }: FieldProps) {
   const { key, expectedType, description } = field
   const label = (
-    <span>
-      <strong className="mono">
+    <span className="row">
+      <strong className="mono inbox-key">
         <Text max={100}>{key}</Text>
-      </strong>{' '}
-      <span className="faint">
+      </strong>
+      <span className="grow">
+        <Text>{description}</Text>
+      </span>
+      <span className="faint tiny mono">
         <Text max={60}>{expectedType}</Text>
       </span>
-      {description !== '' && (
-        <>
-          {' '}
-          <Text>{description}</Text>
-        </>
-      )}
     </span>
   )
   if (expectedType === 'boolean') {

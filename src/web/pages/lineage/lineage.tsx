@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from 'react'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
+import { useTitles } from '../../data/titles.ts'
 import { Graph, type GraphBox, type GraphLine } from '../../parts/graph.tsx'
 import { countText } from '../../parts/numbers.ts'
 import { Answer, Empty } from '../../parts/states.tsx'
@@ -47,16 +48,17 @@ export default function Lineage() {
 }
 
 function Families({ edges }: { edges: readonly Edge[] }) {
+  const titleOf = useTitles()
   const { query } = usePlace()
   const wanted = query.get('find') ?? ''
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set())
-  const { boxes, lines, hits } = useMemo(() => layOut(edges, folded, wanted), [edges, folded, wanted])
+  const { boxes, lines, hits } = useMemo(() => layOut(edges, folded, wanted, titleOf), [edges, folded, wanted, titleOf])
   const toggle = (tape: string) => {
     const next = new Set(folded)
     if (!next.delete(tape)) next.add(tape)
     setFolded(next)
   }
-  const drawn: GraphBox[] = boxes.map(({ tape, column, row, hidden, children, date, isHit }) => ({
+  const drawn: GraphBox[] = boxes.map(({ tape, column, row, hidden, children, date, isHit, imported }) => ({
     id: tape,
     column,
     row,
@@ -64,10 +66,11 @@ function Families({ edges }: { edges: readonly Edge[] }) {
     content: (
       <>
         <Link className="cut" to={tapeAddress(tape)}>
-          <Text max={80}>{tape}</Text>
+          <Text max={80}>{titleOf(tape)}</Text>
         </Link>
         <span className="row tiny muted">
           <Ago date={date} />
+          {imported && <span>imported</span>}
           {children > 0 && (
             <button type="button" className="lineage-fold" aria-expanded={hidden === 0} onClick={() => toggle(tape)}>
               {hidden === 0 ? 'fold' : `${countText(hidden)} folded`}
@@ -108,10 +111,15 @@ interface Placed {
   /** How many tapes below it are not drawn. */
   readonly hidden: number
   readonly isHit: boolean
+  /** From the files of another agent. */
+  readonly imported: boolean
 }
 
 /** Parents left of their children; each leaf has a row of its own. */
-function layOut(edges: readonly Edge[], folded: ReadonlySet<string>, wanted: string) {
+function layOut(all: readonly Edge[], folded: ReadonlySet<string>, wanted: string, titleOf: (tape: string) => string) {
+  // An import has no tape as its parent but a file: that is said in the box.
+  const edges = all.filter(({ how }) => how !== 'import')
+  const imported = new Set(all.filter(({ how }) => how === 'import').map(({ child }) => child))
   const children = new Map<string, Edge[]>()
   const parents = new Map<string, Edge>()
   const dates = new Map<string, string>()
@@ -122,8 +130,9 @@ function layOut(edges: readonly Edge[], folded: ReadonlySet<string>, wanted: str
     dates.set(edge.child, edge.date)
     if (!dates.has(edge.parent)) dates.set(edge.parent, edge.date)
   }
+  for (const { how, child, date } of all) if (how === 'import' && !dates.has(child)) dates.set(child, date)
   const word = wanted.toLowerCase()
-  const isHit = (tape: string) => word !== '' && tape.toLowerCase().includes(word)
+  const isHit = (tape: string) => word !== '' && `${tape} ${titleOf(tape)}`.toLowerCase().includes(word)
   const below = (tape: string, seen: Set<string>): number => {
     let count = 0
     for (const { child } of children.get(tape) ?? []) {
@@ -162,6 +171,7 @@ function layOut(edges: readonly Edge[], folded: ReadonlySet<string>, wanted: str
       children: own.length,
       hidden: isFolded ? below(tape, new Set([tape])) : 0,
       isHit: isHit(tape),
+      imported: imported.has(tape),
     })
   }
   for (const root of roots) place(root, 0)

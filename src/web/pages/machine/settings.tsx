@@ -14,7 +14,7 @@ export default function Settings() {
       <header className="page-head">
         <div>
           <h1>Settings</h1>
-          <p>What counts now. Change it in baton.config.json, then open this page again.</p>
+          <p>The configuration in effect. To change it, edit baton.config.json and open this page again.</p>
         </div>
       </header>
       <Answer query={workspace}>
@@ -29,7 +29,7 @@ export default function Settings() {
               <dd className="mono">
                 <Text>{project}</Text>
               </dd>
-              <dt>An acknowledged write is</dt>
+              <dt>Durability</dt>
               <dd>
                 <Text>{guarantee}</Text>
               </dd>
@@ -56,39 +56,41 @@ export default function Settings() {
                 <Text>{problem}</Text>
               </p>
             )}
-            {sections.map(({ name, problem: wrong, values }) => (
-              <section key={name} className="panel" aria-label={name}>
-                <div className="panel-head">
-                  <h2>{name}</h2>
-                </div>
-                {wrong !== undefined && (
-                  <p className="panel-body machine-problem" role="alert">
-                    <Text>{wrong}</Text>
-                  </p>
-                )}
-                <table className="machine-table">
-                  <tbody>
-                    {values.map((each) => (
-                      <tr key={each.name}>
-                        <th scope="row" className="mono">
-                          {each.name}
-                        </th>
-                        <td className="mono">
-                          <Text max={400}>{each.value}</Text>
-                        </td>
-                        <td>
-                          {each.isDefault ? (
-                            <span className="faint small">default</span>
-                          ) : (
-                            <Badge tone="live">set</Badge>
-                          )}
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </section>
-            ))}
+            <div className="machine-sections">
+              {sections.map(({ name, problem: wrong, values }) => (
+                <section key={name} className="panel" aria-label={name}>
+                  <div className="panel-head">
+                    <h2>{name}</h2>
+                  </div>
+                  {wrong !== undefined && (
+                    <p className="panel-body machine-problem" role="alert">
+                      <Text>{wrong}</Text>
+                    </p>
+                  )}
+                  <table className="machine-table">
+                    <tbody>
+                      {values.map((each) => (
+                        <tr key={each.name}>
+                          <th scope="row" className="mono">
+                            {each.name}
+                          </th>
+                          <td className="mono">
+                            <Text max={400}>{each.value}</Text>
+                          </td>
+                          <td>
+                            {each.isDefault ? (
+                              <span className="faint small">default</span>
+                            ) : (
+                              <Badge tone="live">set</Badge>
+                            )}
+                          </td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </section>
+              ))}
+            </div>
           </>
         )}
       </Answer>

@@ -2,6 +2,7 @@
 
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { AnswerOf } from '../../data/queries.ts'
+import { useTitles, writerText } from '../../data/titles.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -11,6 +12,7 @@ import { documentAddress, Link } from '../../shell/router.tsx'
 const shown = 7
 
 export function Lately({ documents }: { documents: UseQueryResult<AnswerOf<'documentList'>> }) {
+  const titleOf = useTitles()
   return (
     <section className="panel" aria-label="Handed over">
       <header className="panel-head">
@@ -33,10 +35,10 @@ export function Lately({ documents }: { documents: UseQueryResult<AnswerOf<'docu
                     <span className="lately-baton" aria-hidden="true" />
                     <span className="grow">
                       <span className="cut lately-title">
-                        <Text max={120}>{goal ?? tape.replace(/^session\//, '')}</Text>
+                        <Text max={120}>{goal ?? titleOf(tape)}</Text>
                       </span>
                       <span className="tiny faint">
-                        {profile === 'cycle' ? 'cycle' : 'document'} · by <Text max={40}>{writer}</Text>
+                        {profile === 'cycle' ? 'cycle' : 'document'} · <Text max={40}>{writerText(writer)}</Text>
                       </span>
                     </span>
                     <span className="faint small">

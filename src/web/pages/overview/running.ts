@@ -1,6 +1,7 @@
 // The sessions of this machine and those under supervision as one list: a supervised session is also one of the agent's own.
 
 import type { AnswerOf } from '../../data/queries.ts'
+import { stateFields } from '../../data/states.ts'
 import type { Tone } from '../../parts/badge.tsx'
 
 type Found = AnswerOf<'sessionList'>['sessions'][number]
@@ -81,25 +82,6 @@ function rank({ tone, busy, ended }: Running): number {
   if (tone === 'bad') return 0
   if (tone === 'baton') return 1
   return busy ? 2 : 3
-}
-
-const words: Record<string, { word: string; tone: Tone; busy?: boolean }> = {
-  working: { word: 'working', tone: 'live', busy: true },
-  starting: { word: 'starting', tone: 'live', busy: true },
-  restarting: { word: 'restarting', tone: 'live', busy: true },
-  cycling: { word: 'handing over', tone: 'baton', busy: true },
-  waiting: { word: 'at its prompt', tone: 'quiet' },
-  limited: { word: 'out of quota', tone: 'quiet' },
-  paused: { word: 'paused', tone: 'quiet' },
-  dialog: { word: 'asks you', tone: 'baton' },
-  unsupervised: { word: 'left alone', tone: 'bad' },
-  dead: { word: 'gone', tone: 'bad' },
-  ended: { word: 'ended', tone: 'quiet' },
-}
-
-function stateFields(state: string): Pick<Running, 'state' | 'tone' | 'busy' | 'ended'> {
-  const { word, tone, busy = false } = words[state] ?? { word: state, tone: 'quiet' as const }
-  return { state: word, tone, busy, ended: state === 'ended' }
 }
 
 function ofSession(session: Found): Running {

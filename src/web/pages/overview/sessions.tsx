@@ -148,7 +148,7 @@ function Prediction({ running }: { running: Running }) {
 
 function Quotas({ quotas }: { quotas: readonly Quota[] }) {
   const [worst] = [...quotas].sort((a, b) => b.usedPercent - a.usedPercent)
-  if (worst === undefined) return <span className="faint">–</span>
+  if (worst === undefined) return null
   const title = quotas.map(({ name, usedPercent }) => `${name}: ${Math.round(usedPercent)} % used`).join('\n')
   return (
     <span title={title} className="quota">

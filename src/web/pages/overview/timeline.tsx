@@ -2,6 +2,7 @@
 
 import { memo } from 'react'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
+import { shortName } from '../../data/titles.ts'
 import { minuteTime } from '../../parts/time.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -74,11 +75,12 @@ interface LaneRow {
 function lanesOf(tapes: readonly Row[], running: readonly Running[], from: string): LaneRow[] {
   const byKey = new Map(running.map((each) => [each.key, each]))
   const known = new Set(tapes.map(({ tape }) => tape))
+  const isSession = ({ to }: LaneRow) => to.startsWith('/sessions/')
   const busy = tapes.map((row) => {
     const session = byKey.get(row.tape)
     return {
       to: session?.to ?? tapeAddress(row.tape),
-      title: session?.title ?? row.tape.replace(/^session\//, ''),
+      title: session?.title ?? shortName(row.tape),
       row,
       span: undefined,
     }
@@ -91,7 +93,9 @@ function lanesOf(tapes: readonly Row[], running: readonly Running[], from: strin
       row: undefined,
       span: { start: started ?? updated, end: updated },
     }))
-  return [...busy, ...others]
+  // Sessions have a title; a tape that only has an id says less.
+  const lanes = [...busy, ...others]
+  return lanes.toSorted((a, b) => Number(isSession(b)) - Number(isSession(a)))
 }
 
 interface LaneProps extends LaneRow {

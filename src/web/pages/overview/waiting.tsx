@@ -1,7 +1,7 @@
 // What waits for a person, above everything else.
 
 import { useOperation } from '../../data/queries.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { Priority } from '../../parts/badge.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
@@ -13,10 +13,10 @@ export function Waiting() {
   const items = useOperation('waitingList', {}).data?.items ?? []
   if (items.length === 0) return null
   return (
-    <section className="panel waiting" aria-label="Waits for you">
+    <section className="panel waiting" aria-label="Waiting for you">
       <header className="panel-head">
         <h2>
-          Waits for you <span className="waiting-count number">{items.length}</span>
+          Waiting for you <span className="waiting-count number">{items.length}</span>
         </h2>
         {items.length > shown && <Link to="/inbox">All {items.length}</Link>}
       </header>
@@ -26,9 +26,7 @@ export function Waiting() {
             <Link
               className="waiting-item"
               to={
-                kind === 'escalation'
-                  ? `/inbox?item=${encodeURIComponent(id)}`
-                  : `/supervisor/${encodeURIComponent(id)}`
+                kind === 'escalation' ? `/inbox?id=${encodeURIComponent(id)}` : `/supervisor/${encodeURIComponent(id)}`
               }
             >
               <span className="grow">
@@ -41,7 +39,7 @@ export function Waiting() {
                   </span>
                 )}
               </span>
-              {/^(critical|high)$/.test(priority) && <Badge tone="bad">{priority}</Badge>}
+              {/^(critical|high)$/.test(priority) && <Priority>{priority}</Priority>}
               <span className="muted small">
                 <Text max={60}>{from}</Text>
               </span>

@@ -56,19 +56,19 @@ function Figures({ status }: { status: Status }) {
   const { counters } = status
   const figures: [string, number | undefined, Tone?][] = [
     ['waiting', status.pending],
-    ['being worked on', status.claimed],
+    ['at work', status.claimed],
     ['with a person', status.escalated, 'baton'],
     ['dead letters', status.deadLetters, 'bad'],
     ['resolved', counters['resolved']],
     ['partial', counters['partial']],
     ['failed', counters['failed']],
-    ['rejected by a limit', counters['rejected']],
+    ['over a limit', counters['rejected']],
     ['loops stopped', counters['circularBlocked']],
   ]
   return (
-    <dl className="relay-figures">
+    <dl className="panel relay-figures">
       {figures.map(([name, value = 0, tone]) => (
-        <div key={name} className="panel" data-tone={value > 0 ? tone : undefined}>
+        <div key={name} data-tone={value > 0 ? tone : undefined}>
           <dt className="muted small">{name}</dt>
           <dd className="number">{countText(value)}</dd>
         </div>
@@ -135,20 +135,32 @@ function layOut(requests: readonly Request[]) {
     if (!columns.has(from)) columns.set(from, 0)
     if (!columns.has(to)) columns.set(to, columns.get(from)! + 1)
   }
-  const used: number[] = []
-  const boxes = [...columns].map(([name, column]) => {
-    const row = used[column] ?? 0
-    used[column] = row + 1
-    return { name, column, row }
-  })
+  const rows = new Map<string, number>()
+  // Each column in the order of those that ask, so that few lines cross.
+  for (let column = 0; column <= Math.max(0, ...columns.values()); column++) {
+    const askedBy = (name: string) =>
+      [...pairs.values()].filter(({ to }) => to === name).map(({ from }) => rows.get(from) ?? 0)
+    const middle = (name: string) => mean(askedBy(name))
+    const inColumn = [...columns].filter(([, place]) => place === column).map(([name]) => name)
+    const ordered = column === 0 ? inColumn : inColumn.toSorted((a, b) => middle(a) - middle(b))
+    for (const [row, name] of ordered.entries()) rows.set(name, row)
+  }
+  const boxes = [...columns].map(([name, column]) => ({ name, column, row: rows.get(name)! }))
   const lines: GraphLine[] = [...pairs.values()].map(({ from, to, count, open }) => ({
     from,
     to,
-    label: open === 0 ? countText(count) : `${countText(count)}, ${countText(open)} open`,
+    label:
+      open === 0
+        ? countText(count)
+        : open === count
+          ? `${countText(open)} open`
+          : `${countText(open)} of ${countText(count)} open`,
     isLive: open > 0,
   }))
   return { boxes, lines }
 }
+
+const mean = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0) / Math.max(1, numbers.length)
 
 function Dead() {
   const dead = useOperation('relayDead', {})

@@ -13,9 +13,9 @@ import { Text } from '../../parts/text.tsx'
 import { Clock } from '../../parts/time.tsx'
 import { notify, notifyProblem } from '../../shell/notices.tsx'
 import type { PageProps } from '../../shell/pages.ts'
-import { Link, tapeAddress } from '../../shell/router.tsx'
+import { documentAddress, Link, tapeAddress } from '../../shell/router.tsx'
 import { Screen } from './screen.tsx'
-import { stateTone } from './supervisor.tsx'
+import { StateBadge } from './supervisor.tsx'
 import './supervisor.css'
 
 type Row = AnswerOf<'supervisedShow'>['session']
@@ -32,7 +32,11 @@ export default function SupervisedSession({ fields }: PageProps) {
           <>
             <Head row={session} />
             <div className="supervisor-columns">
-              <Screen name={name} isOver={session.state === 'ended' || session.state === 'dead'} />
+              <div className="supervisor-column">
+                <Screen name={name} isOver={session.state === 'ended' || session.state === 'dead'} />
+                <MeterPanel tape={`session/${name}`} />
+                <Health checks={checks} />
+              </div>
               <section className="panel" aria-label="Cycles">
                 <div className="panel-head">
                   <h2>Cycles</h2>
@@ -52,28 +56,6 @@ export default function SupervisedSession({ fields }: PageProps) {
                   </Answer>
                 </div>
               </section>
-              <MeterPanel tape={`session/${name}`} />
-              <section className="panel" aria-label="Health">
-                <div className="panel-head">
-                  <h2>Health</h2>
-                </div>
-                <ul className="panel-body supervisor-checks">
-                  {checks.length === 0 && <li className="muted">No checks yet.</li>}
-                  {checks.map((check) => (
-                    <li key={`${check.check_type} ${check.date}`} className="row wrap">
-                      <Badge tone={check.status === 'ok' ? 'live' : check.status === 'critical' ? 'bad' : 'baton'}>
-                        {check.status}
-                      </Badge>
-                      <span>
-                        <Text>{whatOf(check)}</Text>
-                      </span>
-                      <span className="faint small">
-                        <Clock date={check.date} />
-                      </span>
-                    </li>
-                  ))}
-                </ul>
-              </section>
             </div>
           </>
         )}
@@ -82,7 +64,35 @@ export default function SupervisedSession({ fields }: PageProps) {
   )
 }
 
-function whatOf(check: AnswerOf<'supervisedShow'>['checks'][number]): string {
+type Check = AnswerOf<'supervisedShow'>['checks'][number]
+
+function Health({ checks }: { checks: readonly Check[] }) {
+  return (
+    <section className="panel" aria-label="Health">
+      <div className="panel-head">
+        <h2>Health</h2>
+      </div>
+      <ul className="panel-body supervisor-checks">
+        {checks.length === 0 && <li className="muted">No checks yet.</li>}
+        {checks.map((check) => (
+          <li key={`${check.check_type} ${check.date}`} className="row">
+            <Badge tone={check.status === 'ok' ? 'live' : check.status === 'critical' ? 'bad' : 'baton'}>
+              {check.status}
+            </Badge>
+            <span className="grow">
+              <Text>{whatOf(check)}</Text>
+            </span>
+            <span className="faint small">
+              <Clock date={check.date} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function whatOf(check: Check): string {
   const details = check['details'] as { what?: unknown } | undefined
   return typeof details?.what === 'string' ? details.what : check.check_type
 }
@@ -107,9 +117,7 @@ function Head({ row }: { row: Row }) {
           <Text>{row.name}</Text>
         </h1>
         <p className="row wrap">
-          <Badge tone={stateTone(row.state)} dot pulse={row.state === 'working'}>
-            {row.state}
-          </Badge>
+          <StateBadge state={row.state} />
           <Text>{row.agent}</Text> in <Text>{row.project}</Text>
           {row.usd !== undefined && <span className="number">{usdText(row.usd)}</span>}
           {row.ended !== undefined && <Text>{row.ended}</Text>}
@@ -195,10 +203,10 @@ function CycleLine({ name, cycle }: { name: string; cycle: Cycle }) {
           </span>
         )}
         {totalMs !== undefined && <span className="number muted">{spanText(totalMs)}</span>}
-        {ownMs !== undefined && <span className="number faint">Baton {(ownMs / 1000).toFixed(1)} s</span>}
+        {ownMs !== undefined && <span className="number faint">Baton's part {(ownMs / 1000).toFixed(1)} s</span>}
         {document !== undefined && (
-          <Link className="small" to={tapeAddress(`session/${name}`, document.id)}>
-            document by the {document.by}
+          <Link className="small supervisor-document" to={documentAddress(`session/${name}`, document.id)}>
+            document
           </Link>
         )}
       </h3>

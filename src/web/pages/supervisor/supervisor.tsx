@@ -2,7 +2,8 @@
 
 import { type FormEvent, useState } from 'react'
 import { type AnswerOf, queryClient, useAction, useOperation } from '../../data/queries.ts'
-import { Badge, type Tone } from '../../parts/badge.tsx'
+import { stateFields } from '../../data/states.ts'
+import { Badge } from '../../parts/badge.tsx'
 import { Command } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Gauge } from '../../parts/gauge.tsx'
@@ -64,10 +65,13 @@ export default function Supervisor() {
   )
 }
 
-export function stateTone(state: string): Tone {
-  if (state === 'dialog' || state === 'limited' || state === 'cycling') return 'baton'
-  if (state === 'dead' || state === 'unsupervised') return 'bad'
-  return state === 'working' || state === 'starting' ? 'live' : 'quiet'
+export function StateBadge({ state }: { state: string }) {
+  const { state: word, tone, busy } = stateFields(state)
+  return (
+    <Badge tone={tone} dot pulse={busy}>
+      {word}
+    </Badge>
+  )
 }
 
 function SessionLine({ row }: { row: Row }) {
@@ -83,9 +87,7 @@ function SessionLine({ row }: { row: Row }) {
         </span>
       </span>
       <span className="row wrap">
-        <Badge tone={stateTone(state)} dot pulse={state === 'working'}>
-          {state}
-        </Badge>
+        <StateBadge state={state} />
         {step !== undefined && (
           <span className="muted small">
             <Text max={120}>{step}</Text>

@@ -62,10 +62,12 @@ export function Rail({ tape, lastId, from = 1, to = 1, onJump }: RailProps) {
       {anchors.map(({ id, name }) => (
         <span key={id} className="rail-anchor" style={{ insetBlockStart: place(id) }} title={`${name} #${id}`} />
       ))}
-      <span
-        className="rail-thumb"
-        style={{ insetBlockStart: place(from), height: `max(10px, ${(100 * (to - from)) / Math.max(1, lastId)}%)` }}
-      />
+      {to - from + 1 < lastId && (
+        <span
+          className="rail-thumb"
+          style={{ insetBlockStart: place(from), height: `max(10px, ${(100 * (to - from)) / Math.max(1, lastId)}%)` }}
+        />
+      )}
     </div>
   )
 }

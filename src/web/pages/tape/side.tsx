@@ -33,7 +33,7 @@ function InContext({ tape }: { tape: string }) {
   return (
     <section className="panel" aria-label="What the model sees now">
       <header className="panel-head">
-        <h2>In context</h2>
+        <h2>The model sees</h2>
         <span className="number muted small">{tokens.data && `about ${tokensText(tokens.data.total)} tokens`}</span>
       </header>
       <div className="panel-body">
@@ -50,12 +50,10 @@ function InContext({ tape }: { tape: string }) {
                   <div key={kind}>
                     <dt>
                       <span className={`share-dot share-${kind}`} />
-                      {kindWords[kind]}
-                    </dt>
-                    <dd className="number">
-                      {tokensText(tokens)}{' '}
+                      {kindWords[kind]}{' '}
                       <span className="faint tiny">{entries === 1 ? '1 entry' : `${countText(entries)} entries`}</span>
-                    </dd>
+                    </dt>
+                    <dd className="number">{tokensText(tokens)}</dd>
                   </div>
                 ))}
               </dl>
@@ -88,7 +86,9 @@ function Documents({ tape }: { tape: string }) {
           Write one
         </Link>
       </header>
-      {found.length > 0 && (
+      {found.length === 0 ? (
+        <p className="panel-body small muted">Nobody has handed this over yet.</p>
+      ) : (
         <ul className="side-documents">
           {found.map(({ id, date, goal, profile }) => (
             <li key={id}>

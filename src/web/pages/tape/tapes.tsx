@@ -3,6 +3,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, useDeferredValue, useMemo, useRef } from 'react'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
+import { useTitles } from '../../data/titles.ts'
 import { bytesText, countText } from '../../parts/numbers.ts'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -46,20 +47,23 @@ export default function Tapes() {
   )
 }
 
+const searched = (tape: string, title: string) => `${tape} ${title}`.toLowerCase()
+
 function Table({ tapes, text: typed }: { tapes: readonly Row[]; text: string }) {
   const text = useDeferredValue(typed.toLowerCase())
   const scroller = useRef<HTMLDivElement>(null)
+  const titleOf = useTitles()
   const rows = useMemo(
     () =>
       tapes
-        .filter(({ tape }) => tape.toLowerCase().includes(text))
+        .filter(({ tape }) => searched(tape, titleOf(tape)).includes(text))
         .sort((a, b) => ((a.date ?? '') < (b.date ?? '') ? 1 : -1)),
-    [tapes, text],
+    [tapes, text, titleOf],
   )
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => 48,
+    estimateSize: () => 54,
     overscan: 6,
   })
   if (rows.length === 0)
@@ -69,7 +73,7 @@ function Table({ tapes, text: typed }: { tapes: readonly Row[]; text: string }) 
       <ul style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, start }) => (
           <li key={rows[index]!.tape} style={{ transform: `translateY(${start}px)` }}>
-            <TapeRow row={rows[index]!} />
+            <TapeRow row={rows[index]!} title={titleOf(rows[index]!.tape)} />
           </li>
         ))}
       </ul>
@@ -77,16 +81,26 @@ function Table({ tapes, text: typed }: { tapes: readonly Row[]; text: string }) 
   )
 }
 
-const TapeRow = memo(function TapeRow({ row: { tape, entries, lastAnchor, bytes, date } }: { row: Row }) {
+const TapeRow = memo(function TapeRow({ row, title }: { row: Row; title: string }) {
+  const { tape, entries, lastAnchor, bytes, date } = row
+  // Every tape begins with that anchor: it says nothing about the work.
+  const phase = lastAnchor?.name === 'session/start' ? undefined : lastAnchor?.name
   return (
     <Link to={tapeAddress(tape)} className="tapes-row">
-      <span className="cut tapes-name mono">
-        <Text max={160}>{tape}</Text>
+      <span className="tapes-name">
+        <span className="cut tapes-title">
+          <Text max={160}>{title}</Text>
+        </span>
+        {title !== tape && (
+          <span className="cut tiny faint mono">
+            <Text max={160}>{tape}</Text>
+          </span>
+        )}
       </span>
-      <span className="cut tapes-anchor small">
-        {lastAnchor !== undefined && <Text max={80}>{lastAnchor.name}</Text>}
+      <span className="cut tapes-anchor small">{phase !== undefined && <Text max={80}>{phase}</Text>}</span>
+      <span className="number small muted tapes-entries">
+        {entries === 1 ? '1 entry' : `${countText(entries)} entries`}
       </span>
-      <span className="number small tapes-entries">{countText(entries)} entries</span>
       <span className="number small faint tapes-bytes">{bytesText(bytes)}</span>
       <span className="small faint tapes-date">{date !== undefined && <Ago date={date} />}</span>
     </Link>

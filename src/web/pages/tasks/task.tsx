@@ -94,9 +94,9 @@ function Decide({ state, questions }: Shown) {
       ...(note.trim() === '' ? {} : { note }),
     })
   return (
-    <section className="panel tasks-decide" aria-label="Waits for you">
+    <section className="panel tasks-decide" aria-label="Waiting for you">
       <div className="panel-body">
-        <p className="label">Waits for you</p>
+        <p className="label">Waiting for you</p>
         {questions.map((question) => (
           <p key={question.id} className="tasks-title">
             <Text>{question.issue ?? question.id}</Text>
@@ -282,21 +282,32 @@ function Versions({ task, shown }: { task: string; shown: number }) {
   )
 }
 
+/** Fields that change with every version because others do. */
+const followsFromOthers = new Set(['context_summary', 'handoff_timestamp', 'previous_phase'])
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value === '' ? 'none' : value
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string'))
+    return value.length === 0 ? 'none' : value.join(', ')
+  return value === undefined || value === null ? 'none' : JSON.stringify(value)
+}
+
 function Difference({ task, to }: { task: string; to: number }) {
   const diff = useOperation('taskDiff', { task, from: to - 1, to })
   return (
     <Answer query={diff} rows={1}>
       {({ fields, artifacts, decisions_made, blocking_issues }) => (
         <ul className="tasks-diff small">
-          {Object.entries(fields).map(([name, { from, to: now }]) => (
-            <li key={name}>
-              <span className="mono">
-                <Text>{name}</Text>
-              </span>
-              : <Text max={200}>{JSON.stringify(from) ?? 'nothing'}</Text> →{' '}
-              <Text max={200}>{JSON.stringify(now) ?? 'nothing'}</Text>
-            </li>
-          ))}
+          {Object.entries(fields)
+            .filter(([name]) => !followsFromOthers.has(name))
+            .map(([name, { from, to: now }]) => (
+              <li key={name}>
+                <span className="muted">
+                  <Text>{name.replaceAll('_', ' ')}</Text>
+                </span>{' '}
+                <Text max={200}>{valueText(from)}</Text> → <Text max={200}>{valueText(now)}</Text>
+              </li>
+            ))}
           {artifacts.added.map(({ path }) => (
             <li key={`+${path}`}>
               added <Text>{path}</Text>

@@ -85,7 +85,7 @@ function Card({ task }: { task: TaskState }) {
             <Text max={40}>{task.target_agent}</Text>
           </Badge>
         )}
-        {waiting > 0 && <Badge tone="baton">waits for you</Badge>}
+        {waiting > 0 && <Badge tone="baton">waiting for you</Badge>}
         {blocked > 0 && <Badge tone="bad">{blocked === 1 ? '1 issue' : `${blocked} issues`}</Badge>}
       </span>
     </Link>
