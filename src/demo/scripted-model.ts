@@ -29,8 +29,8 @@ interface Knowledge {
 }
 
 export function nextMove(conversation: readonly Spoken[], habits: Habits): Move {
-  const asked = conversation.findLastIndex(({ role, text }) => role === 'user' && ownWords(text) !== '')
-  const prompt = ownWords(conversation[asked]?.text ?? '')
+  const asked = conversation.findLastIndex((each) => promptIn(each) !== '')
+  const prompt = lastPrompt(conversation)
   const turn = conversation.slice(asked + 1)
   const known = knowledge(conversation)
   if (/create handoff document now/i.test(prompt)) return document(prompt, turn, known)
@@ -160,11 +160,22 @@ function did(conversation: readonly Spoken[], words: string): boolean {
     .some(({ toolCalls }) => toolCalls.some((call) => JSON.stringify(call.arguments).includes(quoted)))
 }
 
-/** Without what the agent's program adds for the model's eyes, unless it passes on what was typed while the agent worked. */
-function ownWords(text: string): string {
-  return text
-    .replaceAll(/<(system-reminder|environment_context)>([\s\S]*?)<\/\1>/g, (_, _name, added: string) =>
-      /^\s*The user sent /.test(added) ? added : '',
-    )
-    .trim()
+/** What the user said last, whether it began a turn or was passed on in the middle of one. */
+export function lastPrompt(conversation: readonly Spoken[]): string {
+  return conversation.map(promptIn).findLast((prompt) => prompt !== '') ?? ''
 }
+
+/**
+ * The user's words in a message, without what the agent's program adds for the model's eyes. Claude Code passes on what was
+ * typed while it worked as an addition to the outcome of a tool.
+ */
+function promptIn({ role, text, toolResults }: Spoken): string {
+  if (role === 'assistant') return ''
+  const given = [text, ...toolResults.map((result) => result.text)].join('\n')
+  const passedOn = [...given.matchAll(additions)].map(([, , added]) => added!).filter((added) => isFromUser.test(added))
+  const own = role === 'user' ? text.replaceAll(additions, '') : ''
+  return [own, ...passedOn].join('\n').trim()
+}
+
+const additions = /<(system-reminder|environment_context)>([\s\S]*?)<\/\1>/g
+const isFromUser = /^\s*The user sent /

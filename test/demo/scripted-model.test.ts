@@ -48,3 +48,12 @@ test('asked for a document, it writes down what it knows where it was told to; t
     content: 'export const vat = "19"\n',
   })
 })
+
+test('what the user says in the middle of a turn is answered at the next step', () => {
+  const ask = 'Create handoff document now - context at 90%. Write it to /tmp/handoff.md in Markdown.'
+  const passedOn = `ok\n\n<system-reminder>\nThe user sent a new message while you were working:\n${ask}\n</system-reminder>`
+  const asked = [user(task), call({ path: 'src/vat.js', content: 'export const vat = "19"\n' }), result(passedOn)]
+  expect(nextMove(asked, habits)).toMatchObject({ do: 'write', path: '/tmp/handoff.md' })
+  const other = result('ok\n\n<system-reminder>\nRemember to keep notes.\n</system-reminder>')
+  expect(nextMove([...asked.slice(0, -1), other], habits)).toMatchObject({ do: 'run' })
+})

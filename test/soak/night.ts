@@ -8,7 +8,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { nextMove } from '../../src/demo/scripted-model.ts'
+import { lastPrompt, nextMove } from '../../src/demo/scripted-model.ts'
 import { allProcesses, folderOf } from '../../src/system/processes.ts'
 import { startNamespaceProxy } from '../real/namespace-proxy.ts'
 import { realDoor } from '../real/real-door.ts'
@@ -97,8 +97,7 @@ const real = await realDoor(agent, folder, {
   before: (request) => {
     if (isSummary(request)) return summary(request)
     const last = request.messages.at(-1)
-    const asks = request.messages.findLast(({ role, text }) => role === 'user' && text !== '')?.text ?? ''
-    if (mute && /Create handoff document now/.test(asks))
+    if (mute && /Create handoff document now/.test(lastPrompt(request.messages)))
       return say('I will not.', { usage: { input: 5_000, output: 5 } })
     if (!isJob(request) || last?.role !== 'tool') return undefined
     const reply = instead
