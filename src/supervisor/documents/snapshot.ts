@@ -69,7 +69,10 @@ async function take(
 ): Promise<Snapshot> {
   const { signal, now = new Date() } = options
   const outer = new Git(cwd, {}, signal)
-  const asked = await outer.try('rev-parse', '--is-inside-work-tree', '--show-toplevel', '--absolute-git-dir')
+  const [asked, listed] = await Promise.all([
+    outer.try('rev-parse', '--is-inside-work-tree', '--show-toplevel', '--absolute-git-dir'),
+    outer.try('status', '--porcelain=v2', '--branch', '--no-renames', '-z', '--untracked-files=all'),
+  ])
   if (asked.code !== 0) {
     if (/not a git repository/i.test(asked.err)) return { status: 'none', reason: `${cwd} is no git repository` }
     if (/must be run in a work tree/i.test(asked.err)) return { status: 'none', reason: 'a repository without files' }
@@ -77,10 +80,11 @@ async function take(
   }
   const [inside, top = cwd, folder = ''] = asked.out.trim().split('\n')
   if (inside !== 'true') return { status: 'none', reason: 'inside the folder of git itself' }
+  if (listed.code !== 0) throw new GitError(listed.err)
+  const status = statusOf(listed.out)
+  const submodules = await below(status.dirtySubmodules, top, session, options, depth)
+  if (status.isClean) return { status: 'clean' }
   const git = new Git(top, { GIT_INDEX_FILE: path.join(scratch, 'index') }, signal)
-  const status = await new Git(top, {}, signal).run('status', '--porcelain=v2', '-z', '--untracked-files=normal')
-  const submodules = await below(status, top, session, options, depth)
-  if (status === '') return { status: 'clean' }
   // A copy knows which files have not changed since; one that is missing is an index without a file in it.
   const index = path.join(folder, 'index')
   if (fs.existsSync(index)) {
@@ -90,21 +94,23 @@ async function take(
     const at = Math.floor(fs.statSync(index).mtimeMs) / 1000
     fs.utimesSync(copy, at, at)
   }
-  const { taken, left } = await newFiles(git, top, options)
-  left.push(...unread(await git.try('add', '--ignore-errors', '--update', '--', ':/')))
+  const { taken, left } = chosen(status.fresh, top, options)
+  if (status.hasChanges) left.push(...unread(await git.try('add', '--ignore-errors', '--update', '--', ':/')))
   if (taken.length > 0) {
     const fed = ['add', '--ignore-errors', '--pathspec-from-file=-', '--pathspec-file-nul']
     left.push(...unread(await git.feed(taken.join('\0'), ...fed)))
   }
   const tree = (await git.run('write-tree')).trim()
-  const head = (await git.try('rev-parse', '--verify', '--quiet', 'HEAD')).out.trim()
-  const files = await changedFiles(git, head, tree)
+  const { head } = status
+  const message = `Uncommitted work of ${session}, kept before its context was cleared`
+  const parent = head === undefined ? [] : ['-p', head]
+  const [files, commit] = await Promise.all([
+    changedFiles(git, head, tree),
+    git.run('commit-tree', tree, ...parent, '-m', message).then((told) => told.trim()),
+  ])
   if (files === 0 && Object.keys(submodules).length === 0)
     return left.length === 0 ? { status: 'clean' } : { status: 'none', reason: reasonsOf(left) }
   const ref = `refs/baton/${refName(session)}/${now.toISOString().replaceAll(':', '-')}`
-  const message = `Uncommitted work of ${session}, kept before its context was cleared`
-  const parent = head === '' ? [] : ['-p', head]
-  const commit = (await git.run('commit-tree', tree, ...parent, '-m', message)).trim()
   await git.run('update-ref', ref, commit, '')
   const during = operationIn(folder)
   return {
@@ -119,9 +125,35 @@ async function take(
   }
 }
 
+interface Status {
+  /** The last commit; missing before the first. */
+  readonly head: string | undefined
+  readonly isClean: boolean
+  /** Whether files that git knows differ from the index. */
+  readonly hasChanges: boolean
+  /** Files that git does not know. */
+  readonly fresh: readonly string[]
+  /** With files of their own that are not committed there. */
+  readonly dirtySubmodules: readonly string[]
+}
+
+/** Of `git status --porcelain=v2 --branch --no-renames -z`. */
+function statusOf(told: string): Status {
+  const entries = told.split('\0').filter((entry) => entry !== '')
+  const pathsOf = (form: RegExp) => entries.flatMap((entry) => form.exec(entry)?.[1] ?? [])
+  const [head] = pathsOf(/^# branch\.oid ([0-9a-f]+)$/)
+  return {
+    head,
+    isClean: entries.every((entry) => entry.startsWith('#')),
+    hasChanges: entries.some((entry) => /^(?:1 .[^.]|u) /.test(entry)),
+    fresh: pathsOf(/^\? (.+)$/s),
+    dirtySubmodules: pathsOf(/^1 .. S.(?:M.|.U) \S+ \S+ \S+ \S+ \S+ (.+)$/s),
+  }
+}
+
 /** Submodules that hold work of their own: only their commits are part of what is above them. */
 async function below(
-  status: string,
+  places: readonly string[],
   top: string,
   session: string,
   options: SnapshotOptions,
@@ -129,18 +161,13 @@ async function below(
 ): Promise<Record<string, Snapshot>> {
   const found: Record<string, Snapshot> = {}
   if (depth >= deepest) return found
-  for (const entry of status.split('\0')) {
-    const place = /^1 .. S.(?:M.|.U) \S+ \S+ \S+ \S+ \S+ (.+)$/s.exec(entry)?.[1]
-    if (place === undefined) continue
-    found[place] = await snapshotWork(path.join(top, place), session, options, depth + 1)
-  }
+  for (const place of places) found[place] = await snapshotWork(path.join(top, place), session, options, depth + 1)
   return found
 }
 
-async function newFiles(git: Git, top: string, options: SnapshotOptions) {
+/** The new files that are kept, and those that are left out. */
+function chosen(names: readonly string[], top: string, options: SnapshotOptions) {
   const { largest = 10 * megabyte, most = 200 * megabyte, count = 20_000 } = options
-  const told = await git.run('ls-files', '--others', '--exclude-standard', '-z', '--', ':/')
-  const names = told.split('\0').filter((name) => name !== '')
   const left: { path: string; why: string }[] = []
   const taken: string[] = []
   if (names.length > count) {
@@ -171,9 +198,9 @@ function unread({ code, err }: Told): { path: string; why: string }[] {
   return found.map(([, path = '', why = '']) => ({ path, why }))
 }
 
-async function changedFiles(git: Git, head: string, tree: string): Promise<number> {
+async function changedFiles(git: Git, head: string | undefined, tree: string): Promise<number> {
   const told =
-    head === ''
+    head === undefined
       ? await git.run('ls-tree', '-r', '--name-only', '-z', tree)
       : await git.run('diff-tree', '-r', '--name-only', '--no-renames', '-z', head, tree)
   return told.split('\0').filter((name) => name !== '').length

@@ -49,8 +49,15 @@ export interface Check {
 interface Alert {
   readonly level: 'info' | 'warning' | 'critical'
   readonly what: string
-  readonly body: string
+  /** What Baton does about it. */
+  readonly action: string
   readonly advice: string
+}
+
+interface Told extends Alert {
+  /** Of a reminder: when it was first told. */
+  readonly since?: string
+  readonly key: string
 }
 
 /** The health of one session: each change is kept, and a person told where it is more than `ok`. */
@@ -80,10 +87,10 @@ export class Health {
     const stamp = `${status} ${what}`
     this.#last.set(key, stamp)
     const told = status !== 'ok' && advice !== undefined
-    const body = action_taken === '' ? what : `${what}. ${action_taken}`
+    const alert = told ? { level: status, what, action: action_taken, advice } : undefined
     // A supervisor before this one has told it: people are only reminded.
-    if (told && entry !== undefined && stamp === last)
-      this.#alerts.set(check_type, { level: status, what, body, advice, toldAt: Date.parse(entry.date), times: 1 })
+    if (alert !== undefined && entry !== undefined && stamp === last)
+      this.#alerts.set(check_type, { ...alert, toldAt: Date.parse(entry.date), times: 1 })
     // A check that was never worse than ok need not be written.
     if (
       stamp === last ||
@@ -97,21 +104,27 @@ export class Health {
       this.#onCheck(asCheck(name, written!))
     } finally {
       // A person is told even where the disk is full: then above all.
-      if (told) {
-        this.#alerts.set(check_type, { level: status, what, body, advice, toldAt: Date.now(), times: 1 })
-        this.tell({ level: status, what, body, advice, key: `${check_type} ${stamp}` })
+      if (alert !== undefined) {
+        this.#alerts.set(check_type, { ...alert, toldAt: Date.now(), times: 1 })
+        this.tell({ ...alert, key: `${check_type} ${stamp}` })
       } else this.#alerts.delete(check_type)
     }
   }
 
   /** Tells a person; every alert says who, where, what happened, what Baton did, and what to type. */
-  tell({ level, what, body, advice, key }: Alert & { readonly key: string }): void {
+  tell({ level, what, action, advice, since, key }: Told): void {
     const { name, cwd } = this.#run
-    const where = `Session ${name}, project ${cwd}, on ${os.hostname()}`
+    const title = headline(what)
+    const body = [
+      since === undefined ? [] : `Still open since ${since}.`,
+      title === what ? [] : what,
+      action === '' ? [] : `${action}.`,
+      `Session ${name}, project ${cwd}, on ${os.hostname()}`,
+    ].flat()
     const notification = {
       level,
-      title: `${name} in ${path.basename(cwd)}: ${what}`,
-      body: `${body}\n${where}`,
+      title: `${name} in ${path.basename(cwd)}: ${title}`,
+      body: body.join('\n'),
       action: advice,
       source: 'supervisor',
       key: `${name} ${key}`,
@@ -125,11 +138,7 @@ export class Health {
       if (!needsPerson(type, alert) || now - alert.toldAt < everyMs) continue
       const since = timeText(alert.toldAt - (alert.times - 1) * everyMs, now)
       this.#alerts.set(type, { ...alert, toldAt: now, times: alert.times + 1 })
-      this.tell({
-        ...alert,
-        body: `Still open since ${since}: ${alert.body}`,
-        key: `${type} ${alert.what} ${alert.times}`,
-      })
+      this.tell({ ...alert, since, key: `${type} ${alert.what} ${alert.times}` })
     }
   }
 
@@ -138,6 +147,15 @@ export class Health {
     const open = [...this.#alerts].filter(([type, alert]) => needsPerson(type, alert))
     return open.length === 0 ? undefined : Math.min(...open.map(([, { toldAt }]) => toldAt + everyMs))
   }
+}
+
+/** What fits on the lock screen of a telephone. */
+const headlineLength = 100
+
+function headline(what: string): string {
+  if (what.length <= headlineLength) return what
+  const fits = what.slice(0, headlineLength)
+  return `${fits.slice(0, Math.max(fits.lastIndexOf(' '), headlineLength / 2))}…`
 }
 
 /** Whether it stands until a person does something. Of the rest they are told once. */

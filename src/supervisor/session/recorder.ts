@@ -51,8 +51,9 @@ export class Recorder {
   }
 
   /** A person is told that the run has reached what it was to reach. */
-  finished(body: string, advice: string): void {
-    this.#options.health.tell({ level: 'info', what: 'Finished', body, advice, key: `finished ${Date.now()}` })
+  finished(what: string, advice: string): void {
+    const action = 'Baton has ended the agent'
+    this.#options.health.tell({ level: 'info', what, action, advice, key: `finished ${Date.now()}` })
   }
 
   /** Tells again what still needs a person; returns when the next reminder is due. */

@@ -396,7 +396,7 @@ export class SessionRunner {
     const { journal } = this.#recorder
     if (ended.why === 'finished') {
       const advice = `See what it did: baton log ${shellWord(run.name)}`
-      this.#recorder.finished('The --until command succeeded. Baton has ended the agent.', advice)
+      this.#recorder.finished('Finished: the --until command succeeded', advice)
     }
     if (ended.why === 'crashed')
       await this.#recorder.report('agent', 'critical', `Baton gave up on the agent: ${ended.details}`, 'restart')

@@ -30,10 +30,15 @@ test('people are reminded of what needs them, and of nothing else: no reminder i
   health.remind(minute, due)
   health.remind(minute, due)
   expect(health.nextReminder(minute)).toBe(due + minute)
+  expect(told.map(({ title }) => title)).toEqual([
+    'shop in shop: More than one cycle within an hour',
+    'shop in shop: It asks: May I?',
+    'shop in shop: It asks: May I?',
+  ])
   expect(told.map(({ body }) => body.split('\n')[0])).toEqual([
-    'More than one cycle within an hour. Baton is waiting for you',
-    'It asks: May I?. Baton is waiting for you',
-    expect.stringMatching(/^Still open since \d\d:\d\d: It asks: May I\?/),
+    'Baton is waiting for you.',
+    'Baton is waiting for you.',
+    expect.stringMatching(/^Still open since \d\d:\d\d\.$/),
   ])
   await health.report({ ...question, status: 'ok', what: 'No question is open' })
   expect(health.nextReminder(minute)).toBeUndefined()
@@ -49,7 +54,16 @@ test('a question that was told by a supervisor before this one is not told again
   health.remind(minute, Date.now() + 86_400_000)
   expect(told).toMatchObject([
     {
-      body: expect.stringMatching(/^Still open since [A-Z][a-z]{2} \d+ [A-Z][a-z]{2,3} (?:\d{4} )?\d\d:\d\d: It asks/),
+      body: expect.stringMatching(/^Still open since [A-Z][a-z]{2} \d+ [A-Z][a-z]{2,3} (?:\d{4} )?\d\d:\d\d\.\n/),
     },
   ])
+})
+
+test('a long question is cut in the title and whole in the body [C16]', async () => {
+  const { health, told } = open(await temporaryStore())
+  const what = `It asks: ${'Is this a folder you trust? '.repeat(8).trim()}`
+  await health.report({ ...question, what })
+  const [{ title, body }] = told as [Notification]
+  expect(title).toMatch(/^shop in shop: It asks: .{60,90} \w+…$/)
+  expect(body).toContain(what)
 })

@@ -422,12 +422,15 @@ test('an alert says who, where and what to type; it is repeated while the questi
     body: expect.stringContaining(`Session shop, project ${harness.cwd}, on ${os.hostname()}`),
     action: 'Answer it: baton attach shop',
   })
-  expect(asked()[1]!.body).toMatch(/^Still open since \d\d:\d\d: It asks/)
+  expect(asked()[1]!.body).toMatch(/^Still open since \d\d:\d\d\.\n/)
   fs.writeFileSync(`${harness.cwd}/done`, '')
   harness.script({ dialog: null, mute: '^$' })
   harness.killAgent()
   expect(await ended).toEqual({ why: 'finished' })
-  expect(harness.told.at(-1)).toMatchObject({ level: 'info', title: 'shop in shop: Finished' })
+  expect(harness.told.at(-1)).toMatchObject({
+    level: 'info',
+    title: 'shop in shop: Finished: the --until command succeeded',
+  })
 })
 
 test('more than one cycle in an hour: a warning, and the threshold is raised for a while [C10]', async () => {
