@@ -4,6 +4,7 @@ import { BatonError } from '../../errors.ts'
 import { shortResumeText } from '../../handoff/index.ts'
 import { shellWord } from '../../system/index.ts'
 import type { Cycle } from '../cycle/cycle-state.ts'
+import type { Run } from '../run.ts'
 import type { Check, Health } from './health.ts'
 import type { Journal } from './journal.ts'
 import type { Mailbox } from './mailbox.ts'
@@ -45,7 +46,7 @@ export class Recorder {
       status,
       what,
       action_taken: status === 'ok' ? '' : actionFor(advice),
-      ...(status === 'ok' || advice === '' ? {} : { advice: adviceFor(advice, run.name, cycle) }),
+      ...(status === 'ok' || advice === '' ? {} : { advice: adviceFor(advice, run, cycle) }),
       details: cycle.at === 'watching' ? {} : { cycle: cycle.n, step: cycle.at },
     })
   }
@@ -109,8 +110,15 @@ function gradually({ context_usage, threshold, usd }: SessionRow): string {
 }
 
 /** What a person should do, as a command to type where there is one. */
-function adviceFor(word: string, name: string, cycle: Cycle): string {
+export function adviceFor(word: string, { name, driver }: Run, cycle: Cycle): string {
   const attach = `baton attach ${shellWord(name)}`
+  const log = `baton log ${shellWord(name)}`
+  if (driver === 'headless') {
+    if (word === 'attach') return `See what it did: ${log}`
+    if (word === 'error') return `Nothing to do if it passes. To see what it did: ${log}`
+    if (word === 'clear' || word === 'resume')
+      return `See what it did: ${log}. To hand it over once more: baton cycle ${shellWord(name)}`
+  }
   const document = 'document' in cycle ? cycle.document : undefined
   const prompt = document === undefined ? '' : shortResumeText(document.path)
   switch (word) {
@@ -137,7 +145,7 @@ function adviceFor(word: string, name: string, cycle: Cycle): string {
     case 'restart':
       return `Start it again: baton resume ${shellWord(name)}`
     default:
-      return `See what happened: baton log ${shellWord(name)}`
+      return `See what happened: ${log}`
   }
 }
 

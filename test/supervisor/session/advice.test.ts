@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { adviceFor } from '../../../src/supervisor/session/recorder.ts'
+
+const run = { name: 'shop', agent: 'pi', cwd: '/shop', driver: 'tmux', args: [] } as const
+const resting = { at: 'watching' } as const
+
+test('nobody is sent to the screen of an agent that has none [C16]', () => {
+  const words = ['attach', 'error', 'clear', 'resume', 'logs', 'restart', 'over', 'disk', 'limit', 'cycle', 'project']
+  for (const word of words) {
+    const advice = adviceFor(word, { ...run, driver: 'headless' }, resting)
+    expect(advice).not.toMatch(/attach|screen/)
+    expect(advice).not.toBe('')
+  }
+  expect(adviceFor('attach', run, resting)).toBe('Look at its screen: baton attach shop')
+})
