@@ -174,7 +174,7 @@ test('a supervised session has its history, its document and its state', async (
     { type: 'check', session: 'till', check_type: 'handoff', status: 'ok' },
   ])
   const logs = await printed(['logs', 'till'])
-  expect(logs).toContain('cycle 1   documented: by the agent')
+  expect(logs).toContain('cycle 1   the document is stored, written by the agent: ')
   expect(logs).toContain('Handed over to a fresh context')
   expect(logs).toContain('finished: the command of --until succeeds')
 })

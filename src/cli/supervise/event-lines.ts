@@ -57,7 +57,7 @@ export class EventPrinter {
 }
 
 /** Describes the step that begins. */
-function stepText(step: string, details: string): string {
+export function stepText(step: string, details: string): string {
   switch (step) {
     case 'asked': {
       const full = /context at (\d+%)/.exec(details)?.[1]

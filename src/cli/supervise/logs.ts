@@ -6,7 +6,7 @@ import { fields, number, text } from '../../agents/index.ts'
 import { type Entry, isLost } from '../../store/index.ts'
 import { untilStopped } from '../base/io.ts'
 import type { Globals, Output } from '../base/output.ts'
-import { endText } from './event-lines.ts'
+import { endText, stepText } from './event-lines.ts'
 import { withSupervised } from './supervised.ts'
 
 interface LogsOptions extends Globals {
@@ -16,6 +16,7 @@ interface LogsOptions extends Globals {
 export async function logs(options: LogsOptions, ref: string): Promise<void> {
   await withSupervised(options, ref, async ({ run, follow }, out, { row: { name } }) => {
     if (!out.json) out.note(`Times are local: ${new Intl.DateTimeFormat().resolvedOptions().timeZone}.`)
+    const print = printer(out)
     let last = 0
     for (let after: number | undefined = 0; after !== undefined;) {
       const page: Awaited<ReturnType<typeof supervisedLogs.run>> = await run(supervisedLogs, {
@@ -23,34 +24,29 @@ export async function logs(options: LogsOptions, ref: string): Promise<void> {
         after,
         limit: 1000,
       })
-      for (const entry of page.entries) print(entry, out)
+      for (const entry of page.entries) print(entry)
       last = page.entries.at(-1)?.id ?? last
       after = page.next
     }
     if (options.follow !== true) return
     await untilStopped(options.io, async (signal) => {
-      for await (const entry of follow(tapeWatch, { tape: sessionTape(name), after: last }, signal)) print(entry, out)
+      for await (const entry of follow(tapeWatch, { tape: sessionTape(name), after: last }, signal)) print(entry)
     })
   })
 }
 
-function print(entry: Entry, out: Output): void {
-  if (out.json) return out.data(entry)
-  const line = journalLine(entry)
-  if (line !== undefined) out.line(line)
-}
-
-/** Events that only programs need. */
-const left: ReadonlySet<string> = new Set(['row', 'lease'])
-
-/** Describes an entry in one line; undefined if it says nothing to people. */
-function journalLine(entry: Entry): string | undefined {
-  const payload = fields(entry.payload)
-  if (isLost(entry)) return `lost      ${text(payload.message)}`
-  const name = text(payload.name) ?? entry.kind
-  if (left.has(name)) return undefined
-  const told = lineOf(name, fields(payload.data))
-  return told === undefined ? undefined : `${localTime(entry.date)}  ${told}`
+/** Prints a line for each entry that says something new. A step of a cycle is written down more than once. */
+function printer(out: Output): (entry: Entry) => void {
+  let last = ''
+  return (entry) => {
+    if (out.json) return out.data(entry)
+    const payload = fields(entry.payload)
+    if (isLost(entry)) return out.line(`lost      ${text(payload.message)}`)
+    const line = lineOf(text(payload.name) ?? entry.kind, fields(payload.data))
+    if (line === undefined || line === last) return
+    if (line.startsWith('cycle ')) last = line
+    out.line(`${localTime(entry.date)}  ${line}`)
+  }
 }
 
 /** In the zone of this machine, as the first line says. */
@@ -62,21 +58,28 @@ function localTime(date: string): string {
 
 type Fields = ReturnType<typeof fields>
 
+/** Describes an entry in one line; undefined if it says nothing to people. */
 function lineOf(name: string, data: Fields): string | undefined {
   switch (name) {
+    // Only programs need these, or another line says the same.
+    case 'row':
+    case 'lease':
+    case 'spending':
+    case 'handoff_document':
+      return undefined
     case 'run': {
       const run = fields(data.run)
       return `run       ${text(run.agent)} in ${text(run.cwd)}, ${text(run.driver)}`
     }
     case 'whereabouts': {
-      const place = fields(data.place)
-      const where = text(place.pane) === undefined ? 'without a screen' : `pane ${text(place.pane)}`
-      return `agent     ${where}, session ${text(data.session) ?? 'not known yet'}`
+      const session = text(data.session)
+      return session === undefined ? undefined : `agent     ${placeText(fields(data.place))}, session ${session}`
     }
     case 'cycle': {
       const cycle = fields(data.cycle)
       if (cycle.at === 'watching') return fields(cycle.say).text === undefined ? undefined : saidLine(fields(cycle.say))
-      return `cycle ${number(cycle.n)}   ${text(cycle.at)}${detailOf(cycle)}`
+      const told = cycleText(cycle)
+      return told === undefined ? undefined : `cycle ${number(cycle.n)}   ${told}`
     }
     case 'cycled':
       return cycledLine(data)
@@ -89,21 +92,19 @@ function lineOf(name: string, data: Fields): string | undefined {
     case 'ended':
       return `end       ${endText(data as unknown as Parameters<typeof endText>[0])}`
     case 'launching':
-      return `agent     is started${text(fields(data.place).pane) === undefined ? ' without a screen' : ` in pane ${text(fields(data.place).pane)}`}`
+      return `agent     is started ${placeText(fields(data.place))}`
     case 'snapshot':
       return snapshotLine(data)
-    case 'handoff_document':
-      return `document  written by the ${text(data.writer) ?? 'agent'}`
     case 'bounds':
-      return `bounds    ${JSON.stringify(data)}`
+      return `bounds    ${Object.entries(data)
+        .map(([bound, value]) => `${bound} ${String(value)}`)
+        .join(', ')}`
     case 'overruled':
       return `document  the agent was wrong about: ${texts(data.problems).join('; ')}`
     case 'promised':
       return `document  may still come: ${text(data.path)}`
     case 'late':
       return `document  came late: ${text(data.path)}`
-    case 'spending':
-      return undefined
     default:
       return `${name.padEnd(9)} ${JSON.stringify(data)}`
   }
@@ -125,19 +126,35 @@ function saidLine(prompt: Fields): string | undefined {
   return prompt.state === 'typing' ? `said      ${text(prompt.text) ?? ''}` : undefined
 }
 
-/** Describes what the cycle got in its current state. */
-function detailOf(cycle: Fields): string {
+function placeText(place: Fields): string {
+  const pane = text(place.pane)
+  return pane === undefined ? 'without a screen' : `in pane ${pane}`
+}
+
+/** Describes the step that a cycle is at. How it ends, the record of the whole cycle says. */
+function cycleText(cycle: Fields): string | undefined {
   const document = fields(cycle.document)
+  const prompt = fields(cycle.prompt)
+  if (prompt.state === 'refused') return `waits for a chance to type: ${text(prompt.reason)}`
   switch (cycle.at) {
-    case 'asked':
-      return `: ${text(fields(cycle.prompt).state)}, document at ${text(cycle.path)}`
+    case 'asked': {
+      const percent = number(fields(cycle.trigger).percent)
+      const full = percent === undefined ? '' : `, the context is ${Math.round(percent)}% full`
+      return `asks ${cycle.asks === 2 ? 'again ' : ''}for a handoff document${full}: ${text(cycle.path)}`
+    }
     case 'documented':
-      return `: by the ${text(document.by)}, ${text(document.path)}`
+      return `the document is stored, written by ${authors[text(document.by) ?? ''] ?? 'the agent'}: ${text(document.path)}`
+    case 'done':
     case 'failed':
-      return `: ${text(cycle.reason)}`
+      return undefined
     default:
-      return ''
+      return stepText(text(cycle.at) ?? '', '')
   }
+}
+
+const authors: Readonly<Record<string, string>> = {
+  ledger: 'Baton',
+  repaired: 'the agent and completed by Baton',
 }
 
 function cycledLine(data: Fields): string {

@@ -155,7 +155,8 @@ const headlineLength = 100
 function headline(what: string): string {
   if (what.length <= headlineLength) return what
   const fits = what.slice(0, headlineLength)
-  return `${fits.slice(0, Math.max(fits.lastIndexOf(' '), headlineLength / 2))}…`
+  const words = fits.lastIndexOf(' ')
+  return `${words < headlineLength / 2 ? fits : fits.slice(0, words)}…`
 }
 
 /** Whether it stands until a person does something. Of the rest they are told once. */

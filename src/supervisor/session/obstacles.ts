@@ -50,7 +50,8 @@ export class Obstacles {
   /** Reports that nothing can be written; writing this report may fail too. */
   async full(cause: unknown): Promise<void> {
     this.#full = true
-    const what = `Baton cannot write to its workspace: ${messageOf(cause)}`
+    const why = isFullDisk(cause) ? 'The disk is full, so Baton' : 'Baton'
+    const what = `${why} cannot write to its workspace: ${messageOf(cause)}`
     await this.#recorder.report('storage', 'critical', what, 'disk').catch(() => undefined)
   }
 
@@ -59,6 +60,12 @@ export class Obstacles {
     await this.#recorder.report('storage', 'ok', 'Baton can write to its workspace again', '')
     this.#full = false
   }
+}
+
+function isFullDisk(error: unknown): boolean {
+  const { cause } = error instanceof Error ? error : {}
+  const { code = '' } = (cause instanceof Error ? cause : {}) as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
 /** How long a screen may take to show a question that the agent has told of. */
