@@ -7,6 +7,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import xterm from '@xterm/headless'
+import { removeFolder } from './folder.ts'
 import { ControlReader } from './terminal-control.ts'
 
 const patience = 45_000
@@ -44,7 +45,7 @@ export class Tmux implements Disposable {
 
   [Symbol.dispose](): void {
     for (const pane of this.#panes) pane.leave()
-    fs.rmSync(this.#folder, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 })
+    removeFolder(this.#folder)
   }
 }
 

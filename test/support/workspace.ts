@@ -5,13 +5,13 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { inject, onTestFinished } from 'vitest'
+import { removeFolder } from './folder.ts'
 import { type OpenOptions, openStore, type Store } from '../../src/store/index.ts'
 
 /** `atEnd`: that of the test's own context, where tests run at the same time. */
 export function temporaryFolder(atEnd: (work: () => void) => void = onTestFinished): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-test-'))
-  // A process that was killed may have left a child that still writes there for a moment.
-  atEnd(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
+  atEnd(() => removeFolder(folder))
   return folder
 }
 

@@ -191,10 +191,13 @@ test('nothing is typed while a question is open or a person types; the cycle goe
   const harness = await atWork({ submitSeconds: 2 })
   harness.script({ draft: 'hm, what about' })
   harness.fill(90)
-  await harness.until(() => harness.told.find(({ body }) => body.includes('waiting for a chance to type')), 'the draft')
+  await harness.until(
+    () => harness.told.find(({ title }) => title.includes('waiting for a chance to type')),
+    'the draft',
+  )
   expect(harness.prompts('Create handoff')).toEqual([])
   harness.script({ draft: '', dialog: 'May I run rm -rf build?' })
-  await harness.until(() => harness.told.find(({ body }) => body.includes('rm -rf build')), 'the question')
+  await harness.until(() => harness.told.find(({ title }) => title.includes('rm -rf build')), 'the question')
   expect(harness.prompts('Create handoff')).toEqual([])
   harness.script({ dialog: null })
   expect(await harness.cycled()).toMatchObject({ outcome: 'done' })
@@ -249,7 +252,7 @@ test('a disk that is full while the document is stored stops the clear, not the 
   await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
   fill((what) => what === 'blob')
   harness.fill(90)
-  await harness.until(() => harness.told.find(({ body }) => body.includes('The disk is full')), 'word of the disk')
+  await harness.until(() => harness.told.find(({ title }) => title.includes('The disk is full')), 'word of the disk')
   expect(harness.clears()).toBe(0)
   expect(harness.told.at(-1)).toMatchObject({
     level: 'critical',
@@ -270,7 +273,7 @@ test('with a disk that takes nothing at all nothing is typed; when there is room
   await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
   fill(() => true)
   harness.fill(90)
-  await harness.until(() => harness.told.find(({ body }) => body.includes('The disk is full')), 'word of the disk')
+  await harness.until(() => harness.told.find(({ title }) => title.includes('The disk is full')), 'word of the disk')
   expect(harness.prompts('Create handoff')).toEqual([])
   fill(() => false)
   expect(await harness.cycled()).toMatchObject({ outcome: 'done' })

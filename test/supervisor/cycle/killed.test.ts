@@ -1,29 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import fs from 'node:fs'
-import path from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sample } from '../../support/full.ts'
 import { dataOf, expectOrder, Harness } from '../support/harness.ts'
-import { addressOf } from '../../support/workspace.ts'
-
-/** A supervisor in a process of its own. */
-function keep(harness: Harness, killAt?: string) {
-  const job = {
-    workspace: addressOf(path.join(harness.root, '.baton')),
-    home: harness.home,
-    program: harness.programs.agent,
-    run: harness.run,
-    settings: harness.settings,
-    timings: harness.timings,
-    killAt,
-  }
-  const child = spawn(process.execPath, [harness.programs.supervisor, JSON.stringify(job)], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  return { child, ended: once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]> }
-}
 
 const moments = [
   'before ask',
@@ -44,11 +22,11 @@ test.each(sample(moments, 3))(
   async (moment) => {
     const harness = await Harness.open()
     harness.script({ pace: 100 })
-    const first = keep(harness, moment)
+    const first = harness.spawnSupervisor({ killAt: moment })
     await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
     harness.fill(90)
     expect(await first.ended).toEqual([null, 'SIGKILL'])
-    keep(harness)
+    harness.spawnSupervisor()
     const cycled = await harness.until(async () => (await harness.cycles()).at(-1), 'the cycle')
     expect(cycled).toMatchObject({ n: 1, outcome: 'done' })
     expect(harness.prompts('Create handoff')).toHaveLength(1)
@@ -67,7 +45,7 @@ test.each(sample(moments, 3))(
 
 test('a second supervisor is refused and told who holds the session; one that takes over from a dead one is not [C7]', async () => {
   const harness = await Harness.open()
-  const first = keep(harness)
+  const first = harness.spawnSupervisor()
   await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
   await expect(harness.supervise().ended).rejects.toMatchObject({
     code: 'conflict',

@@ -1,15 +1,14 @@
 // A supervisor that dies at the worst moment of a start: the agent runs, and nobody has written down where.
 
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Run } from '../../../src/supervisor/index.ts'
 import { supervisorSection } from '../../../src/supervisor/settings.ts'
+import { lastTurn, Turn } from '../../../src/supervisor/drivers/turn.ts'
 import { program } from '../../cli/cli.ts'
 import { dataOf, Harness } from '../support/harness.ts'
-import { addressOf } from '../../support/workspace.ts'
 
 /** The scripted agent, by way of a script that notes each start, and supervisors that can be killed. */
 async function stage(driver: Run['driver'], prompt = 'Say hello.') {
@@ -39,24 +38,18 @@ async function stage(driver: Run['driver'], prompt = 'Say hello.') {
       // There is none.
     }
   })
+  // A turn without a screen goes on when its supervisor is gone.
+  const turns = path.join(real.turns, harness.run.name)
+  onTestFinished(() => new Turn(turns, lastTurn(turns)).stop())
   const run = { ...harness.run, agent: 'scripted', driver, prompt }
-  const keep = (killAt?: string, times?: number) => {
-    const { settings, timings } = harness
-    const job = {
-      workspace: addressOf(path.join(harness.root, '.baton')),
+  const keep = (killAt?: string, times?: number) =>
+    harness.spawnSupervisor({
       home,
       real,
       run,
-      settings,
-      timings,
-      killAt,
-      times,
-    }
-    const program = harness.programs.supervisor
-    const child = spawn(process.execPath, [program, JSON.stringify(job)], { stdio: ['ignore', 'ignore', 'inherit'] })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    return once(child, 'exit')
-  }
+      ...(killAt === undefined ? {} : { killAt }),
+      ...(times === undefined ? {} : { times }),
+    }).ended
   const lines = (file: string) => (fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n') : [])
   const transcripts = () =>
     fs.existsSync(home)

@@ -1,5 +1,7 @@
 // What a test of the supervisor needs: a project, a workspace, a home, and a scripted agent, and what a test wants to see of them.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished } from 'vitest'
@@ -16,8 +18,9 @@ import { type Notify, type Run, sessionTape } from '../../../src/supervisor/run.
 import { supervise, type SuperviseOptions, type SupervisorEvent } from '../../../src/supervisor/supervise.ts'
 import type { Entry, Store } from '../../../src/store/index.ts'
 import { program } from '../../support/program.ts'
-import { temporaryFolder, temporaryStore } from '../../support/workspace.ts'
+import { addressOf, temporaryFolder, temporaryStore } from '../../support/workspace.ts'
 import { openScriptedAgent } from './open-scripted-agent.ts'
+import type { SupervisorJob } from './supervisor-process.ts'
 import { type Heard, type Script, protocolFiles } from './protocol.ts'
 
 /** Bundles that Node can run. */
@@ -156,6 +159,28 @@ export class Harness {
     this.#close = close
     onTestFinished(async () => void (await close().catch(() => undefined)))
     return { ended, close }
+  }
+
+  /** A supervisor in a process of its own, which is gone before the folder of the test is. */
+  spawnSupervisor(job: Partial<SupervisorJob> = {}) {
+    const whole: SupervisorJob = {
+      workspace: addressOf(path.join(this.root, '.baton')),
+      home: this.home,
+      program: this.programs.agent,
+      run: this.run,
+      settings: this.settings,
+      timings: this.timings,
+      ...job,
+    }
+    const child = spawn(process.execPath, [this.programs.supervisor, JSON.stringify(whole)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
+    onTestFinished(async () => {
+      child.kill('SIGKILL')
+      await ended
+    })
+    return { child, ended }
   }
 
   /** Ends the last supervisor; the agent lives on. */

@@ -2,36 +2,28 @@
 
 import { openStore, type Store } from '../../../src/store/index.ts'
 import { agentOpener } from '../../../src/supervisor/drivers/open-agent.ts'
-import type { AgentHandle, OpenAgent } from '../../../src/supervisor/run.ts'
+import type { AgentHandle, OpenAgent, Run } from '../../../src/supervisor/run.ts'
 import { supervisorSection, type Timings } from '../../../src/supervisor/settings.ts'
 import { supervise } from '../../../src/supervisor/supervise.ts'
 import { openScriptedAgent } from './open-scripted-agent.ts'
 
-const [job = '{}'] = process.argv.slice(2)
-const {
-  workspace,
-  home,
-  program,
-  real,
-  run,
-  settings,
-  timings,
-  killAt,
-  times = 1,
-} = JSON.parse(job) as {
-  workspace: string
-  home: string
-  program: string
+export interface SupervisorJob {
+  readonly workspace: string
+  readonly home: string
+  readonly program: string
   /** The agent is a real program: the socket of a tmux server, and a folder for turns. */
-  real?: { socket: string; turns: string }
-  run: Parameters<OpenAgent>[0]
-  settings: unknown
-  timings: Timings
+  readonly real?: { readonly socket: string; readonly turns: string }
+  readonly run: Run
+  readonly settings: unknown
+  readonly timings: Timings
   /** `before ask`, `after ask`, `after document`…: the moment before or after that which it names. */
-  killAt?: string
+  readonly killAt?: string
   /** It dies when that comes for the second time, or later. */
-  times?: number
+  readonly times?: number
 }
+
+const [job = '{}'] = process.argv.slice(2)
+const { workspace, home, program, real, run, settings, timings, killAt, times = 1 } = JSON.parse(job) as SupervisorJob
 
 let left = times
 function die(moment: string): void {
