@@ -78,7 +78,7 @@ async function onPostgres(): Promise<Section> {
     const heads = Array.from({ length: callers }, () => 0)
     await pool.query('truncate heads, rows')
     await pool.query(`insert into heads select n, 0 from generate_series(0, ${callers - 1}) n`)
-    const insert = (at: number) => pool.query(bareSql, [at, heads[at]!++, rest])
+    const insert = (at: number) => pool.query({ name: 'bare', text: bareSql, values: [at, heads[at]!++, rest] })
     await Promise.all(heads.map((_, at) => insert(at)))
     bare!.push(await rate(callers, insert))
     // A process has ten connections, so two of them bring sixteen callers to the server at once.

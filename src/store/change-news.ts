@@ -13,7 +13,7 @@ export interface Channel {
 
 /** A few notifications at once, then one in so many milliseconds: each costs the server something. */
 const burst = 10
-const pauseMs = 10
+const pauseMs = 3
 
 export class ChangeNews {
   readonly #channel: Channel
@@ -22,6 +22,7 @@ export class ChangeNews {
   #left = burst
   #counted = 0
   #timer: NodeJS.Timeout | undefined
+  #notified: Promise<unknown> = Promise.resolve()
   #isClosed = false
   #connection: Promise<(() => Promise<void>) | undefined> | undefined
   #stopSeconds: (() => void) | undefined
@@ -30,10 +31,20 @@ export class ChangeNews {
     this.#channel = channel
   }
 
-  /** Whether a write that is about to be sent may tell others itself. */
-  mayTell(): boolean {
-    // Those that wait come first, all of them at once.
-    return this.#toNotify.size === 0 && this.#takeTurn()
+  /** This process has written to the tape. */
+  changed(tape: string): void {
+    this.#wake(tape)
+    this.#toNotify.add(tape)
+    this.#notify()
+  }
+
+  #notify(): void {
+    if (this.#toNotify.size === 0 || this.#isClosed || this.#timer !== undefined) return
+    if (this.#takeTurn()) return this.#notifyNow()
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      this.#notify()
+    }, pauseMs).unref()
   }
 
   #takeTurn(): boolean {
@@ -48,27 +59,12 @@ export class ChangeNews {
     return true
   }
 
-  /** This process has written to the tape; `isTold`: and others were told with it. */
-  changed(tape: string, isTold = false): void {
-    this.#wake(tape)
-    if (isTold) return
-    this.#toNotify.add(tape)
-    this.#notify()
-  }
-
-  #notify(): void {
-    if (this.#toNotify.size === 0 || this.#isClosed || this.#timer !== undefined) return
-    if (!this.#takeTurn()) {
-      this.#timer = setTimeout(() => {
-        this.#timer = undefined
-        this.#notify()
-      }, pauseMs).unref()
-      return
-    }
+  #notifyNow(): void {
     const names = [...this.#toNotify]
     this.#toNotify.clear()
     // A lost notification is made up for by the look once a second.
-    this.#channel.notify(names).catch(() => {})
+    const notified = this.#channel.notify(names).catch(() => {})
+    this.#notified = Promise.all([this.#notified, notified])
   }
 
   /** Every entry that `read` gives after an id, and again whenever the tape may have grown, until the signal. */
@@ -150,6 +146,9 @@ export class ChangeNews {
   async close(): Promise<void> {
     this.#isClosed = true
     this.#stopSeconds?.()
+    clearTimeout(this.#timer)
+    if (this.#toNotify.size > 0) this.#notifyNow()
+    await this.#notified
     const end = await this.#connection
     await end?.()
   }

@@ -27,12 +27,14 @@ afterAll(async () => {
   fs.rmSync(folder, { recursive: true, force: true })
 })
 
-/** What a person would do with psql. */
-async function psql(...statements: string[]): Promise<void> {
+/** What a person would do with psql; the rows of the last statement. */
+async function psql(...statements: string[]): Promise<{ pid: number }[]> {
   const admin = new pg.Client(postgres.address('x').replace(/&schema=.*/, ''))
   await admin.connect()
+  let rows: { pid: number }[] = []
   try {
-    for (const statement of statements) await admin.query(statement)
+    for (const statement of statements) rows = (await admin.query<{ pid: number }>(statement)).rows
+    return rows
   } finally {
     await admin.end()
   }
@@ -186,7 +188,13 @@ const rename = (from: string, to: string) =>
     { timeout: 30_000 },
   )
 
-test.each<{ title: string; address: string; spoil: () => Promise<void>; mend: () => Promise<void>; says: RegExp }>([
+test.each<{
+  title: string
+  address: string
+  spoil: () => Promise<unknown>
+  mend: () => Promise<unknown>
+  says: RegExp
+}>([
   {
     title: 'PostgreSQL, a password that was changed',
     address: postgres.address('changed').replace('baton@', 'locked:right@'),
@@ -197,8 +205,8 @@ test.each<{ title: string; address: string; spoil: () => Promise<void>; mend: ()
   {
     title: 'PostgreSQL, a database that is gone',
     address: onPostgres('moved').replace('/postgres?', '/branch?'),
-    spoil: async () => void (await rename('branch', 'elsewhere')),
-    mend: async () => void (await rename('elsewhere', 'branch')),
+    spoil: () => rename('branch', 'elsewhere'),
+    mend: () => rename('elsewhere', 'branch'),
     says: /no such database.*createdb/,
   },
   {
@@ -301,3 +309,24 @@ test.each<{ title: string; address: string; spoil: () => Promise<void>; mend: ()
     await store.close()
   },
 )
+
+test('PostgreSQL, a connection lost while it writes and then a changed password: both are told [E1]', async () => {
+  const store = await open(postgres.address('lost').replace('baton@', 'locked:right@'))
+  await store.append('main', [{ kind: 'count', payload: 1 }])
+  const holder = new pg.Client(postgres.address('x').replace(/&schema=.*/, ''))
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query('lock table lost.tapes')
+  const refused = refusal(store.append('main', [{ kind: 'count', payload: 2 }]))
+  const waiting = "select pid from pg_stat_activity where usename = 'locked' and wait_event_type = 'Lock'"
+  await vi.waitUntil(async () => (await psql(waiting)).length > 0, { timeout: 30_000 })
+  await psql("alter role locked password 'other'", cutAll)
+  expect(await refused).toMatchObject({
+    code: 'unknown_outcome',
+    hint: expect.stringMatching(/may or may not.*password is wrong.*PGPASSWORD/),
+  })
+  await holder.end()
+  await psql("alter role locked password 'right'")
+  await expect.poll(() => store.append('main', [{ kind: 'count', payload: 3 }]).catch(String)).toMatchObject([{}])
+  await store.close()
+})

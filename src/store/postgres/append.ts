@@ -10,49 +10,38 @@ import type { Database, Parameter, Row, Statement } from './database.ts'
 /** Bounds of one statement. */
 export const groupBounds = { entries: 1_000, bytes: 2 * 1024 * 1024 }
 
-/**
- * `read` gives what was written earlier, for a repeated append; `placed` is called when the tape has grown, and told whether the write
- * itself has notified others, as `carries` allowed.
- */
+/** `read` gives what was written earlier, for a repeated append. */
 export async function appendGroup(
   database: Database,
   tape: { name: string; encoded: string },
   batches: readonly Batch[],
-  hooks: {
-    read: (first: number, size: number) => Promise<Entry[]>
-    carries: () => boolean
-    placed: (isTold: boolean) => void
-  },
+  read: (first: number, size: number) => Promise<Entry[]>,
 ): Promise<(Entry[] | Error)[]> {
   const write = newWriteId()
-  const channel = hooks.carries() ? database.channel : null
   const checked = (again: boolean): Statement => ({
     sql: appendSql,
-    parameters: [...appendParameters(tape.encoded, write, again, batches), channel],
+    parameters: appendParameters(tape.encoded, write, again, batches),
   })
   if (batches.every(isPlain) && (batches.length === 1 || batches.every(({ expect }) => expect === undefined))) {
-    const plain = plainAppend(tape.encoded, write, batches, channel)
+    const plain = plainAppend(tape.encoded, write, batches)
     const rows = await database.write((again) => (again ? checked(true) : plain))
     const [row] = rows
     // Without a row the tape is new, or not where it was expected: the other statement says which.
     if (row !== undefined && !('outcome' in row)) {
-      hooks.placed(channel !== null)
       let next = Number(row['first_id'])
       return batches.map(({ prepared }) => prepared.map((one) => asEntry(next++, one)))
     }
-    if (row !== undefined) return answers(tape.name, batches, rows, channel !== null, hooks)
+    if (row !== undefined) return answers(tape.name, batches, rows, read)
   }
-  return answers(tape.name, batches, await database.write(checked), channel !== null, hooks)
+  return answers(tape.name, batches, await database.write(checked), read)
 }
 
 function answers(
   tape: string,
   batches: readonly Batch[],
   rows: readonly Row[],
-  isTold: boolean,
-  { read, placed }: { read: (first: number, size: number) => Promise<Entry[]>; placed: (isTold: boolean) => void },
+  read: (first: number, size: number) => Promise<Entry[]>,
 ): Promise<(Entry[] | Error)[]> {
-  if (rows.some((row) => row['outcome'] === 'placed')) placed(isTold)
   return Promise.all(
     batches.map(async ({ prepared, expect }, at) => {
       const row = rows[at]!
@@ -79,13 +68,13 @@ function newWriteId(): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
-function plainAppend(encoded: string, write: string, batches: readonly Batch[], channel: string | null): Statement {
+function plainAppend(encoded: string, write: string, batches: readonly Batch[]): Statement {
   const expect = batches.length === 1 ? (batches[0]!.expect as number | undefined) : undefined
   const prepared = batches.flatMap((batch) => batch.prepared)
   const bytes = prepared.reduce((sum, one) => sum + one.bytes, 0)
   const columns = rowColumns(prepared)
   const date = columns.pop()!.at(-1)!
-  const common = [encoded, prepared.length, bytes, date, expect ?? null, channel, write]
+  const common = [encoded, prepared.length, bytes, date, expect ?? null, write]
   if (prepared.length === 1) {
     return { sql: plainOneSql, parameters: [...common, ...columns.map(([value]) => value!), prepared[0]!.bytes] }
   }
@@ -111,23 +100,22 @@ with t as (
     (key, id, kind, anchor, anchor_from, keyed, idempotency, batch_index, batch_size, write, part, crc, bytes, rest)`
 const plainTail = `
 )
-select t.base + 1 as first_id, case when $6::text is not null then pg_notify($6, $1) end as told from t`
+select t.base + 1 as first_id from t`
 
 const plainOneSql = `${plainHead}
-  select t.key, t.base + 1, $9::text, $10::text, $11::bigint, $12::text, $13::text, 0, 1, $7::uuid, 1, $14::bigint, $15::int, $8::text
+  select t.key, t.base + 1, $8::text, $9::text, $10::bigint, $11::text, $12::text, 0, 1, $6::uuid, 1, $13::bigint, $14::int, $7::text
   from t${plainTail}`
 
 const plainManySql = `${plainHead}
   select t.key, t.base + e.i, e.kind, e.anchor, e.anchor_from, e.keyed, e.idempotency, e.batch_index, e.batch_size,
-    case when e.part is not null then $7::uuid end, e.part, e.crc, octet_length(e.rest), e.rest
-  from t, unnest($8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::bigint[],
-      $15::int[], $16::int[], $17::int[])
+    case when e.part is not null then $6::uuid end, e.part, e.crc, octet_length(e.rest), e.rest
+  from t, unnest($7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[], $12::text[], $13::bigint[],
+      $14::int[], $15::int[], $16::int[])
     with ordinality as e(rest, kind, anchor, anchor_from, keyed, idempotency, crc, batch_index, batch_size, part, i)${plainTail}`
 
 /** The tape is locked first: an expectation that an archive has overtaken becomes one that never holds. */
 export const appendSql = `
-select a.part, a.outcome, a.first_id, a.size, a.actual, s.first_id as segment,
-  case when $18::text is not null and a.part = 1 then pg_notify($18, $1) end as told
+select a.part, a.outcome, a.first_id, a.size, a.actual, s.first_id as segment
 from (select set_config('lock_timeout', '30s', true) as patience) p
 left join lateral (select first_id from S.tapes where name = $1 and p.patience is not null for update) t on true
 cross join lateral (select coalesce(t.first_id, 1) as first_id) s

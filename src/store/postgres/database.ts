@@ -1,7 +1,7 @@
 // The connections to one schema of a PostgreSQL server: opened, retried while the server is away, and errors in words a
 // reader can act on. Every statement stands alone or in one transaction, so a pooler between us and the server does no harm.
 
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -47,6 +47,8 @@ export class Database implements Statements {
   readonly #pool: pg.Pool
   readonly #config: pg.ClientConfig
   readonly #patience: number
+  /** Tells notifications of this process from those of others. */
+  readonly #self = randomBytes(8).toString('hex')
   readonly #texts = new Map<string, { text: string; name: string }>()
   #keepsPlans = true
 
@@ -119,27 +121,32 @@ export class Database implements Statements {
   }
 
   /**
-   * Calls `heard` with every name that is notified on this schema's channel. It is only a hint: a lost connection is opened again by the
+   * Calls `heard` with every name that others notify on this schema's channel. It is only a hint: a lost connection is opened again by the
    * next call, and behind a pooler nothing may ever come.
    */
   async listen(heard: (name: string) => void, lost: () => void): Promise<() => Promise<void>> {
     const client = new pg.Client(this.#config)
-    client.on('notification', ({ payload }) => heard(payload ?? ''))
+    client.on('notification', ({ payload = '' }) => {
+      const [sender, name] = payload.split(' ')
+      if (sender !== this.#self) heard(name ?? '')
+    })
     client.on('error', lost)
     client.on('end', lost)
     await client.connect()
-    await client.query(`listen ${this.channel}`)
+    await client.query(`listen ${this.#channel}`)
     return async () => {
       client.off('end', lost)
       await client.end().catch(lost)
     }
   }
 
+  /** In a transaction of its own: commits that notify are made one by one, and this one has nothing to sync. */
   async notify(names: readonly string[]): Promise<void> {
-    await this.#once('select pg_notify($1, name) from unnest($2::text[]) name', [this.channel, names])
+    const notifySql = "select pg_notify($1, $2 || ' ' || name) from unnest($3::text[]) name"
+    await this.#once(notifySql, [this.#channel, this.#self, names])
   }
 
-  get channel(): string {
+  get #channel(): string {
     return `baton_${this.schema}`
   }
 
@@ -262,24 +269,25 @@ export class Database implements Statements {
   #explain(error: unknown, isUnknown: boolean): unknown {
     const code = codeOf(error)
     const why = error instanceof Error ? error.message : String(error)
+    if (code === '55P03' && !isUnknown)
+      return new LockedError(`Another process holds this tape of ${this.place}`, { hint: 'Try again.' })
+    const hint = hints[code] ?? (/client password must be/.test(why) ? hints['28P01'] : undefined)
     if (isUnknown) {
       return new UnknownOutcomeError(`The connection to ${this.place} was lost while it wrote: ${why}`, {
-        hint: 'It may or may not have been stored. Check that the server runs; retrying with the same meta.idempotency is safe.',
+        hint: `It may or may not have been stored; retrying with the same meta.idempotency is safe. ${hint ?? 'Check that the server runs.'}`,
         cause: error,
       })
     }
-    if (code === '55P03')
-      return new LockedError(`Another process holds this tape of ${this.place}`, { hint: 'Try again.' })
-    const hint =
-      hints[code] ??
-      (/client password must be/.test(why) ? hints['28P01'] : undefined) ??
-      (isGone(error) ? 'Nothing was written. Check that the server runs and can be reached.' : undefined)
-    if (hint === undefined && !(error instanceof pg.DatabaseError)) return error
-    return new StorageError(`Cannot use ${this.place}: ${why}`, { hint, cause: error })
+    if (hint === undefined && !isGone(error) && !(error instanceof pg.DatabaseError)) return error
+    const what = hint ?? (isGone(error) ? 'Check that the server runs and can be reached.' : undefined)
+    return new StorageError(`Cannot use ${this.place}: ${why}`, {
+      hint: what === undefined ? undefined : `Nothing was written. ${what}`,
+      cause: error,
+    })
   }
 }
 
-const tablesGone = "Nothing was written. Baton's tables are gone from the server: restore them from a backup."
+const tablesGone = "Baton's tables are gone from the server: restore them from a backup."
 
 const notTrusted =
   'The certificate of the server is not trusted. Name the file of its authority: ?sslmode=verify-full&sslrootcert=FILE'
@@ -290,7 +298,7 @@ const hints: Record<string, string> = {
   '3D000': 'There is no such database. Make it with "createdb".',
   '42501': 'This user lacks the permission. Grant it CREATE on the database, and all on the schema.',
   '25006': 'The server is a read-only replica. Name the primary server.',
-  '53100': "The server's disk is full. Nothing of this was kept; free some space and try again.",
+  '53100': "The server's disk is full. Free some space and try again.",
   '53300': 'The server has no connection left. Raise its max_connections, or put a pooler in front of it.',
   '42P01': tablesGone,
   '3F000': tablesGone,

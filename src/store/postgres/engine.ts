@@ -98,12 +98,11 @@ class PostgresStore implements Store {
     if (known !== undefined) return known
     if (this.#queues.size > 1_000) for (const [name, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(name)
     const read = (first: number, size: number) => this.#between(encoded, first, first + size - 1)
-    const carries = () => this.#news.mayTell()
-    const placed = (isTold: boolean) => this.#news.changed(encoded, isTold)
-    const queue = new AppendQueue(
-      (batches) => appendGroup(this.#database, { name: tape, encoded }, batches, { read, carries, placed }),
-      groupBounds,
-    )
+    const queue = new AppendQueue(async (batches) => {
+      const answers = await appendGroup(this.#database, { name: tape, encoded }, batches, read)
+      if (answers.some(Array.isArray)) this.#news.changed(encoded)
+      return answers
+    }, groupBounds)
     this.#queues.set(encoded, queue)
     return queue
   }
@@ -526,7 +525,7 @@ function asInfo(row: Row): TapeInfo {
 }
 
 function openingParameters(encoded: string, prepared: readonly Prepared[]): Parameter[] {
-  return [...appendParameters(encoded, randomUUID(), false, [{ prepared, expect: undefined }]), null]
+  return appendParameters(encoded, randomUUID(), false, [{ prepared, expect: undefined }])
 }
 
 async function archivesOf(db: Statements, encoded: string): Promise<ArchiveRef[]> {
