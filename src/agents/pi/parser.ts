@@ -124,7 +124,9 @@ function message(line: Fields, source: string, memory: Memory): Fact[] {
       ]
     }
     case 'bashExecution': {
-      const run = `Ran \`${text(body.command) ?? ''}\`\n\`\`\`\n${text(body.output) ?? ''}\n\`\`\``
+      const exit = number(body.exitCode) ?? 0
+      const failed = exit === 0 ? '' : `\n\nCommand exited with code ${exit}`
+      const run = `Ran \`${text(body.command) ?? ''}\`\n\`\`\`\n${text(body.output) ?? ''}\n\`\`\`${failed}`
       const left = body.excludeFromContext === true ? { context: false } : {}
       return [said('message', { role: 'user', content: run, customType: 'bash' }, line, source, left)]
     }

@@ -220,6 +220,8 @@ export interface Todo {
   readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled'
   /** Entry of the list it was taken from. */
   readonly id: number
+  /** Of an open one: what the user said about it after the list was written, for or against it. */
+  readonly mentioned?: string
 }
 
 export interface Decision {

@@ -28,10 +28,11 @@ import { WorkingFolder } from './files/working-folder.ts'
 import { type Script, ShellBook } from './shell/shell-book.ts'
 import { ReplyBook, messageText } from './words/message-text.ts'
 import { started, SubagentBook } from './tools/subagent-book.ts'
-import { TodoList } from './tools/todo-list.ts'
+import { TodoList, withMentions } from './tools/todo-list.ts'
 import { ToolBook } from './tools/tool-book.ts'
 import { isFields, line, readCall, readTodos, type Asked, type Call } from './tools/tool-calls.ts'
 import { reportedFailure } from './tools/reported-failure.ts'
+import { userCommandIn, type UserCommand } from './words/user-command.ts'
 import { readUserWords, type Notice } from './words/user-words.ts'
 
 export interface LedgerOptions {
@@ -91,6 +92,8 @@ export class LedgerBuilder {
   #lastWords: Quote | undefined
   readonly #replies = new ReplyBook()
   readonly #ending = new EndingBook()
+  /** The command of the user whose output comes next. */
+  #userCommand: { readonly command: string; readonly id: number } | undefined
   #lastCommand: { command: string; ok: boolean | undefined } | undefined
   /** The last failure that the user pasted. */
   #reported: Failure | undefined
@@ -196,7 +199,7 @@ export class LedgerBuilder {
       files,
       ...shell,
       failures,
-      todos,
+      todos: withMentions(todos, instructions),
       decisions,
       questions,
       subagents: [
@@ -253,7 +256,9 @@ export class LedgerBuilder {
       this.#handedOver(payload['customType'] === 'handoff' ? 'handoff' : 'compaction', text, id)
       return
     }
-    if (payload['customType'] !== undefined || meta?.['isMeta'] === true) return
+    const ran = userCommandIn(text)
+    if (ran !== undefined) this.#userRan(ran, id)
+    if (ran !== undefined || payload['customType'] !== undefined || meta?.['isMeta'] === true) return
     const path = documentPathIn(text.trimStart())
     if (path !== undefined) this.#inherited = { id, name: 'handoff', state: '', path }
     const heard = readUserWords(text)
@@ -273,6 +278,18 @@ export class LedgerBuilder {
       this.#conversation.turnEnded('cut')
     }
     if (heard.kind !== 'nothing' || heard.interrupted) this.#lastSpokenId = id
+  }
+
+  /** Commands of the user belong to no turn: how the work stands does not change by them, what is broken does. */
+  #userRan({ command, output }: UserCommand, id: number): void {
+    if (command !== undefined) this.#userCommand = { command, id }
+    if (output === undefined || this.#userCommand === undefined) return
+    const { command: run, id: runId } = this.#userCommand
+    this.#userCommand = undefined
+    // The exit status is in the output, if anywhere.
+    const call = { kind: 'shell', command: run, background: false, keepsFolder: false, marksFailure: false } as const
+    const script = this.#shell.read(call, this.#workingFolder.here)
+    this.#shell.settle({ id: runId, callId: '', name: 'user', call, script }, readOutput(output, false), id)
   }
 
   /** A document holds until the next one; what the agent sums up in between goes beside it. */
@@ -427,6 +444,7 @@ export class LedgerBuilder {
       case 'todos':
         if (!output.isError) this.#todos.replace(call.todos, pending.id)
         else if (isDisabled(output)) this.#todos.replace([], pending.id)
+        else this.#todos.doubt(call.todos)
         return
       case 'todo-add':
         if (isDisabled(output)) this.#todos.replace([], pending.id)

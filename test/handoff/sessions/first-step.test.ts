@@ -103,7 +103,7 @@ const sessions: [name: string, make: () => { text(): string }, first: RegExp, op
       s.says('', s.tool('todowrite', todos('completed'), '', failed))
       return s.says('I could not update the list.')
     },
-    /^Start: Extract the sender/,
+    /^Wait for the user: no request is waiting, .*: `I could not update the list\.`/,
   ],
   [
     'a plan that waits for its approval',
@@ -253,4 +253,40 @@ test('what the session is for is no constraint of it', async () => {
   const { section } = await documentOf(s.ends('It handles quotes and line ends. 9 tests pass.'))
   expect(section('constraints')).toBe("None besides the user's words above")
   expect(section('goal')).toContain('no dependencies besides vitest')
+})
+
+test('a check that failed last is to be fixed only where somebody tried to', async () => {
+  const red =
+    ' FAIL  test/rabatt.test.ts > zieht zehn Prozent ab\nReferenceError: rabatt is not defined\n Tests  1 failed (1)'
+  const wanted = new Claude().user('Schreib nur den fehlschlagenden Test, den Rest mache ich.')
+  wanted.write('test/rabatt.test.ts', 'x').run('npx vitest run', red, 1).ends('Der Test schlägt fehl, wie gewünscht.')
+  expect((await documentOf(wanted)).first).toMatch(
+    /^See whether to fix `npx vitest run`: .*The turn ended right after it\. The assistant said last: `Der Test schlägt/,
+  )
+  const tried = new Claude().user('Bau den Rabatt ein.').run('npx vitest run', red, 1)
+  tried.write('src/rabatt.ts', 'x').ends('Eingebaut.')
+  expect((await documentOf(tried)).first).toMatch(/^Fix `npx vitest run`/)
+})
+
+test('todos of an earlier turn are told as such, those of the last turn are not', async () => {
+  const todos = [
+    { content: 'Añadir interruptor', status: 'in_progress' },
+    { content: 'Probar contraste', status: 'pending' },
+  ]
+  const s = new Claude().user('Implementa el modo oscuro.').tool('TodoWrite', { todos }, 'ok').edit('a.css', 'a', 'b')
+  const during = await documentOf(s)
+  expect(during.section('doing')).toBe('Añadir interruptor')
+  expect(during.section('pending')).toBe('Probar contraste')
+  s.interrupted().user('Mejor arregla el error 404 del formulario.').edit('src/routes.ts', 'a', 'b').ends('Arreglado.')
+  const after = await documentOf(s)
+  expect(after.section('doing')).toBe('Añadir interruptor (on the list of an earlier turn; may be done by now)')
+  expect(after.section('pending')).toBe('Probar contraste (on the list of an earlier turn)')
+})
+
+test('a question that was answered is printed where the answer stands, without what leads up to it twice', async () => {
+  const s = new Claude().user('Räum die Preislisten auf.')
+  s.ends('Es gibt zwei Wege, beide mit Nachteilen.\n\n**Soll ich die alten Listen archivieren oder löschen?**')
+  const { section } = await documentOf(s.user('archivieren').edit('a.ts', 'a', 'b').ends('Erledigt.'))
+  expect(section('goal').split('Soll ich die alten Listen')).toHaveLength(2)
+  expect(section('goal')).toContain('Es gibt zwei Wege')
 })

@@ -255,8 +255,8 @@ describe('what binds and what was found [H13]', () => {
     const { first, section, markdown } = await documentOf(refuted())
     expect(markdown).not.toContain('likely cause')
     expect(section('decisions')).toContain('added the discount once per coupon')
-    expect(first).toMatch(/^Fix `python scripts\/backfill.py .*report_writer/)
-    expect(section('next').split('Fix `python scripts/backfill.py')).toHaveLength(2)
+    expect(first).toMatch(/^See whether to fix `python scripts\/backfill.py .*report_writer/)
+    expect(section('next').split('fix `python scripts/backfill.py')).toHaveLength(2)
   })
 
   test('behind a compaction, a wider check closes the failure, and the summary of what was left is of the past', async () => {

@@ -18,8 +18,10 @@ import {
   isBlank,
   nextSteps,
   openFailures,
+  todoText,
   type Step,
   withoutClosingLine,
+  withoutEnd,
 } from './next-step.ts'
 import { codeSpan } from '../../safety/fence.ts'
 import { normaliseDocument, oneLine } from '../markdown/normalise.ts'
@@ -183,10 +185,11 @@ class Facts {
   /** What the user's last words answer: a bare "yes" means nothing without the question. */
   #answered({ text, id }: Quote): Item {
     const asked = questionIn(text) ?? lastLine(text)
+    const besides = withoutEnd(text, asked)
     return {
       ...this.#item(saidByAssistant.before(code(asked)), [id]),
       status: 'claimed',
-      ...(brief(text) !== brief(asked) && { data: text }),
+      ...(besides !== '' && { data: besides }),
     }
   }
 
@@ -299,7 +302,9 @@ class Facts {
   }
 
   todos(status: Ledger['todos'][number]['status']): Item[] {
-    return this.#ledger.todos.filter((todo) => todo.status === status).map((todo) => this.#item(todo.text, [todo.id]))
+    return this.#ledger.todos
+      .filter((todo) => todo.status === status)
+      .map((todo) => this.#item(todoText(todo, this.#ledger), [todo.id]))
   }
 
   /** What a person confirmed comes first; what the assistant only said is its claim. */

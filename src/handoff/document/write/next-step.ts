@@ -79,9 +79,19 @@ function waiting(questions: readonly Question[]): Question[] {
 
 /** What the assistant said around a question that does not stand alone. */
 function saidBesides({ lastWords }: Ledger, question: string): Pick<Item, 'data'> {
-  const text = lastWords?.text.trim() ?? ''
-  const before = text.endsWith(question.trim()) ? text.slice(0, -question.trim().length).trim() : text
+  const before = withoutEnd(lastWords?.text ?? '', question)
   return before === '' ? {} : { data: before }
+}
+
+/** A text without the question that it ends with and that is told beside it; it may be printed in bold. */
+export function withoutEnd(text: string, question: string): string {
+  const whole = text.trim()
+  const end = whole.lastIndexOf(question.trim())
+  if (end < 0 || whole.length - end - question.trim().length > 4) return whole
+  return whole
+    .slice(0, end)
+    .replace(/[*_]+$/, '')
+    .trim()
 }
 
 /** The turn is over. What it left open by its own account comes first; otherwise its last words tell whether anything is. */
@@ -94,8 +104,8 @@ function afterAnswer(ledger: Ledger): Step[] {
   const asked = uncheckedOnServer(ledger)
   const found = [
     checking && checkOn(checking),
-    isStale ? undefined : todo && todoStep(todo, hasWorkedSince(todo.id, ledger)),
-    broken && fixStep(broken, ledger),
+    isStale ? undefined : todo && todoStep(todo, ledger, hasWorkedSince(todo.id, ledger)),
+    broken && leftBroken(broken, ledger),
     asked,
   ].filter((step) => step !== undefined)
   if (found.length > 0) return found.map((step, at) => (at === 0 ? withAccount(step, ledger) : step))
@@ -221,8 +231,8 @@ function laterSteps(ledger: Ledger): Step[] {
   const running = background.at(-1)
   const later: (Step | undefined)[] = [
     todo && ending.state === 'answered' && todo.id <= (lastRequest?.id ?? 0)
-      ? { text: `Still on the todo list: ${brief(todo.text)}`, ids: [todo.id] }
-      : todo && todoStep(todo),
+      ? { text: `Still on the todo list: ${todoText(todo, ledger)}`, ids: [todo.id] }
+      : todo && todoStep(todo, ledger),
     broken && fixStep(broken, ledger),
     running && checkOn(running),
   ]
@@ -230,18 +240,38 @@ function laterSteps(ledger: Ledger): Step[] {
 }
 
 /** `worked`: something was done since the list was written, and the turn is over; agents tick off late. */
-function todoStep(todo: Todo, worked = false): Step {
+function todoStep(todo: Todo, ledger: Ledger, worked = false): Step {
   const verb = todo.status !== 'in_progress' ? 'Start' : worked ? 'Finish, unless it is done by now' : 'Finish'
   return {
-    text: `${verb}: ${brief(todo.text)}`,
+    text: `${verb}: ${brief(todoText(todo, ledger), 2 * wordLimit)}`,
     ids: [todo.id],
     about: todo.text,
   }
 }
 
+/** Whoever ends a turn right behind a failure may have wanted it, or be unable to mend it: only their words tell. */
+function leftBroken(failure: Failure, ledger: Ledger): Step {
+  const step = fixStep(failure, ledger)
+  if (failure.role === 'report' || hasWorkedSince(failure.lastId, ledger)) return step
+  return { ...step, text: sentences(`See whether to ${step.text.replace(/^F/, 'f')}`, 'The turn ended right after it') }
+}
+
 function fixStep(failure: Failure, ledger: Ledger): Step {
   const what = failure.role === 'report' ? 'what the user reported' : code(commandText(failure.what, ledger))
   return { text: `Fix ${what}: ${code(failure.message)}`, ids: [failure.lastId], about: failure.what }
+}
+
+/** A todo with what may have changed about it since it was written down. */
+export function todoText({ text, status, mentioned, id }: Todo, ledger: Ledger): string {
+  const isOld =
+    (status === 'in_progress' || status === 'pending') && isOver(ledger) && id < (ledger.lastRequest?.id ?? 0)
+  const doubt = status === 'in_progress' && hasWorkedSince(id, ledger) ? '; may be done by now' : ''
+  const noted = isOld ? `${text} (on the list of an earlier turn${doubt})` : text
+  return mentioned === undefined ? noted : sentences(noted, `The user said since: ${code(mentioned)}`)
+}
+
+function isOver({ ending }: Ledger): boolean {
+  return ending.state === 'answered' || ending.state === 'asks'
 }
 
 function openTodo({ todos }: Ledger, accept: (todo: Todo) => boolean = () => true): Todo | undefined {

@@ -146,7 +146,7 @@ export function readShellOutput(output: Output, marksFailure: boolean): ShellOut
   const short = head === tail
   // Codex: a header, then `Output:`.
   const header =
-    /^(?:Chunk ID: .*\n)?(?:(?:Exit code:|Wall time:|Process (?:exited|running)|Total output lines:|Original token count:).*\n)+(?:Output:\n?)?/.exec(
+    /^(?:Chunk ID: .*\n)?(?:(?:Exit code:|Duration:|Wall time:|Process (?:exited|running)|Total output lines:|Original token count:).*\n)+(?:Output:\n?)?/.exec(
       head,
     )
   const running = runningIn(header?.[0] ?? head.slice(0, 600)) ?? (header ? undefined : runningIn(tail.slice(-400)))

@@ -1,6 +1,8 @@
 // The agent's todo list: the latest whole list wins; agents that keep single items change them one by one.
 
-import type { Todo } from '../facts.ts'
+import type { Quote, Todo } from '../facts.ts'
+import { sentencesOf } from '../words/sentences.ts'
+import { sharedWith, termsOf, weightIn } from '../words/terms.ts'
 import type { Call } from './tool-calls.ts'
 
 export class TodoList {
@@ -8,6 +10,12 @@ export class TodoList {
 
   replace(todos: readonly Omit<Todo, 'id'>[], id: number): void {
     this.#items = new Map(todos.map((todo, index) => [String(index + 1), { ...todo, id }]))
+  }
+
+  /** A list that could not be written tells what has changed: of the old one, only what both say is still true. */
+  doubt(todos: readonly Omit<Todo, 'id'>[]): void {
+    const said = new Map(todos.map(({ text, status }) => [text, status]))
+    for (const [key, { text, status }] of this.#items) if (said.get(text) !== status) this.#items.delete(key)
   }
 
   /** Claude Code numbers its tasks; the result names the number. */
@@ -46,4 +54,23 @@ export class TodoList {
   facts(): Todo[] {
     return [...this.#items.values()]
   }
+}
+
+/** A todo that says less could be about anything. */
+const leastWeight = 6
+/** A sentence is about a todo when it has this part of its words. */
+const aboutIt = 0.5
+
+/** The open todos with what the user said about them later: plans change, and lists are often not written anew. */
+export function withMentions(todos: readonly Todo[], said: readonly Quote[]): Todo[] {
+  return todos.map((todo) => {
+    if (todo.status !== 'pending' && todo.status !== 'in_progress') return todo
+    const later = said.filter(({ id }) => id > todo.id)
+    const terms = termsOf(todo.text)
+    if (later.length === 0 || weightIn(terms) < leastWeight) return todo
+    const mentioned = later
+      .flatMap(({ text }) => sentencesOf(text))
+      .findLast((sentence) => sharedWith(terms, termsOf(sentence)) >= aboutIt)
+    return mentioned === undefined ? todo : { ...todo, mentioned }
+  })
 }

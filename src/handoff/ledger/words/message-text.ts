@@ -1,7 +1,7 @@
 // What a message says: its text, the question it may end with, and whether it answers one.
 
 import { contentText } from '../../../tape/index.ts'
-import { asks, sentencesOf } from './sentences.ts'
+import { asks, sentencesOf, upToQuestionMark } from './sentences.ts'
 import type { Quote } from '../facts.ts'
 
 /** The text of a message, or the preview where the text lies in a blob. */
@@ -16,10 +16,8 @@ export function questionIn(text: string): string | undefined {
     .slice(-800)
     .trimEnd()
     .replace(/(?:\n[ \t]*(?:[-*•]|\(?\w{1,2}[.)])[ \t][^\n]*)+$/, '')
-  const mark = Math.max(last.lastIndexOf('?'), last.lastIndexOf('？'), last.lastIndexOf('؟'))
-  // Only closing marks, stars of Markdown and pictures may follow.
-  if (mark < 0 || !/^[*_)"'»”」\s\p{Extended_Pictographic}\uFE0F]*$/u.test(last.slice(mark + 1))) return undefined
-  const end = last.slice(0, mark + 1)
+  const end = upToQuestionMark(last)
+  if (end === undefined) return undefined
   const stops = [...end.slice(0, -1).matchAll(/[.!?？。！؟](?=\s|\p{Script=Han})/gu)].map(({ index }) => index)
   return end.slice(Math.max(end.lastIndexOf('\n'), stops.at(-1) ?? -1) + 1).trim()
 }

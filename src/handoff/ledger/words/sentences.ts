@@ -10,19 +10,29 @@ export function sentencesOf(text: string): string[] {
   return read.split('\n').flatMap((line) =>
     line
       .replace(listMark, '')
-      .split(/(?<=[.!?…][)"'”»*_]?)\s+|(?<=[。！？।۔؟]["”」』）]?)/u)
+      .split(/(?<=[.!?…][)"'”»*_]?)\s+|(?<=[。！？।۔؟፧]["”」』）]?)/u)
       .map((sentence) => sentence.trim())
       .filter((sentence) => sentence !== ''),
   )
 }
 
 const closing = '[\\s)"\'”»」』）*_`~\\p{Extended_Pictographic}\\uFE0F\\u200D]*$'
-const question = new RegExp(`[?？؟]${closing}`, 'u')
+/** Greek asks with `;`, and polite Japanese with か and a full stop. */
+const question = new RegExp(
+  `(?:[?？؟՞፧]|(?<=\\p{Script=Greek}[^.;!?\\n]*);|(?<=\\p{Script=Hiragana})か[。．]?)(?=${closing})`,
+  'u',
+)
 const announcement = new RegExp(`[:：]${closing}`, 'u')
 
 /** Whether a sentence is a question, by its mark. */
 export function asks(sentence: string): boolean {
   return question.test(sentence)
+}
+
+/** The text up to the mark of the question that it ends with; nothing but closing marks may follow. */
+export function upToQuestionMark(text: string): string | undefined {
+  const found = question.exec(text)
+  return found === null ? undefined : text.slice(0, found.index + found[0].length)
 }
 
 /** Whether a sentence only announces what follows it: a list, a paste, a call of a tool. */

@@ -71,7 +71,7 @@ describe('a document from a ledger', () => {
     [
       'a check that failed in the answered turn',
       { ending: answered, failures: busy.failures, lastRequest: busy.lastRequest },
-      /^Fix `npx vitest run`: `AssertionError/,
+      /^See whether to fix `npx vitest run`: `AssertionError/,
     ],
     [
       'a todo that the answered turn left',

@@ -13,6 +13,8 @@ describe('a question to the user', () => {
     'Sollen archivierte Bestellungen gelöscht oder anonymisiert werden?',
     '归档的订单应该删除还是匿名化？',
     'هل يجب حذف الطلبات المؤرشفة؟',
+    '古い注文も削除してよろしいですか。',
+    'Να διαγράψω τις παλιές παραγγελίες ή να κάνω archive;',
   ])('[H13] is open when the turn ends with it: %s', (question) => {
     const session = new Session()
     session.user('Clean up the archive')
@@ -20,6 +22,16 @@ describe('a question to the user', () => {
     expect(session.ledger().questions).toMatchObject([{ text: question, source: 'text' }])
     expect(session.ledger().questions[0]!.passedOver).toBeUndefined()
   })
+
+  it.each(['古い注文を削除しました。静かな一日です。', 'Die Bestellungen sind weg;', 'Οι παραγγελίες διαγράφηκαν.'])(
+    '[H13] is not what a statement is: %s',
+    (words) => {
+      const session = new Session()
+      session.user('Clean up the archive')
+      session.assistant(words)
+      expect(open(session)).toEqual([])
+    },
+  )
 
   it.each([
     ['assent right behind it', 'jo'],
