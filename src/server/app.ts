@@ -10,7 +10,7 @@ import type { Workspace } from '../operations/index.ts'
 import { Addresses, cookieName, demand, type Knock, tokenOf } from './access.ts'
 import { Audit } from './audit.ts'
 import { addBlobs, readBytes } from './blobs.ts'
-import { type Answer, Exchange, safeHeaders, type Streamed } from './exchange.ts'
+import { type Answer, type Exchange, NodeExchange, safeHeaders, type Streamed } from './exchange.ts'
 import { Answers } from './idempotency.ts'
 import { Live } from './live.ts'
 import { Lives } from './lives.ts'
@@ -52,8 +52,10 @@ const usualHeartbeatMs = 10_000
 const browserLifeMs = 30 * 24 * 60 * 60 * 1000
 
 export interface App {
-  readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void
   readonly answers: Answers
+  readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void
+  /** For requests over plain connections: undefined where it is nothing for them. */
+  readonly servePlain: (exchange: Exchange) => Promise<void> | undefined
 }
 
 /** Answers a request whose sender is known. */
@@ -100,7 +102,7 @@ export function createApp(options: AppOptions): App {
     }
     return tokenOf(knock, tokens)
   }
-  const serve = async (exchange: Exchange, matched: Matched<Route> | undefined, others: () => Promise<void>) => {
+  const serve = async (exchange: Exchange, matched: Matched<Route> | undefined, others?: () => Promise<void>) => {
     const done = metrics.begin()
     let reply: Answer | Streamed | undefined
     try {
@@ -110,7 +112,7 @@ export function createApp(options: AppOptions): App {
       reply = problem(error)
     }
     done(reply?.status)
-    if (reply === undefined) return others()
+    if (reply === undefined) return others?.()
     if ('body' in reply) return exchange.send(reply)
     await exchange.stream(reply, options.heartbeatMs ?? usualHeartbeatMs).catch(onProblem)
     reply.end()
@@ -183,9 +185,13 @@ export function createApp(options: AppOptions): App {
   return {
     answers: served.answers,
     listener: (incoming, outgoing) => {
-      const exchange = new Exchange(incoming, outgoing)
+      const exchange = new NodeExchange(incoming, outgoing)
       const matched = router.match(exchange.method, exchange.path)
       void serve(exchange, matched, () => others(incoming, outgoing))
+    },
+    servePlain: (exchange) => {
+      const matched = router.match(exchange.method, exchange.path)
+      return matched && serve(exchange, matched)
     },
   }
 }

@@ -1,9 +1,11 @@
-// One request and its answer, on Node's own objects. Operations and streams go this way: the web's Request and Response around
-// them would cost several times what an append does.
+// One request and its answer. A request comes over Node's own objects or, as most do, over a plain connection; what serves it
+// cannot tell. The web's Request and Response around them would cost several times what an append does.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import { parse } from 'hono/utils/cookie'
 import { HttpError } from './problem.ts'
+import type { Proven } from './tokens.ts'
 
 export interface Answer {
   readonly status: number
@@ -14,45 +16,69 @@ export interface Answer {
 /** What every answer carries. */
 export const safeHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' } as const
 
-const ownHeaders = { ...safeHeaders, 'cache-control': 'no-store' }
+export const ownHeaders = { ...safeHeaders, 'cache-control': 'no-store' }
+
+/** A part of a stream, encoded once for all who are sent it, in the frame that HTTP puts around it. */
+export class Chunk {
+  readonly framed: Buffer
+  readonly #start: number
+
+  constructor(text: string) {
+    const size = `${Buffer.byteLength(text).toString(16)}\r\n`
+    this.framed = Buffer.from(`${size}${text}\r\n`)
+    this.#start = size.length
+  }
+
+  get content(): Buffer {
+    return this.framed.subarray(this.#start, -2)
+  }
+}
 
 /** `end` is called when the stream is over, however it ended. */
 export interface Streamed {
   readonly status: 200
   readonly headers: Readonly<Record<string, string>>
-  readonly texts: AsyncIterable<string>
+  readonly parts: AsyncIterable<string | Chunk>
   /** Says that the stream is alive, and means nothing else. */
   readonly heartbeat?: string
   readonly end: () => void
 }
 
-export class Exchange {
-  readonly #incoming: IncomingMessage
-  readonly #outgoing: ServerResponse
+export abstract class Exchange {
   readonly #search: string
   /** As it was sent: still percent-encoded. */
   readonly path: string
+  /** Asking for the head alone is asking for the same. */
+  readonly method: string
+  /** What the connection has shown to know. */
+  abstract readonly proven: Proven
   #gone: AbortController | undefined
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
-    this.#incoming = incoming
-    this.#outgoing = outgoing
-    const { url = '' } = incoming
+  constructor(method: string, url: string) {
+    this.method = method === 'HEAD' ? 'GET' : method
     const mark = url.indexOf('?')
     this.path = mark < 0 ? url : url.slice(0, mark)
     this.#search = mark < 0 ? '' : url.slice(mark + 1)
   }
 
-  /** Asking for the head alone is asking for the same. */
-  get method(): string {
-    const { method = '' } = this.#incoming
-    return method === 'HEAD' ? 'GET' : method
-  }
+  abstract header(name: string): string | undefined
 
-  header(name: string): string | undefined {
-    const value = this.#incoming.headers[name]
-    return Array.isArray(value) ? value.join(', ') : value
-  }
+  /** The body; refused if it is too large. */
+  abstract bytes(most: number): Promise<Buffer>
+
+  abstract send(answer: Answer): void
+
+  protected abstract readonly outlet: Writable
+
+  /** Calls back when the caller is gone before it was answered. */
+  protected abstract whenGone(call: () => void): void
+
+  protected abstract begin(headers: Readonly<Record<string, string>>): void
+
+  /** False: the caller has not taken what was sent before. */
+  protected abstract put(part: string | Chunk): boolean
+
+  protected abstract finish(): void
 
   cookie(name: string): string | undefined {
     const header = this.header('cookie')
@@ -72,19 +98,64 @@ export class Exchange {
   get signal(): AbortSignal {
     if (this.#gone === undefined) {
       const gone = (this.#gone = new AbortController())
-      if (this.#outgoing.closed) gone.abort()
-      else this.#outgoing.once('close', () => gone.abort())
+      if (this.outlet.closed) gone.abort()
+      else this.whenGone(() => gone.abort())
     }
     return this.#gone.signal
   }
 
-  /** The body; refused as soon as it is too large. */
+  /**
+   * Sends parts as they come, each when the reader has taken those before it, and the heartbeat when there is nothing to send.
+   * Resolves when the stream is over.
+   */
+  async stream({ headers, parts, heartbeat }: Streamed, heartbeatMs: number): Promise<void> {
+    const { outlet } = this
+    this.begin({ ...ownHeaders, ...headers })
+    let isQuiet = true
+    const beating = setInterval(() => {
+      // A reader that has not taken what was sent before needs no more of it.
+      if (heartbeat !== undefined && isQuiet && outlet.writableLength === 0) this.put(heartbeat)
+      isQuiet = true
+    }, heartbeatMs)
+    try {
+      for await (const part of parts) {
+        if (outlet.destroyed) break
+        isQuiet = false
+        if (!this.put(part)) await drained(outlet)
+      }
+    } finally {
+      clearInterval(beating)
+    }
+    this.finish()
+  }
+}
+
+/** Over Node's own objects, which understand everything that HTTP allows. */
+export class NodeExchange extends Exchange {
+  readonly #incoming: IncomingMessage
+  protected readonly outlet: ServerResponse
+  readonly proven: Proven = {}
+
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
+    super(incoming.method ?? '', incoming.url ?? '')
+    this.#incoming = incoming
+    this.outlet = outgoing
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#incoming.headers[name]
+    return Array.isArray(value) ? value.join(', ') : value
+  }
+
+  protected whenGone(call: () => void): void {
+    this.outlet.once('close', call)
+  }
+
   async bytes(most: number): Promise<Buffer> {
     const incoming = this.#incoming
     if (Number(this.header('content-length') ?? 0) > most) throw tooLarge(most)
     return new Promise((resolve, reject) => {
-      let only: Buffer | undefined
-      let parts: Buffer[] | undefined
+      const parts: Buffer[] = []
       let bytes = 0
       incoming.on('data', (part: Buffer) => {
         bytes += part.length
@@ -92,57 +163,42 @@ export class Exchange {
           incoming.pause().removeAllListeners('data')
           return reject(tooLarge(most))
         }
-        if (only === undefined) only = part
-        else (parts ??= [only]).push(part)
+        parts.push(part)
       })
-      incoming.on('end', () => resolve(parts === undefined ? (only ?? Buffer.alloc(0)) : Buffer.concat(parts)))
+      incoming.on('end', () => resolve(Buffer.concat(parts)))
       incoming.on('error', () => reject(new HttpError('invalid', 'The request was cut off')))
     })
   }
 
   send({ status, headers, body }: Answer): void {
-    const outgoing = this.#outgoing
     const length = { 'content-length': Buffer.byteLength(body) }
     // What was not read of a request is in the way of the next one on this connection.
     const rest = this.#incoming.complete ? {} : { connection: 'close' }
-    outgoing.writeHead(status, { ...ownHeaders, ...headers, ...length, ...rest })
-    outgoing.end(body)
+    this.outlet.writeHead(status, { ...ownHeaders, ...headers, ...length, ...rest })
+    this.outlet.end(body)
   }
 
-  /**
-   * Sends texts as they come, each when the reader has taken those before it, and the heartbeat when there is nothing to send.
-   * Resolves when the stream is over.
-   */
-  async stream({ headers, texts, heartbeat }: Streamed, heartbeatMs: number): Promise<void> {
-    const outgoing = this.#outgoing
-    outgoing.writeHead(200, { ...ownHeaders, ...headers })
-    outgoing.flushHeaders()
-    let isQuiet = true
-    const beating = setInterval(() => {
-      // A reader that has not taken what was sent before needs no more of it.
-      if (heartbeat !== undefined && isQuiet && outgoing.writableLength === 0) outgoing.write(heartbeat)
-      isQuiet = true
-    }, heartbeatMs)
-    try {
-      for await (const text of texts) {
-        if (outgoing.destroyed) break
-        isQuiet = false
-        if (!outgoing.write(text)) await drained(outgoing)
-      }
-    } finally {
-      clearInterval(beating)
-    }
-    outgoing.end()
+  protected begin(headers: Readonly<Record<string, string>>): void {
+    this.outlet.writeHead(200, headers)
+    this.outlet.flushHeaders()
+  }
+
+  protected put(part: string | Chunk): boolean {
+    return this.outlet.write(typeof part === 'string' ? part : part.content)
+  }
+
+  protected finish(): void {
+    this.outlet.end()
   }
 }
 
-function drained(outgoing: ServerResponse): Promise<void> {
+function drained(outlet: Writable): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
-      outgoing.off('drain', done).off('close', done)
+      outlet.off('drain', done).off('close', done)
       resolve()
     }
-    outgoing.on('drain', done).on('close', done)
+    outlet.on('drain', done).on('close', done)
   })
 }
 

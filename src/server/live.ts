@@ -3,6 +3,7 @@
 // was started since. Activity and what waits are states, not histories: they are sent whole when a reader comes.
 
 import type { Store, TapeInfo } from '../store/index.ts'
+import { Chunk } from './exchange.ts'
 import { HttpError } from './problem.ts'
 import { Feed, lastIdOf, type Piece, Wake } from './feed.ts'
 
@@ -50,7 +51,7 @@ export class Live {
     query: LiveQuery,
     lastEventId: string | undefined,
     signal: AbortSignal,
-  ): Promise<AsyncGenerator<string>> {
+  ): Promise<AsyncGenerator<string | Chunk>> {
     const positions = await this.#positions(query, lastEventId ?? query.after)
     if (positions.size === 0 && query.activity !== '1' && query.waiting !== '1') {
       throw new HttpError('invalid', 'There is nothing to follow', {
@@ -70,26 +71,29 @@ export class Live {
     positions: Map<string, number>,
     states: { activity: boolean; waiting: boolean },
     signal: AbortSignal,
-  ): AsyncGenerator<string> {
+  ): AsyncGenerator<string | Chunk> {
     const feeds = new Map([...positions.keys()].map((tape) => [tape, this.#join(tape)]))
     this.#watch(states, 1)
-    const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-    let seen = { activity: 0, waiting: 0 }
+    // Whoever waits, waits for the same news, so that one who leaves costs nothing but a look of all others.
+    signal.addEventListener('abort', () => this.#wake.fire(), { once: true })
+    const seen = { activity: 0, waiting: 0 }
     try {
       if (states.activity || states.waiting) await this.#look()
       yield 'retry: 1000\n\n'
       while (!signal.aborted) {
         // Taken before looking, so that what comes meanwhile wakes us.
         const news = this.#wake.wait()
-        let text = ''
-        for (const [tape, feed] of feeds) text += await entryEvents(tape, feed, positions)
-        if (states.activity) text += this.#activityEvent(seen)
-        if (states.waiting) text += this.#waitingEvent(seen)
-        if (text !== '') {
-          yield text
-          continue
+        let isNew = false
+        for (const [tape, feed] of feeds) {
+          const before = positions.get(tape)
+          const events = await entryEvents(tape, feed, positions)
+          isNew ||= positions.get(tape) !== before
+          if (events !== undefined) yield events
         }
-        await Promise.race([news, aborted])
+        const text =
+          (states.activity ? this.#activityEvent(seen) : '') + (states.waiting ? this.#waitingEvent(seen) : '')
+        if (text !== '') yield text
+        else if (!isNew) await news
       }
     } finally {
       this.#watch(states, -1)
@@ -184,25 +188,26 @@ export class Live {
 }
 
 /** The events of a piece for readers of one tape, which are the same for all of them. */
-const shared = new WeakMap<Piece, string>()
+const shared = new WeakMap<Piece, Chunk>()
 
-async function entryEvents(tape: string, feed: Feed, positions: Map<string, number>): Promise<string> {
+/** What is new for a reader, who is at the end of it then. */
+async function entryEvents(tape: string, feed: Feed, positions: Map<string, number>): Promise<Chunk | undefined> {
   const piece = await feed.after(positions.get(tape)!)
   const { fed, upTo } = piece
-  const known = positions.size === 1 ? shared.get(piece) : undefined
-  if (known !== undefined) {
-    positions.set(tape, upTo)
-    return known
+  const isAlone = positions.size === 1
+  let events = isAlone ? shared.get(piece) : undefined
+  if (events === undefined && fed.length > 0) {
+    let text = ''
+    const name = JSON.stringify(tape)
+    for (const { id, text: entry } of fed) {
+      positions.set(tape, id)
+      text += `event: entry\nid: ${eventId(positions)}\ndata: {"tape":${name},"entry":${entry}}\n\n`
+    }
+    events = new Chunk(text)
+    if (isAlone) shared.set(piece, events)
   }
-  let text = ''
-  const name = JSON.stringify(tape)
-  for (const { id, text: entry } of fed) {
-    positions.set(tape, id)
-    text += `event: entry\nid: ${eventId(positions)}\ndata: {"tape":${name},"entry":${entry}}\n\n`
-  }
-  if (positions.size === 1) shared.set(piece, text)
   positions.set(tape, upTo)
-  return text
+  return events
 }
 
 function eventId(positions: ReadonlyMap<string, number>): string {

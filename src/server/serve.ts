@@ -8,6 +8,7 @@ import path from 'node:path'
 import { BatonError, StorageError } from '../errors.ts'
 import type { Workspace } from '../operations/index.ts'
 import { createApp } from './app.ts'
+import { idleMs, PlainConnections } from './plain.ts'
 import { SignIn } from './sign-in.ts'
 import { type Tokens } from './tokens.ts'
 
@@ -54,7 +55,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   // A sender that trickles its request does not hold a connection for ever.
   server.headersTimeout = 15_000
   server.requestTimeout = 120_000
-  server.keepAliveTimeout = 30_000
+  server.keepAliveTimeout = idleMs
   await listen(server, host, options.port)
   const { port } = server.address() as AddressInfo
   const scheme = tls === undefined ? 'http' : 'https'
@@ -74,6 +75,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     onProblem,
   })
   server.on('request', app.listener)
+  const plain = server instanceof https.Server ? undefined : new PlainConnections(server, app.servePlain)
   const sweep = () => void app.answers.sweep().catch(onProblem)
   sweep()
   const sweeping = setInterval(sweep, sweepMs).unref()
@@ -84,8 +86,12 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       clearInterval(sweeping)
       closing.abort()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      plain?.closeIdle()
       server.closeIdleConnections()
-      const enough = setTimeout(() => server.closeAllConnections(), graceMs)
+      const enough = setTimeout(() => {
+        plain?.closeAll()
+        server.closeAllConnections()
+      }, graceMs)
       await closed
       clearTimeout(enough)
     },

@@ -33,6 +33,12 @@ export function serverFolder(folder: string): string {
   return path.join(folder, 'server')
 }
 
+/** The value that a connection has sent before, and whose it was: hashing it again for every request would cost as much as reading it. */
+export interface Proven {
+  value?: string
+  token?: Token
+}
+
 export interface NewToken {
   readonly name: string
   readonly scope: Scope
@@ -56,13 +62,22 @@ export class Tokens {
   }
 
   /** Those that count now. */
-  all(now = Date.now()): readonly Token[] {
+  all(): readonly Token[] {
     this.#refresh()
-    return this.#tokens.filter(({ expires }) => expires === undefined || Date.parse(expires) > now)
+    return this.#tokens.filter(isCurrent)
   }
 
   /** The token with that value; every one is compared, and in constant time. */
-  find(value: string): Token | undefined {
+  find(value: string, proven: Proven = {}): Token | undefined {
+    this.#refresh()
+    const { token } = proven
+    if (token !== undefined && proven.value === value && this.#tokens.includes(token) && isCurrent(token)) return token
+    proven.value = value
+    proven.token = this.#search(value)
+    return proven.token
+  }
+
+  #search(value: string): Token | undefined {
     const wanted = hash('sha256', value, 'buffer')
     let found: Token | undefined
     for (const token of this.all()) if (timingSafeEqual(this.#hashes.get(token)!, wanted)) found = token
@@ -144,6 +159,10 @@ export class Tokens {
     this.#hashes = new Map(this.#tokens.map((token) => [token, Buffer.from(token.hash, 'hex')]))
     this.#seen = state
   }
+}
+
+function isCurrent({ expires }: Token): boolean {
+  return expires === undefined || Date.parse(expires) > Date.now()
 }
 
 function read(file: string): readonly Token[] {

@@ -3,6 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { createApp } from '../../src/server/app.ts'
+import { PlainConnections } from '../../src/server/plain.ts'
 import { SignIn } from '../../src/server/sign-in.ts'
 import { type TokenKind, Tokens } from '../../src/server/tokens.ts'
 import type { Scope } from '../../src/operations/index.ts'
@@ -29,6 +30,7 @@ export async function servedWorkspace({ heartbeatMs }: { heartbeatMs?: number } 
     ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
   })
   const server = http.createServer({ requireHostHeader: false }, app.listener)
+  const plain = new PlainConnections(server, app.servePlain)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const token = async (scope: Scope, kind: TokenKind = 'program') =>
@@ -72,6 +74,7 @@ export async function servedWorkspace({ heartbeatMs }: { heartbeatMs?: number } 
     close: async () => {
       closing.abort()
       server.close()
+      plain.closeAll()
       server.closeAllConnections()
       await opened.close()
     },
