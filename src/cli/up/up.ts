@@ -77,6 +77,9 @@ async function serveWorkspace(
   try {
     const running = await takePlace(place)
     if (running !== undefined) return await sayRunning(running, tokens, options, out)
+    // A mistake in the configuration is told before anybody is told where the server is.
+    loadConfig(io.cwd()).section('supervisor', supervisorSection)
+    const relay = await openRelayOf(workspace)
     registerWorkspace(io.env, address)
     const serving = await serve({
       workspace,
@@ -96,7 +99,7 @@ async function serveWorkspace(
         await Promise.all([
           ended(signal),
           meanwhile(),
-          maintainTheRelay(workspace, out, signal),
+          relay === undefined ? undefined : maintainTheRelay(relay, workspace, out, signal),
           options.supervisor === false ? undefined : supervise(options, out, signal),
         ])
       })
@@ -129,17 +132,25 @@ async function supervise(options: UpOptions, out: Output, signal: AbortSignal): 
   }
 }
 
-/** As `baton relay watch` does. The relay of a project that the user does not trust is not opened. */
-async function maintainTheRelay({ store, project, env }: Workspace, out: Output, signal: AbortSignal): Promise<void> {
-  if (untrusted(project, env).length > 0) return
-  const warn = (text: string) => out.warn(text)
-  const opened = await openWorkspaceRelay({ store, cwd: project, env, warn })
+/** The relay of a project that the user does not trust is not opened. */
+async function openRelayOf({ store, project, env, warn }: Workspace): Promise<OpenedRelay | undefined> {
+  if (untrusted(project, env).length > 0) return undefined
+  return openWorkspaceRelay({ store, cwd: project, env, warn })
+}
+
+/** As `baton relay watch` does. */
+async function maintainTheRelay(
+  { relay, notifier, close }: OpenedRelay,
+  { store }: Workspace,
+  out: Output,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    const onStorageError = (error: Error) => warn(`baton: ${error.message}; trying again`)
-    await maintainRelay({ relay: opened.relay, store, notifier: opened.notifier, signal, onStorageError })
+    const onStorageError = (error: Error) => out.warn(`baton: ${error.message}; trying again`)
+    await maintainRelay({ relay, store, notifier, signal, onStorageError })
   } finally {
-    await opened.notifier.close({ withinMs: 2_000 })
-    await opened.close()
+    await notifier.close({ withinMs: 2_000 })
+    await close()
   }
 }
 
