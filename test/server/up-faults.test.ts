@@ -51,6 +51,18 @@ test('a workspace of a newer version is refused in a sentence, and stays as it i
   expect(fs.readFileSync(path.join(folder, '.baton/tape/main.jsonl'), 'utf8')).toContain('kept')
 })
 
+test.each([
+  ['relay', ['--no-supervisor']],
+  ['supervisor', []],
+])('a mistake in the settings of the %s is told instead of an address [D1]', async (section, options) => {
+  const folder = temporaryFolder()
+  fs.writeFileSync(path.join(folder, 'baton.config.json'), JSON.stringify({ [section]: { mistake: 1 } }))
+  const refused = await ended(command(folder, ['up', '--port', '0', ...options]))
+  expect([refused.code, refused.out]).toEqual([2, ''])
+  expect(refused.err).toMatch(new RegExp(`^baton: .*${section} knows no field "mistake"\\n$`))
+  expect(fs.existsSync(path.join(folder, '.baton/server/server.json'))).toBe(false)
+})
+
 /** A disk of its own over the folder `$0`, with what was there before, for the command behind it. */
 const disk = 'cp -a "$0" "$0.before" && mount -t tmpfs -o size=512k none "$0" && cp -a "$0.before/." "$0"'
 const fill = '(dd if=/dev/zero of="$0/ballast" bs=4k 2>/dev/null || true)'

@@ -4,9 +4,16 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { registerWorkspace, untrusted } from '../../config/index.ts'
+import { loadConfig, registerWorkspace, untrusted } from '../../config/index.ts'
 import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
-import { type Call, openWorkspace, openWorkspaceRelay, operations, type Workspace } from '../../operations/index.ts'
+import {
+  type Call,
+  openWorkspace,
+  openWorkspaceRelay,
+  type OpenedRelay,
+  operations,
+  type Workspace,
+} from '../../operations/index.ts'
 import { maintainRelay } from '../../relay/index.ts'
 import {
   builtDashboard,
@@ -17,6 +24,7 @@ import {
   type Serving,
   Tokens,
 } from '../../server/index.ts'
+import { supervisorSection } from '../../supervisor/index.ts'
 import { cancellable } from '../base/io.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { type Globals, Output } from '../base/output.ts'
@@ -77,36 +85,36 @@ async function serveWorkspace(
   try {
     const running = await takePlace(place)
     if (running !== undefined) return await sayRunning(running, tokens, options, out)
-    // A mistake in the configuration is told before anybody is told where the server is.
-    loadConfig(io.cwd()).section('supervisor', supervisorSection)
-    const relay = await openRelayOf(workspace)
-    registerWorkspace(io.env, address)
-    const serving = await serve({
-      workspace,
-      tokens,
-      host: options.host,
-      port: options.port,
-      ...(tls === undefined ? {} : { tls }),
-      web: builtDashboard(fs.realpathSync(io.self[1])),
-      waiting: () => operations.waitingList.run(workspace, {}, own),
-      onProblem: (error) =>
-        out.warn(`baton: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
-    })
-    try {
-      place.announce({ url: serving.url, pid: process.pid, started: new Date().toISOString() })
-      await announce(serving, tokens, options, out, workspace.store.place)
-      await cancellable(io, async (signal) => {
-        await Promise.all([
-          ended(signal),
-          meanwhile(),
-          relay === undefined ? undefined : maintainTheRelay(relay, workspace, out, signal),
-          options.supervisor === false ? undefined : supervise(options, out, signal),
-        ])
+    await withRelay(workspace, async (relay) => {
+      if (options.supervisor !== false) loadConfig(io.cwd()).section('supervisor', supervisorSection)
+      registerWorkspace(io.env, address)
+      const serving = await serve({
+        workspace,
+        tokens,
+        host: options.host,
+        port: options.port,
+        ...(tls === undefined ? {} : { tls }),
+        web: builtDashboard(fs.realpathSync(io.self[1])),
+        waiting: () => operations.waitingList.run(workspace, {}, own),
+        onProblem: (error) =>
+          out.warn(`baton: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
       })
-    } finally {
-      await serving.close()
-      place.leave()
-    }
+      try {
+        place.announce({ url: serving.url, pid: process.pid, started: new Date().toISOString() })
+        await announce(serving, tokens, options, out, workspace.store.place)
+        await cancellable(io, async (signal) => {
+          await Promise.all([
+            ended(signal),
+            meanwhile(),
+            relay === undefined ? undefined : maintainTheRelay(relay, workspace, out, signal),
+            options.supervisor === false ? undefined : supervise(options, out, signal),
+          ])
+        })
+      } finally {
+        await serving.close()
+        place.leave()
+      }
+    })
   } finally {
     await workspace.close()
   }
@@ -132,26 +140,33 @@ async function supervise(options: UpOptions, out: Output, signal: AbortSignal): 
   }
 }
 
-/** The relay of a project that the user does not trust is not opened. */
-async function openRelayOf({ store, project, env, warn }: Workspace): Promise<OpenedRelay | undefined> {
-  if (untrusted(project, env).length > 0) return undefined
-  return openWorkspaceRelay({ store, cwd: project, env, warn })
+/**
+ * Opened before anybody is told where the server is, so that a mistake in its settings is told instead. The relay of a project that
+ * the user does not trust is not opened.
+ */
+async function withRelay(
+  { store, project, env, warn }: Workspace,
+  work: (relay: OpenedRelay | undefined) => Promise<void>,
+): Promise<void> {
+  if (untrusted(project, env).length > 0) return work(undefined)
+  const relay = await openWorkspaceRelay({ store, cwd: project, env, warn })
+  try {
+    await work(relay)
+  } finally {
+    await relay.notifier.close({ withinMs: 2_000 })
+    await relay.close()
+  }
 }
 
 /** As `baton relay watch` does. */
-async function maintainTheRelay(
-  { relay, notifier, close }: OpenedRelay,
+function maintainTheRelay(
+  { relay, notifier }: OpenedRelay,
   { store }: Workspace,
   out: Output,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    const onStorageError = (error: Error) => out.warn(`baton: ${error.message}; trying again`)
-    await maintainRelay({ relay, store, notifier, signal, onStorageError })
-  } finally {
-    await notifier.close({ withinMs: 2_000 })
-    await close()
-  }
+  const onStorageError = (error: Error) => out.warn(`baton: ${error.message}; trying again`)
+  return maintainRelay({ relay, store, notifier, signal, onStorageError })
 }
 
 function ended(signal: AbortSignal): Promise<void> {
