@@ -9,8 +9,6 @@ import type { Proven } from './tokens.ts'
 
 /** As Node's own server allows. */
 const mostHeadBytes = 16 * 1024
-/** How long a connection may be silent between requests. */
-export const idleMs = 30_000
 
 interface Request {
   readonly method: string
@@ -22,8 +20,11 @@ interface Request {
 const firstLine = /^(GET|POST|PUT|DELETE) (\/[\x21-\x7e]*) HTTP\/1\.1\r\n/
 const headerLine = /([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e]*)\r\n/y
 
-/** One plain request that is all there is in the bytes. */
-function readRequest(bytes: Buffer): Request | undefined {
+/** Headers that ask for more than an answer. */
+const special = ['transfer-encoding', 'expect', 'upgrade', 'proxy-connection']
+
+/** One plain request that is all there is in the bytes. Whatever is read here, Node reads as the same. */
+export function readRequest(bytes: Buffer): Request | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0 || end > mostHeadBytes) return undefined
   const head = bytes.toString('latin1', 0, end + 2)
@@ -42,7 +43,7 @@ function readRequest(bytes: Buffer): Request | undefined {
   const length = headers.get('content-length') ?? '0'
   if (!/^\d{1,9}$/.test(length) || bytes.length !== end + 4 + Number(length)) return undefined
   if (method === 'GET' && Number(length) > 0) return undefined
-  if (headers.has('transfer-encoding') || headers.has('upgrade') || headers.has('expect')) return undefined
+  if (special.some((name) => headers.has(name))) return undefined
   const connection = headers.get('connection')
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return undefined
   return { method, url, headers, body: bytes.subarray(end + 4) }
@@ -56,7 +57,10 @@ export class PlainConnections {
   readonly #open = new Set<PlainConnection>()
   #isClosing = false
 
-  /** Every connection of the server begins here from now on. */
+  /**
+   * Every connection of the server begins here from now on. The server listens itself and is not given connections by another, since
+   * Node looks after the time limits of its connections only in a server that listens.
+   */
   constructor(server: Server, serve: Serve) {
     const takers = server.listeners('connection')
     const handOver = (socket: Socket, bytes: Buffer) => {
@@ -65,7 +69,7 @@ export class PlainConnections {
     }
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
-      const connection = new PlainConnection(socket, serve, handOver, (isLast) => {
+      const connection = new PlainConnection(socket, server.keepAliveTimeout, serve, handOver, (isLast) => {
         if (isLast) this.#open.delete(connection)
         else if (this.#isClosing) connection.closeIfIdle()
       })
@@ -98,6 +102,7 @@ class PlainConnection {
 
   constructor(
     socket: Socket,
+    idleMs: number,
     serve: Serve,
     handOver: (socket: Socket, bytes: Buffer) => void,
     onDone: (isLast: boolean) => void,
@@ -120,9 +125,9 @@ class PlainConnection {
 
   readonly #onData = (bytes: Buffer): void => {
     if (this.#exchange !== undefined) {
-      this.#early = this.#early === undefined ? bytes : Buffer.concat([this.#early, bytes])
-      this.#socket.pause()
-      return
+      // A paused socket keeps what comes next to itself.
+      this.#early = bytes
+      return void this.#socket.pause()
     }
     const request = readRequest(bytes)
     if (request === undefined) return this.#handOver(bytes)
@@ -214,7 +219,7 @@ class PlainExchange extends Exchange {
 function headText(status: number, headers: Readonly<Record<string, string>>): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Unknown'}\r\n`
   for (const name in headers) text += `${name}: ${headers[name]}\r\n`
-  return `${text}Date: ${dateText()}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${idleMs / 1000}\r\n`
+  return `${text}Date: ${dateText()}\r\nConnection: keep-alive\r\n`
 }
 
 let lastDate = { second: 0, text: '' }

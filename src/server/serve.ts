@@ -8,7 +8,7 @@ import path from 'node:path'
 import { BatonError, StorageError } from '../errors.ts'
 import type { Workspace } from '../operations/index.ts'
 import { createApp } from './app.ts'
-import { idleMs, PlainConnections } from './plain.ts'
+import { PlainConnections } from './plain.ts'
 import { SignIn } from './sign-in.ts'
 import { type Tokens } from './tokens.ts'
 
@@ -55,7 +55,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   // A sender that trickles its request does not hold a connection for ever.
   server.headersTimeout = 15_000
   server.requestTimeout = 120_000
-  server.keepAliveTimeout = idleMs
+  server.keepAliveTimeout = 30_000
   await listen(server, host, options.port)
   const { port } = server.address() as AddressInfo
   const scheme = tls === undefined ? 'http' : 'https'

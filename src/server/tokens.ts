@@ -35,7 +35,7 @@ export function serverFolder(folder: string): string {
 
 /** The value that a connection has sent before, and whose it was: hashing it again for every request would cost as much as reading it. */
 export interface Proven {
-  value?: string
+  value?: Buffer
   token?: Token
 }
 
@@ -70,10 +70,13 @@ export class Tokens {
   /** The token with that value; every one is compared, and in constant time. */
   find(value: string, proven: Proven = {}): Token | undefined {
     this.#refresh()
+    const bytes = Buffer.from(value)
     const { token } = proven
-    if (token !== undefined && proven.value === value && this.#tokens.includes(token) && isCurrent(token)) return token
-    proven.value = value
+    // A proxy lets many callers use one connection: also here the time must not tell how much of a value is right.
+    if (token !== undefined && isSame(bytes, proven.value) && this.#tokens.includes(token) && isCurrent(token))
+      return token
     proven.token = this.#search(value)
+    if (proven.token !== undefined) proven.value = bytes
     return proven.token
   }
 
@@ -159,6 +162,10 @@ export class Tokens {
     this.#hashes = new Map(this.#tokens.map((token) => [token, Buffer.from(token.hash, 'hex')]))
     this.#seen = state
   }
+}
+
+function isSame(bytes: Buffer, others: Buffer | undefined): boolean {
+  return bytes.length === others?.length && timingSafeEqual(bytes, others)
 }
 
 function isCurrent({ expires }: Token): boolean {
