@@ -70,11 +70,12 @@ export class ChangeNews {
   /** Every entry that `read` gives after an id, and again whenever the tape may have grown, until the signal. */
   async *follow(
     tape: string,
-    after: number,
+    after: number | (() => number),
     ended: AbortSignal,
     read: (after: number) => AsyncIterable<Entry>,
   ): AsyncIterable<Entry> {
-    let last = after
+    const known = typeof after === 'number' ? () => after : after
+    let last = known()
     let isChanged = false
     let wake = () => {}
     const stop = () => wake()
@@ -86,8 +87,9 @@ export class ChangeNews {
     try {
       while (!ended.aborted) {
         isChanged = false
-        for await (const entry of read(last)) {
+        for await (const entry of read(Math.max(last, known()))) {
           last = entry.id
+          if (last <= known()) continue
           yield entry
           if (ended.aborted) return
         }

@@ -113,8 +113,11 @@ export interface Store {
   anchors(tape: string, query?: AnchorQuery): Promise<AnchorRef[]>
   /** The last entry of the current segment with that `meta.key`, from an index. */
   latest(tape: string, key: string): Promise<Entry | undefined>
-  /** Every entry after `after`, now and from now on, once each, across archives and restarts, until aborted. */
-  watch(tape: string, after: number, signal: AbortSignal): AsyncIterable<Entry>
+  /**
+   * Every entry after `after`, now and from now on, once each, across archives and restarts, until aborted. A reader that also learns of
+   * entries in other ways says with a function up to where it has them by now; those are passed over.
+   */
+  watch(tape: string, after: number | (() => number), signal: AbortSignal): AsyncIterable<Entry>
   info(tape: string): Promise<TapeInfo | undefined>
   list(prefix?: string): AsyncIterable<TapeInfo>
   /** Closes the segment; what `first` returns opens the next under the same lock, and ids go on. */

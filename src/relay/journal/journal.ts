@@ -83,7 +83,7 @@ class Following {
     const { openRequests } = journal
     let asked = performance.now()
     try {
-      for await (const entry of journal.watch(openRequests.at, this.#stop.signal)) {
+      for await (const entry of journal.watch(() => openRequests.at, this.#stop.signal)) {
         // It had to be waited for, so what follows was written just now, and more will come.
         const isNews = performance.now() - asked > 0.5
         const restMs = isNews ? Math.min(...Array.from(this.#users, (rest) => rest())) : 0
@@ -119,6 +119,8 @@ export class Journal {
   #written = 0
   #refreshing: Promise<unknown> | undefined
   #loaded: Promise<void> | undefined
+  #reading: Promise<void> | undefined
+  #nextReading: Promise<void> | undefined
   #saving: Promise<void> | undefined
   #following: Following | undefined
   /** When it was last looked whether the tape was archived. */
@@ -213,7 +215,7 @@ export class Journal {
     return this.store.read(tape, range)
   }
 
-  watch(after: number, signal: AbortSignal): AsyncIterable<Entry> {
+  watch(after: number | (() => number), signal: AbortSignal): AsyncIterable<Entry> {
     return this.store.watch(tape, after, AbortSignal.any([signal, this.#closing.signal]))
   }
 
@@ -351,7 +353,25 @@ export class Journal {
     this.#snapshot = { entry: newest.id, through: stored.through }
   }
 
-  async #catchUp(): Promise<void> {
+  /**
+   * Folds in what was written before the call. Callers that come while another reads share the next reading: what they ask for may have
+   * been written since that one began.
+   */
+  #catchUp(): Promise<void> {
+    if (this.#reading === undefined) {
+      this.#reading = this.#readNew().finally(() => (this.#reading = undefined))
+      return this.#reading
+    }
+    this.#nextReading ??= this.#reading
+      .catch(() => {}) // told to those who asked for that one
+      .then(() => {
+        this.#nextReading = undefined
+        return this.#catchUp()
+      })
+    return this.#nextReading
+  }
+
+  async #readNew(): Promise<void> {
     for await (const entry of this.store.read(tape, { after: this.openRequests.at })) {
       // The entries between are in an archive that was made meanwhile.
       if (entry.id > this.openRequests.at + 1) {

@@ -159,9 +159,10 @@ class FileStore implements Store {
     return line && parseLine(line)
   }
 
-  async *watch(tape: string, after: number, signal: AbortSignal): AsyncIterable<Entry> {
+  async *watch(tape: string, after: number | (() => number), signal: AbortSignal): AsyncIterable<Entry> {
     this.#assertOpen()
-    let last = after
+    const known = typeof after === 'number' ? () => after : after
+    let last = known()
     let changed = false
     let wake = () => {}
     const ended = AbortSignal.any([signal, this.#closing.signal])
@@ -174,9 +175,11 @@ class FileStore implements Store {
     try {
       while (!ended.aborted) {
         changed = false
-        for await (const entry of this.read(tape, { after: last, archived: true })) {
-          last = entry.id
-          yield entry
+        const range = { after: Math.max(last, known()), archived: true }
+        for (const line of readRange(this.#layout, tape, this.#tapes.segment(tape), range)) {
+          last = line.id
+          if (last <= known()) continue
+          yield parseLine(line)
           if (ended.aborted) return
         }
         if (!changed && !ended.aborted) await new Promise<void>((resolve) => (wake = resolve))

@@ -290,7 +290,7 @@ class NatsStore implements Store {
     return place && entryAt(await tape.message(index, place.position), place.id)
   }
 
-  async *watch(name: string, after: number, signal: AbortSignal): AsyncIterable<Entry> {
+  async *watch(name: string, after: number | (() => number), signal: AbortSignal): AsyncIterable<Entry> {
     const encoded = encodeName(name)
     this.#assertOpen()
     const ended = AbortSignal.any([signal, this.#closing.signal])

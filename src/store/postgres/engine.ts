@@ -228,7 +228,7 @@ class PostgresStore implements Store {
     return row && this.#entry(row)
   }
 
-  async *watch(tape: string, after: number, signal: AbortSignal): AsyncIterable<Entry> {
+  async *watch(tape: string, after: number | (() => number), signal: AbortSignal): AsyncIterable<Entry> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     const ended = AbortSignal.any([signal, this.#closing.signal])

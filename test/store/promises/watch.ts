@@ -3,7 +3,7 @@ import type { Entry, Store } from '../../../src/store/index.ts'
 import { count, fill, message, type StorePromise } from './row.ts'
 
 /** Watches until so many have come, calling `each` on the way. */
-async function take(store: Store, after: number, size: number, each: (entry: Entry) => unknown = () => {}) {
+async function take(store: Store, after: number | (() => number), size: number, each: (entry: Entry) => unknown = () => {}) {
   const stop = new AbortController()
   const seen: number[] = []
   for await (const entry of store.watch('main', after, stop.signal)) {
@@ -60,6 +60,16 @@ export const watching: readonly StorePromise[] = [
       const again = await restart()
       await again.append('main', [message('12')])
       expect([...first, ...(await take(again, first.at(-1)!, 8))]).toEqual(count(1, 12))
+    },
+  },
+  {
+    title: 'a watch passes over what its reader has by now',
+    ids: ['T3'],
+    async keep({ store }) {
+      await fill(store, 'main', 10)
+      let known = 2
+      const learn = ({ id }: Entry) => (known = id === 4 ? 7 : id)
+      expect(await take(store, () => known, 5, learn)).toEqual([3, 4, 8, 9, 10])
     },
   },
   {

@@ -1,6 +1,8 @@
 // All writing to one tape from this process goes through here: appends that arrive together share one lock, one write
 // and one sync (group commit), and each is checked and settled on its own. A lone append uses synchronous calls, which
-// are faster; a group syncs in the thread pool, so that the next group can gather meanwhile.
+// are faster; a group syncs in the thread pool, so that the next group can gather meanwhile. The lock is free again before
+// the sync, so that other processes write while the disk works: a sync makes durable all that is in the file, also what
+// others wrote before.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -11,7 +13,7 @@ import type { Expect } from '../../store.ts'
 import { quarantine } from '../damage/repair.ts'
 import { damagedError } from '../damage/damaged-error.ts'
 import { asStorageError, syncFolder, writeAll } from '../../../system/index.ts'
-import { type Append, fillEntries, type Outcome, type Placed, placeGroup, settle } from './group.ts'
+import { type Append, fillEntries, type Group, type Outcome, type Placed, placeGroup, settle } from './group.ts'
 import type { Layout, TapePaths } from '../layout.ts'
 import { Lock } from '../../../system/index.ts'
 import type { FileLimit } from './file-limit.ts'
@@ -24,7 +26,6 @@ const lookAround = 8
 /** From how many appends at once it pays to wait for those who return, and for how long at most. */
 const crowd = 4
 const mostWaitMs = 2
-const nothingWritten: Outcome = { kept: 0, isSynced: true, failure: undefined }
 
 /** Work that needs the tape for itself: archive, repair, the arrival of a new tape. */
 interface Exclusive {
@@ -32,6 +33,15 @@ interface Exclusive {
   /** Also when the tape is damaged: only for what mends it. */
   readonly damaged: boolean
   readonly reject: (error: unknown) => void
+}
+
+/** A group that was checked, and written as far as there was anything to write. */
+interface Written {
+  readonly group: Group
+  readonly kept: number
+  readonly failure: unknown
+  /** What is to be synced; undefined where nothing was written. */
+  readonly fd?: number
 }
 
 export interface WriterOptions {
@@ -120,7 +130,7 @@ export class Writer {
     await this.#gather()
     while (this.#queue.length > 0) {
       await this.#awaitReturning()
-      const tell = await this.#locked(this.#takeGroup())
+      const tell = await this.#work(this.#takeGroup())
       this.#atOnce = this.#lastGroup + this.#queue.length
       tell()
       if (this.#queue.length === 0) await this.#gather()
@@ -173,8 +183,8 @@ export class Writer {
     return group
   }
 
-  /** Does the group's work under the lock; what it returns tells the callers, once the lock is free again. */
-  async #locked(group: Append[] | Exclusive): Promise<() => void> {
+  /** Does the group's work; what it returns tells the callers. */
+  async #work(group: Append[] | Exclusive): Promise<() => void> {
     const fail = (error: unknown) => () => {
       const failure = asStorageError(error, this.paths.tape)
       for (const item of Array.isArray(group) ? group : [group]) item.reject(failure)
@@ -185,16 +195,17 @@ export class Writer {
     } catch (error) {
       return fail(error)
     }
+    let written: Written | undefined
     try {
       this.#refresh(!Array.isArray(group) && group.damaged)
-      if (Array.isArray(group)) return await this.#commit(group)
-      group.work()
-      return () => {}
+      if (Array.isArray(group)) written = this.#write(group)
+      else group.work()
     } catch (error) {
       return fail(error)
     } finally {
       this.#lock.release()
     }
+    return written === undefined ? () => {} : this.#commit(written)
   }
 
   /** Looks at the file again: another process may have written, replaced or torn it since. */
@@ -232,23 +243,36 @@ export class Writer {
     return this.#fd
   }
 
-  async #commit(appends: readonly Append[]): Promise<() => void> {
+  /** Writes what a group appends, under the lock. It is not durable yet. */
+  #write(appends: readonly Append[]): Written {
     const isNew = this.segment === undefined
     const at = this.segment?.at
     const start = at === undefined || at.offset === 0 ? { ...origin, id: this.#options.archivedUpTo() } : at
     const group = placeGroup(this.tape, appends, start, this.segment)
-    if (group.placed.length === 0 && group.repeated.length === 0) return () => settle(group, nothingWritten)
+    if (group.placed.length === 0 && group.repeated.length === 0) return { group, kept: 0, failure: undefined }
     const fd = this.#writable()
     this.segment ??= Segment.open(this.paths.tape, this.paths.index)!
-    let outcome: Outcome
     this.#committing = true
     try {
-      const { kept, failure } = writeGroup(fd, this.paths.tape, Buffer.from(group.text), start.offset, group.placed)
-      // Also for an answer from an earlier append alone: that one may have died before its sync.
-      await this.#sync(fd, isNew, appends.length > 1, () => fillEntries(group))
-      outcome = { kept, isSynced: true, failure }
+      const written = writeGroup(fd, this.paths.tape, Buffer.from(group.text), start.offset, group.placed)
+      // Whoever finds the file takes it for granted that it has its place in the folder.
+      if (isNew) syncFolder(path.dirname(this.paths.tape))
+      return { group, ...written, fd }
     } catch (failure) {
-      outcome = { kept: 0, isSynced: false, failure }
+      this.#committing = false
+      return { group, kept: 0, failure }
+    }
+  }
+
+  /** Makes durable what was written, without the lock. */
+  async #commit({ group, kept, failure, fd }: Written): Promise<() => void> {
+    if (fd === undefined) return () => settle(group, { kept, isSynced: failure === undefined, failure })
+    let outcome: Outcome = { kept, isSynced: true, failure }
+    try {
+      // Also for an answer from an earlier append alone: that one may have died before its sync.
+      await this.#sync(fd, group.placed.length > 1, () => fillEntries(group))
+    } catch (error) {
+      outcome = { kept: 0, isSynced: false, failure: error }
     } finally {
       this.#committing = false
     }
@@ -263,14 +287,13 @@ export class Writer {
   }
 
   /** `meanwhile` is done while the disk works, where that leaves this thread free. */
-  async #sync(fd: number, isNew: boolean, inPool: boolean, meanwhile: () => void): Promise<void> {
+  async #sync(fd: number, inPool: boolean, meanwhile: () => void): Promise<void> {
     const start = performance.now()
     try {
       const syncing = inPool ? syncInPool(fd) : fs.fdatasyncSync(fd)
       meanwhile()
       if (syncing !== undefined) await syncing
       this.#syncMs += (performance.now() - start - this.#syncMs) / 8
-      if (isNew) syncFolder(path.dirname(this.paths.tape))
     } catch (cause) {
       // The kernel may have dropped the pages: a second sync would succeed and mean nothing. So there is none.
       this.#poison = new UnknownOutcomeError(
