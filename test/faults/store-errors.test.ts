@@ -64,8 +64,8 @@ async function refusal(work: Promise<unknown>): Promise<Error> {
   )
 }
 
-/** A server that greets with the words of an old version. */
-async function oldServer(greet: (socket: net.Socket) => void): Promise<{ port: number; end: () => void }> {
+/** A server that greets as another version would, or one in trouble. */
+async function madeUpServer(greet: (socket: net.Socket) => void): Promise<{ port: number; end: () => void }> {
   const sockets = new Set<net.Socket>()
   const server = net.createServer((socket) => {
     sockets.add(socket.on('error', () => {}))
@@ -79,23 +79,26 @@ async function oldServer(greet: (socket: net.Socket) => void): Promise<{ port: n
   return { port: (server.address() as net.AddressInfo).port, end }
 }
 
+/** A message of PostgreSQL's protocol. */
+function message(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5)
+  head.write(type)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, body])
+}
+const letIn = message('R', Buffer.alloc(4))
+const ready = message('Z', Buffer.from('I'))
+
 /** As much of PostgreSQL's protocol as is needed to be asked for the version. */
 function greetAsPostgres12(socket: net.Socket): void {
-  const text = (type: string, body: Buffer) => {
-    const head = Buffer.alloc(5)
-    head.write(type)
-    head.writeInt32BE(body.length + 4, 1)
-    return Buffer.concat([head, body])
-  }
   const words = (...each: (string | number[])[]) =>
     Buffer.concat(each.map((one) => (typeof one === 'string' ? Buffer.from(`${one}\0`) : Buffer.from(one))))
-  const ready = text('Z', Buffer.from('I'))
   const column = (name: string) => words(name, [0, 0, 0, 0, 0, 0, 0, 0, 0, 25, 255, 255, 255, 255, 255, 255, 0, 0])
   let isStarted = false
   socket.on('data', (data) => {
     if (!isStarted) {
       isStarted = true
-      socket.write(Buffer.concat([text('R', Buffer.alloc(4)), ready]))
+      socket.write(Buffer.concat([letIn, ready]))
     } else if (data.includes('server_version_num')) {
       const fields = Buffer.concat([Buffer.from([0, 2]), column('version'), column('standby')])
       const row = Buffer.concat([
@@ -103,9 +106,9 @@ function greetAsPostgres12(socket: net.Socket): void {
         Buffer.from('120022'),
         Buffer.from([0, 0, 0, 1, 102]),
       ])
-      socket.write(Buffer.concat([text('T', fields), text('D', row), text('C', words('SELECT 1')), ready]))
+      socket.write(Buffer.concat([message('T', fields), message('D', row), message('C', words('SELECT 1')), ready]))
     } else {
-      socket.write(Buffer.concat([text('C', words('BEGIN')), ready]))
+      socket.write(Buffer.concat([message('C', words('BEGIN')), ready]))
     }
   })
 }
@@ -167,12 +170,23 @@ test.each<{ title: string; greet: (socket: net.Socket) => void; address: (port: 
     says: /NATS 2\.8\.4, older than 2\.9/,
   },
 ])('$title: an old server is refused with the reason [E1] [E2]', async ({ greet, address, says }) => {
-  const server = await oldServer(greet)
+  const server = await madeUpServer(greet)
   const error = await refusal(open(address(server.port)))
   server.end()
   expect(error).toMatchObject({ code: 'unsupported', hint: 'Upgrade the server.' })
   expect(error.message).toMatch(says)
   expect(shown(error)).not.toContain('whisper')
+})
+
+test('PostgreSQL, a server that stops in the moment a connection is open: the process goes on and is told [E1]', async () => {
+  const fields = 'SFATAL\0C57P01\0Mterminating connection\0\0'
+  const stopping = await madeUpServer((socket) => {
+    const bye = Buffer.concat([letIn, ready, message('E', Buffer.from(fields))])
+    socket.on('data', () => socket.end(bye))
+  })
+  const error = await refusal(open(`postgres://u:whisper@127.0.0.1:${stopping.port}/x`))
+  stopping.end()
+  expect(error).toMatchObject({ code: 'storage', hint: expect.stringMatching(/server runs and can be reached/) })
 })
 
 const cutAll = "select pg_terminate_backend(pid) from pg_stat_activity where usename in ('other', 'locked')"

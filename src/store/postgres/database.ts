@@ -65,8 +65,10 @@ export class Database implements Statements {
       keepAlive: true,
     }
     this.#pool = new pg.Pool({ ...this.#config, max: connections, idleTimeoutMillis: 30_000, allowExitOnIdle: true })
-    // A server that stops ends idle connections; the next statement opens a new one.
+    // A server that stops ends idle connections; the next statement opens a new one. It may even end one with the message that it is
+    // open, before there is a statement that could fail.
     this.#pool.on('error', () => {})
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   /** A statement that may be run twice: it is tried again while the server cannot be reached. */
@@ -100,8 +102,6 @@ export class Database implements Statements {
       async () => {
         const client = await this.#pool.connect()
         let failure: Error | undefined
-        const ignore = () => {}
-        client.on('error', ignore)
         try {
           await client.query('begin')
           const result = await work({ query: (sql, parameters = []) => this.#on(client, sql, parameters) })
@@ -112,7 +112,6 @@ export class Database implements Statements {
           if (!isGone(error)) await client.query('rollback').catch((late: Error) => (failure = late))
           throw error
         } finally {
-          client.off('error', ignore)
           client.release(failure !== undefined && isGone(failure) ? failure : undefined)
         }
       },
@@ -219,8 +218,6 @@ export class Database implements Statements {
   async #once(sql: string, parameters: readonly Parameter[]): Promise<Row[]> {
     const client = await this.#pool.connect()
     let failure: Error | undefined
-    const ignore = () => {}
-    client.on('error', ignore)
     try {
       return await this.#on(client, sql, parameters, this.#keepsPlans)
     } catch (error) {
@@ -230,7 +227,6 @@ export class Database implements Statements {
       this.#keepsPlans = false
       return await this.#on(client, sql, parameters)
     } finally {
-      client.off('error', ignore)
       client.release(failure !== undefined && isGone(failure) ? failure : undefined)
     }
   }
