@@ -9,7 +9,7 @@ import { startMs } from '../support/pace.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { baton } from './cli.ts'
 
-type AtEnd = (work: () => void) => void
+type AtEnd = (work: () => void | Promise<void>) => void
 
 function open(onTestFinished: AtEnd, options: Parameters<typeof scriptedDoor>[1] = {}): Door {
   const door = scriptedDoor(temporaryFolder(onTestFinished), options)

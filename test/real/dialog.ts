@@ -24,7 +24,7 @@ const { door, server, run } = await realDoor('claude', folder, {
     )
   },
 })
-const limit = setTimeout(() => door.close(), 220_000)
+const limit = setTimeout(() => void door.close(), 220_000)
 try {
   const started = door.start(...run('--driver', 'tmux'))
   await started.event(
@@ -48,7 +48,7 @@ try {
   )
 } finally {
   clearTimeout(limit)
-  door.close()
+  await door.close()
   await server.close()
 }
 process.exit(0)

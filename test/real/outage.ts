@@ -29,7 +29,7 @@ const { door, server, run } = await realDoor(name, folder, {
     return kinds[kind]!()
   },
 })
-const limit = setTimeout(() => door.close(), Number(seconds) * 1000)
+const limit = setTimeout(() => void door.close(), Number(seconds) * 1000)
 try {
   const started = door.start(...run('--driver', driver))
   const code = await started.ended
@@ -54,7 +54,7 @@ try {
   )
 } finally {
   clearTimeout(limit)
-  door.close()
+  await door.close()
   await server.close()
 }
 process.exit(0)

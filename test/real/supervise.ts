@@ -24,7 +24,7 @@ try {
   const text = JSON.stringify({ ...told, asked, problems: server.problems })
   await new Promise((resolve) => process.stdout.write(text, resolve))
 } finally {
-  door.close()
+  await door.close()
   await server.close()
 }
 process.exit(0)

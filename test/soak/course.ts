@@ -143,7 +143,7 @@ export class Course {
     const { door } = this.#options
     if (harm === 'agent killed' && this.#pane !== undefined) process.kill(this.#pane.pid, 'SIGKILL')
     if (harm === 'tmux server killed' || harm === 'supervisor and tmux killed') door.killTmux()
-    if (harm === 'supervisor killed' || harm === 'supervisor and tmux killed') await this.#replaceSupervisor()
+    if (harm === 'supervisor killed' || harm === 'supervisor and tmux killed') await this.replaceSupervisor()
     if (harm === 'person types') {
       door.tmux('send-keys', '-l', 'wait, I want to')
       await sleep(5_000)
@@ -151,11 +151,16 @@ export class Course {
     }
   }
 
-  async #replaceSupervisor(): Promise<void> {
+  get supervisor(): Started {
+    return this.#supervisor
+  }
+
+  async replaceSupervisor(meanwhile = () => Promise.resolve()): Promise<void> {
     const killed = this.#supervisor
     this.#isReplaced = true
     killed.child.kill('SIGKILL')
     await killed.ended
+    await meanwhile()
     this.#supervisor = this.#start('resume', 'job')
     this.#isReplaced = false
   }
@@ -189,6 +194,7 @@ export class Course {
   #missing(): string[] {
     const { door } = this.#options
     const folder = path.join(door.project, '.baton/handoffs/job')
+    if (!fs.existsSync(folder)) return [`the folder ${folder}`]
     const newest = fs
       .readdirSync(folder)
       .filter((name) => name.endsWith('.md'))

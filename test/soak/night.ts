@@ -1,6 +1,6 @@
-// A night of one real agent: `night AGENT [FOLDER] [MODULES] [FROM]`. Twenty cycles, each disturbance that the agent can meet at
+// A night of one real agent: `night AGENT [FOLDER] [MODULES] [FROM] [odd]`. Twenty cycles, each disturbance that the agent can meet at
 // least once, and a job whose commands print each fact only once. Fewer modules make a shorter night, and FROM leaves out what
-// goes wrong before that cycle: a night can be run in parts. The workspace is on a small disk of its own, so that it can be full.
+// goes wrong before that cycle: a night can be run in parts. `odd` is another night, of what goes wrong less often. The workspace is on a small disk of its own, so that it can be full.
 // Prints what happened; the folder is kept if it is given.
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -14,9 +14,9 @@ import { startNamespaceProxy } from '../real/namespace-proxy.ts'
 import { realDoor } from '../real/real-door.ts'
 import { call, fail, type ModelRequest, type Reply, say } from '../support/model-server/index.ts'
 import { Course } from './course.ts'
-import { night } from './plan.ts'
+import { night, odd } from './plan.ts'
 
-const [agent = 'claude', kept, modules, from = '2'] = process.argv.slice(2)
+const [agent = 'claude', kept, modules, from = '2', which] = process.argv.slice(2)
 const folder = kept ?? fs.mkdtempSync(path.join(os.tmpdir(), 'baton-night-'))
 fs.mkdirSync(folder, { recursive: true })
 const start = performance.now()
@@ -34,6 +34,8 @@ let leap = false
 /** While it is set, no document is written. */
 let mute = false
 let thinker: (() => void) | undefined
+/** Whether the model takes no login. */
+let refusing = () => false
 
 const full: Record<string, number> = {
   claude: 197_500,
@@ -99,6 +101,7 @@ const real = await realDoor(agent, folder, {
     const last = request.messages.at(-1)
     if (mute && /Create handoff document now/.test(lastPrompt(request.messages)))
       return say('I will not.', { usage: { input: 5_000, output: 5 } })
+    if (isJob(request) && refusing()) return fail.status(401, 'OAuth token has expired. Please log in again.')
     if (!isJob(request) || last?.role !== 'tool') return undefined
     const reply = instead
     instead = undefined
@@ -154,13 +157,23 @@ const taken = async (reply: Reply) => {
   const isComing = () => instead !== undefined
   while (isComing()) await sleep(20)
 }
+/** The processes of the agent itself. */
+const agents = () =>
+  allProcesses().filter(
+    ({ pid, args }) =>
+      folderOf(pid) === door.project &&
+      args.join(' ').includes(agent) &&
+      !args.some((word) => word.endsWith('main.js')),
+  )
 const minute = (ahead: number) => new Date(Math.ceil((Date.now() + ahead) / 60_000) * 60_000)
 
 const course = new Course({
   agent,
   door,
   run: real.run('--driver', onScreen ? 'tmux' : 'headless', '--max-cycles', '40'),
-  plan: night(agent).flatMap((each) => (each.cycle < first ? [] : [{ ...each, cycle: each.cycle - first + 2 }])),
+  plan: (which === 'odd' ? odd : night(agent)).flatMap((each) =>
+    each.cycle < first ? [] : [{ ...each, cycle: each.cycle - first + 2 }],
+  ),
   say: told,
   words: () => words,
   thinking: () => new Promise((resolve) => (thinker = resolve)),
@@ -213,16 +226,56 @@ const course = new Course({
       while (course.cycles.length === length) await sleep(50)
       mute = false
     },
+    'agent frozen': async () => {
+      const all = agents()
+      for (const { pid } of all) process.kill(pid, 'SIGSTOP')
+      await sleep(30_000)
+      for (const { pid } of all) process.kill(pid, 'SIGCONT')
+    },
+    'documents removed': async () => {
+      fs.rmSync(path.join(workspace, 'handoffs'), { recursive: true })
+    },
+    'git busy': async () => {
+      const lock = path.join(door.project, '.git/index.lock')
+      fs.writeFileSync(lock, '')
+      await sleep(15_000)
+      fs.rmSync(lock)
+    },
+    'settings broken': async () => {
+      const file = path.join(folder, 'baton.config.json')
+      const before = fs.readFileSync(file)
+      fs.writeFileSync(file, '{ "supervisor": { "threshold": "high", }')
+      await sleep(15_000)
+      fs.writeFileSync(file, before)
+    },
+    'login expired': async () => {
+      const until = Date.now() + 40_000
+      refusing = () => Date.now() < until
+      while (refusing()) await sleep(100)
+    },
+    paused: async () => {
+      door.say('pause', 'job')
+      await sleep(15_000)
+      door.say('resume', 'job')
+    },
+    'asked for cycles': async () => {
+      for (const _ of [1, 2]) door.say('cycle', 'job')
+    },
+    'disk full, supervisor killed': async () => {
+      const filler = path.join(workspace, 'filler')
+      spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k'], { stdio: 'ignore' })
+      await sleep(5_000)
+      // Somebody makes room before the next one comes.
+      await course.replaceSupervisor(async () => fs.rmSync(filler))
+    },
+    'terminal closed': async () => {
+      course.supervisor.child.kill('SIGHUP')
+    },
     ...(onScreen
       ? {}
       : {
           'agent killed': async () => {
-            const own = allProcesses().filter(
-              ({ pid, args }) =>
-                folderOf(pid) === door.project &&
-                args.join(' ').includes(agent) &&
-                !args.some((word) => word.endsWith('main.js')),
-            )
+            const own = agents()
             told(`${agent}: kills ${own.map(({ pid }) => pid).join(' ')}`)
             for (const { pid } of own) process.kill(pid, 'SIGKILL')
           },
@@ -240,7 +293,7 @@ if (agent === 'claude') void trust()
 const limit = setTimeout(() => {
   told('it takes too long: ended')
   fs.writeFileSync(path.join(folder, 'screen.txt'), pane())
-  door.close()
+  void door.close()
 }, 35 * 60_000)
 const end = await course.go()
 clearTimeout(limit)
@@ -280,7 +333,7 @@ console.log(
   ),
 )
 console.log(fs.existsSync(alerts) ? fs.readFileSync(alerts, 'utf8') : 'no alerts')
-door.close()
+await door.close()
 proxy?.close()
 await real.server.close()
 if (kept === undefined) fs.rmSync(folder, { recursive: true, force: true })

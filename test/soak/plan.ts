@@ -29,6 +29,15 @@ export type Harm =
   | 'subagent'
   | 'context at 99%'
   | 'no document'
+  | 'agent frozen'
+  | 'documents removed'
+  | 'git busy'
+  | 'settings broken'
+  | 'login expired'
+  | 'paused'
+  | 'asked for cycles'
+  | 'disk full, supervisor killed'
+  | 'terminal closed'
 
 export interface Planned {
   /** The cycle that it happens in; at the last three steps, the one before it is over. */
@@ -115,3 +124,16 @@ export function night(agent: string): readonly Planned[] {
   ]
   return [...everywhere, ...(onScreen ? screen : []), ...some]
 }
+
+/** Ten cycles with what goes wrong less often. */
+export const odd: readonly Planned[] = [
+  { cycle: 2, step: 'thinking', harm: 'agent frozen' },
+  { cycle: 3, step: 'documented', harm: 'documents removed' },
+  { cycle: 4, step: 'asked', harm: 'git busy' },
+  { cycle: 5, step: 'thinking', harm: 'login expired' },
+  { cycle: 6, step: 'asked', harm: 'settings broken' },
+  { cycle: 7, step: 'asked', harm: 'paused' },
+  { cycle: 8, step: 'asked', harm: 'asked for cycles' },
+  { cycle: 9, step: 'asked', harm: 'disk full, supervisor killed' },
+  { cycle: 10, step: 'thinking', harm: 'terminal closed' },
+]

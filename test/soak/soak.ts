@@ -81,7 +81,7 @@ const courses = [
 ]
 const limit = setTimeout(() => {
   say('it takes too long: ended')
-  for (const door of [first, second.door]) door.close()
+  for (const door of [first, second.door]) void door.close()
 }, 16 * 60_000)
 const ends = await Promise.all(courses.map((course) => course.go()))
 clearTimeout(limit)
@@ -91,7 +91,7 @@ const tests = [first, second.door].map(({ project }) => {
   return { passed: Number(/^# pass (\d+)/m.exec(stdout)?.[1]), failed: Number(/^# fail (\d+)/m.exec(stdout)?.[1]) }
 })
 const text = report(courses, ends, tests, (performance.now() - start) / 60_000)
-for (const door of [first, second.door]) door.close()
+for (const door of [first, second.door]) await door.close()
 await second.server.close()
 const page = path.join(import.meta.dirname, '../../docs/soak.md')
 // The nights of real agents are measured one by one, with `npm run soak AGENT`.

@@ -2,11 +2,13 @@
 // workspace. `close` ends everything that is left.
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import readline from 'node:readline'
 import { type DemoSetupOptions, setUpDemo } from '../../src/demo/setup.ts'
 import type { Timings } from '../../src/supervisor/index.ts'
+import { allProcesses, endTree, folderOf } from '../../src/system/processes.ts'
 import { program } from '../cli/cli.ts'
 
 export type Event = Record<string, unknown> & { type: string }
@@ -115,10 +117,25 @@ export class Door {
       .map((line) => JSON.parse(line) as Record<string, unknown>)
   }
 
-  /** Ends whatever is left. */
-  close(): void {
-    for (const child of this.#children) child.kill('SIGKILL')
+  /** Ends whatever is left; nothing writes to the folder when it resolves. */
+  async close(): Promise<void> {
+    await Promise.all(
+      this.#children.map(async (child) => {
+        if (child.exitCode !== null || child.signalCode !== null) return
+        const exit = once(child, 'exit')
+        child.kill('SIGKILL')
+        await exit
+      }),
+    )
     this.killTmux()
+    // Agents on a screen end with their terminal or soon after, those without a screen with their turn.
+    for (const { pid, started } of allProcesses().filter((each) => this.#isAtWork(each.pid)))
+      await endTree(pid, started, 0)
+  }
+
+  #isAtWork(pid: number): boolean {
+    const at = folderOf(pid)
+    return pid !== process.pid && at !== undefined && `${at}/`.startsWith(`${this.project}/`)
   }
 
   tmux(...args: string[]): string {

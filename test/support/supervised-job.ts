@@ -5,7 +5,7 @@ import path from 'node:path'
 import { type Door, type Event, scriptedDoor, type Started } from './door.ts'
 import { temporaryFolder } from './workspace.ts'
 
-type AtEnd = (work: () => void) => void
+type AtEnd = (work: () => void | Promise<void>) => void
 
 /** Four modules, two of them to a context; people are told by a command that writes to a file. */
 export function open(onTestFinished: AtEnd, options: Parameters<typeof scriptedDoor>[1] = {}): Door {

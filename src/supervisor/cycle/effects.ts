@@ -7,7 +7,7 @@ import type { Store } from '../../store/index.ts'
 import type { Author, Effect, CycleEvent, AgentAction, Trigger } from './cycle-state.ts'
 import { documentsFolder, freePath, promptFor } from '../documents/document-file.ts'
 import { interruptEvent } from '../../handoff/index.ts'
-import { keepDocument } from '../documents/document-store.ts'
+import { keepDocument, restoreFile } from '../documents/document-store.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { Journal } from '../session/journal.ts'
 import type { AgentHandle } from '../run.ts'
@@ -40,10 +40,16 @@ export class EffectRunner {
   async run(action: Action, handle: AgentHandle, observation: Observation): Promise<CycleEvent> {
     const { signal } = this.#options
     switch (action.do) {
-      case 'ask':
       case 'resume':
+        try {
+          await this.#restoreDocument()
+        } catch (error) {
+          return { type: 'refused', what: 'resume', reason: messageOf(error) }
+        }
+        return this.#type(action, handle)
+      case 'ask':
       case 'say':
-        return touch(action.do, () => handle.driver.submit(promptFor(handle.adapter, action.text), signal))
+        return this.#type(action, handle)
       case 'clear':
         return touch('clear', () => handle.driver.clear(signal))
       case 'interrupt':
@@ -56,6 +62,17 @@ export class EffectRunner {
       case 'store':
         return this.#store(action.by, action.path, action.trigger, observation)
     }
+  }
+
+  #type({ do: what, text }: Extract<Action, { text: string }>, { adapter, driver }: AgentHandle): Promise<CycleEvent> {
+    return touch(what, () => driver.submit(promptFor(adapter, text), this.#options.signal))
+  }
+
+  /** Somebody may have removed the file since it was written. */
+  async #restoreDocument(): Promise<void> {
+    const { store, session } = this.#options
+    const document = 'document' in session.cycle ? session.cycle.document : undefined
+    if (document !== undefined) await restoreFile(store, session.run.name, document)
   }
 
   /** Puts it on the tape of the session, whose agent will say that the user has rejected what it was doing. */

@@ -245,6 +245,26 @@ function fillable(store: Store) {
   return { store: proxy, fill: (which: typeof full) => (full = which) }
 }
 
+test('a document that somebody removes before the fresh context reads it is put back [C6]', async () => {
+  const harness = await Harness.open()
+  const { store, fill } = fillable(harness.store)
+  const removed: string[] = []
+  fill((payload) => {
+    const [, file] = /"at":"clearing".*?"path":"([^"]+)"/.exec(payload) ?? []
+    if (file === undefined || !fs.existsSync(file)) return false
+    fs.rmSync(file)
+    removed.push(file)
+    return false
+  })
+  harness.supervise({ store })
+  await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
+  harness.fill(90)
+  expect(await harness.cycled()).toMatchObject({ outcome: 'done' })
+  expect(removed).not.toEqual([])
+  expect(harness.prompts('Read handoff')).toHaveLength(1)
+  expect(harness.told.filter(({ level }) => level === 'critical')).toEqual([])
+})
+
 test('a disk that is full while the document is stored stops the clear, not the session [C7]', async () => {
   const harness = await Harness.open()
   const { store, fill } = fillable(harness.store)
