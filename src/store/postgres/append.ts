@@ -6,13 +6,14 @@ import { archivedSince, type Batch, conflict, isArchivedSince } from '../append-
 import { asEntry, type Prepared } from '../draft.ts'
 import type { Entry } from '../entry.ts'
 import type { Database, Parameter, Row, Statement } from './database.ts'
+import type { SharedAppends } from './shared-appends.ts'
 
 /** Bounds of one statement. */
 export const groupBounds = { entries: 1_000, bytes: 2 * 1024 * 1024 }
 
 /** `read` gives what was written earlier, for a repeated append. */
 export async function appendGroup(
-  database: Database,
+  { database, shared }: { database: Database; shared: SharedAppends },
   tape: { name: string; encoded: string },
   batches: readonly Batch[],
   read: (first: number, size: number) => Promise<Entry[]>,
@@ -22,18 +23,16 @@ export async function appendGroup(
     sql: appendSql,
     parameters: appendParameters(tape.encoded, write, again, batches),
   })
+  let failure: unknown
   if (batches.every(isPlain) && (batches.length === 1 || batches.every(({ expect }) => expect === undefined))) {
-    const plain = plainAppend(tape.encoded, write, batches)
-    const rows = await database.write((again) => (again ? checked(true) : plain))
-    const [row] = rows
-    // Without a row the tape is new, or not where it was expected: the other statement says which.
-    if (row !== undefined && !('outcome' in row)) {
-      let next = Number(row['first_id'])
+    const outcome = await shared.append({ tape: tape.encoded, write, batches })
+    if (outcome.firstId !== undefined) {
+      let next = outcome.firstId
       return batches.map(({ prepared }) => prepared.map((one) => asEntry(next++, one)))
     }
-    if (row !== undefined) return answers(tape.name, batches, rows, read)
+    failure = outcome.failure
   }
-  return answers(tape.name, batches, await database.write(checked), read)
+  return answers(tape.name, batches, await database.write(checked, failure), read)
 }
 
 function answers(
@@ -67,51 +66,6 @@ function newWriteId(): string {
   const time = Date.now().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
-
-function plainAppend(encoded: string, write: string, batches: readonly Batch[]): Statement {
-  const expect = batches.length === 1 ? (batches[0]!.expect as number | undefined) : undefined
-  const prepared = batches.flatMap((batch) => batch.prepared)
-  const bytes = prepared.reduce((sum, one) => sum + one.bytes, 0)
-  const columns = rowColumns(prepared)
-  const date = columns.pop()!.at(-1)!
-  const common = [encoded, prepared.length, bytes, date, expect ?? null, write]
-  if (prepared.length === 1) {
-    return { sql: plainOneSql, parameters: [...common, ...columns.map(([value]) => value!), prepared[0]!.bytes] }
-  }
-  const [indexes, sizes, parts]: (number | null)[][] = [[], [], []]
-  for (const [part, { prepared: batch }] of batches.entries()) {
-    for (let at = 0; at < batch.length; at++) {
-      indexes!.push(at)
-      sizes!.push(batch.length)
-      parts!.push(at === 0 ? part + 1 : null)
-    }
-  }
-  return { sql: plainManySql, parameters: [...common, ...columns, indexes!, sizes!, parts!] }
-}
-
-/** The row of the tape is locked and moved on by one statement with the insert: the update finds it only where it was expected. */
-const plainHead = `
-with t as (
-  update S.tapes set last_id = last_id + $2, bytes = bytes + $3, date = $4
-  where name = $1 and last_id = coalesce($5::bigint, last_id) and set_config('lock_timeout', '30s', true) is not null
-  returning key, last_id - $2 as base
-), e as (
-  insert into S.entries
-    (key, id, kind, anchor, anchor_from, keyed, idempotency, batch_index, batch_size, write, part, crc, bytes, rest)`
-const plainTail = `
-)
-select t.base + 1 as first_id from t`
-
-const plainOneSql = `${plainHead}
-  select t.key, t.base + 1, $8::text, $9::text, $10::bigint, $11::text, $12::text, 0, 1, $6::uuid, 1, $13::bigint, $14::int, $7::text
-  from t${plainTail}`
-
-const plainManySql = `${plainHead}
-  select t.key, t.base + e.i, e.kind, e.anchor, e.anchor_from, e.keyed, e.idempotency, e.batch_index, e.batch_size,
-    case when e.part is not null then $6::uuid end, e.part, e.crc, octet_length(e.rest), e.rest
-  from t, unnest($7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[], $12::text[], $13::bigint[],
-      $14::int[], $15::int[], $16::int[])
-    with ordinality as e(rest, kind, anchor, anchor_from, keyed, idempotency, crc, batch_index, batch_size, part, i)${plainTail}`
 
 /** The tape is locked first: an expectation that an archive has overtaken becomes one that never holds. */
 export const appendSql = `

@@ -76,12 +76,17 @@ export class Database implements Statements {
     return this.#persist(() => this.#once(sql, parameters))
   }
 
+  /** A statement that is tried once; what it fails with is for `write`. */
+  attempt({ sql, parameters }: Statement): Promise<Row[]> {
+    return this.#once(sql, parameters)
+  }
+
   /**
    * A statement that must not be run twice. When its answer is lost, it is run with `again` set, by which it finds out what
-   * became of the first.
+   * became of the first. `earlier`: it was attempted, and failed with that.
    */
-  write(statement: (again: boolean) => Statement): Promise<Row[]> {
-    let again = false
+  write(statement: (again: boolean) => Statement, earlier?: unknown): Promise<Row[]> {
+    let again = earlier !== undefined && !neverSent(earlier)
     return this.#persist(
       async () => {
         try {
@@ -92,7 +97,7 @@ export class Database implements Statements {
           throw error
         }
       },
-      { isWrite: true },
+      { isWrite: true, isUnknown: earlier !== undefined && isLost(earlier) },
     )
   }
 
@@ -246,15 +251,17 @@ export class Database implements Statements {
     return (await client.query<Row>(isKept ? { name, text, values } : { text, values })).rows
   }
 
-  async #persist<T>(work: () => Promise<T>, { isWrite = false, patience = this.#patience } = {}): Promise<T> {
+  async #persist<T>(
+    work: () => Promise<T>,
+    { isWrite = false, isUnknown = false, patience = this.#patience } = {},
+  ): Promise<T> {
     const end = performance.now() + patience
-    let isUnknown = false
     for (let wait = 20; ; wait = Math.min(1_000, wait * 2)) {
       try {
         return await work()
       } catch (error) {
         if (BatonError.is(error)) throw error
-        isUnknown ||= isWrite && isGone(error) && !neverSent(error)
+        isUnknown ||= isWrite && isLost(error)
         const mayReturn = (isGone(error) && !isFinal(error)) || isPassing(error)
         if (!mayReturn || performance.now() + wait > end) throw this.#explain(error, isUnknown)
       }
@@ -380,6 +387,11 @@ function neverSent(error: unknown): boolean {
   return (
     /^(ECONNREFUSED|ENOENT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|57P03|53300)$/.test(codeOf(error)) || isPassing(error)
   )
+}
+
+/** The connection was lost, and the statement may have been done. */
+function isLost(error: unknown): boolean {
+  return isGone(error) && !neverSent(error)
 }
 
 /** The server refused it for now and changed nothing: out of connections, a deadlock, a replica that is being promoted. */

@@ -24,6 +24,7 @@ import type {
 import { AppendQueue } from '../append-queue.ts'
 import { ChangeNews } from '../change-news.ts'
 import { appendGroup, appendParameters, appendSql, groupBounds, indexed, rowColumns } from './append.ts'
+import { SharedAppends } from './shared-appends.ts'
 import { Database, type Parameter, type Row, type Statements } from './database.ts'
 
 export interface PostgresStoreOptions extends OpenOptions {
@@ -65,6 +66,7 @@ class PostgresStore implements Store {
   readonly #database: Database
   readonly #now: () => Date
   readonly #queues = new Map<string, AppendQueue>()
+  readonly #shared: SharedAppends
   readonly #news: ChangeNews
   readonly #closing = new AbortController()
   #closed: Promise<void> | undefined
@@ -76,6 +78,7 @@ class PostgresStore implements Store {
     { now = () => new Date() }: PostgresStoreOptions,
   ) {
     this.#database = database
+    this.#shared = new SharedAppends(database)
     this.workspace = workspace
     this.guarantee = guarantee
     this.#now = now
@@ -99,7 +102,12 @@ class PostgresStore implements Store {
     if (this.#queues.size > 1_000) for (const [name, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(name)
     const read = (first: number, size: number) => this.#between(encoded, first, first + size - 1)
     const queue = new AppendQueue(async (batches) => {
-      const answers = await appendGroup(this.#database, { name: tape, encoded }, batches, read)
+      const answers = await appendGroup(
+        { database: this.#database, shared: this.#shared },
+        { name: tape, encoded },
+        batches,
+        read,
+      )
       if (answers.some(Array.isArray)) this.#news.changed(encoded)
       return answers
     }, groupBounds)

@@ -8,17 +8,19 @@ export class Load {
   readonly #acknowledged = new Map<number, { id: number; store: Store }>()
   readonly #over = new AbortController()
   readonly #work: Promise<void>[]
+  readonly #tape: string
   #next = 0
 
   /** Starts so many appenders on each store. */
-  constructor(stores: readonly Store[], appenders = 4) {
+  constructor(stores: readonly Store[], appenders = 4, tape = 'main') {
+    this.#tape = tape
     this.#work = stores.flatMap((store) => Array.from({ length: appenders }, () => this.#append(store)))
   }
 
   async #append(store: Store): Promise<void> {
     while (!this.#over.signal.aborted) {
       const n = ++this.#next
-      const [entry] = await store.append('main', [{ kind: 'count', payload: { n } }])
+      const [entry] = await store.append(this.#tape, [{ kind: 'count', payload: { n } }])
       this.#acknowledged.set(n, { id: entry!.id, store })
     }
   }
@@ -40,7 +42,7 @@ export class Load {
     await Promise.all(this.#work)
     const found: string[] = []
     const said: number[] = []
-    for await (const entry of reader.read('main')) {
+    for await (const entry of reader.read(this.#tape)) {
       said.push((entry.payload as { n: number }).n)
       if (entry.id !== said.length) found.push(`entry ${entry.id} stands at place ${said.length}`)
     }
