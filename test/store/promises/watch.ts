@@ -3,7 +3,12 @@ import type { Entry, Store } from '../../../src/store/index.ts'
 import { count, fill, message, type StorePromise } from './row.ts'
 
 /** Watches until so many have come, calling `each` on the way. */
-async function take(store: Store, after: number | (() => number), size: number, each: (entry: Entry) => unknown = () => {}) {
+async function take(
+  store: Store,
+  after: number | (() => number),
+  size: number,
+  each: (entry: Entry) => unknown = () => {},
+) {
   const stop = new AbortController()
   const seen: number[] = []
   for await (const entry of store.watch('main', after, stop.signal)) {
