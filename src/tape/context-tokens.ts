@@ -1,5 +1,5 @@
-// How many tokens the context of a tape takes, about: what `info` tells. It is counted entry by entry, so that a tape that grows is
-// only read on from where it was read before.
+// How many tokens the context of a tape takes, about: what `info` tells. It is counted entry by entry, once for everybody who has
+// the same store open, so that a tape that grows is only read on from where it was read before.
 
 import type { AnchorRef, Entry, Store, TapeInfo } from '../store/index.ts'
 import { isBlob } from './blob.ts'
@@ -12,51 +12,92 @@ import { estimateTextTokens } from './token-estimate.ts'
 /** What a message and a call cost beyond their text. */
 const messageFrame = 5
 const callFrame = 10
-/** Of a phase that is larger, the newest part is counted and stands for the whole. */
-const sampleBytes = 4 * 1024 * 1024
+/** A phase beyond this is larger than any model's context: its newest part is counted and stands for the whole. */
+const mostCounted = 8 * 1024 * 1024
+const sampleBytes = 1024 * 1024
+/** The tapes of a store whose counts are kept. */
+const mostTapes = 500
 
 interface Counted {
+  readonly first: number
   readonly anchor: number
   readonly wholeText: number
   readonly upTo: number
   readonly tokens: number
+  /** What the tokens stand for, when they are those of a sample. */
+  readonly sample?: { readonly bytes: number; readonly ofBytes: number }
 }
 
-export class ContextTokens {
+const counters = new WeakMap<Store, Map<string, ContextTokens>>()
+
+/** The counter of a tape: the same for all that have the store open. */
+export function contextTokensOf(store: Store, tape: string): ContextTokens {
+  const ofStore = counters.get(store) ?? new Map<string, ContextTokens>()
+  counters.set(store, ofStore)
+  const counter = ofStore.get(tape) ?? new ContextTokens(store)
+  ofStore.delete(tape)
+  ofStore.set(tape, counter)
+  if (ofStore.size > mostTapes) ofStore.delete(ofStore.keys().next().value!)
+  return counter
+}
+
+class ContextTokens {
+  readonly #store: Store
   #last: Counted | undefined
+  // One after the other: whoever asks at the same time finds what the first has counted.
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
 
   /** `wholeText` as in a query for a context. */
-  async read(
-    store: Store,
-    info: TapeInfo | undefined,
-    anchor: AnchorRef | undefined,
-    wholeText: number,
-  ): Promise<number> {
-    if (info === undefined) return 0
+  read(info: TapeInfo | undefined, anchor: AnchorRef | undefined, wholeText: number): Promise<number> {
+    const counted = this.#turn.then(() => (info === undefined ? 0 : this.#count(info, anchor, wholeText)))
+    this.#turn = counted.catch(() => {})
+    return counted
+  }
+
+  async #count(info: TapeInfo, anchor: AnchorRef | undefined, wholeText: number): Promise<number> {
     const first = anchor === undefined ? info.firstId : Math.min(anchor.from ?? anchor.id + 1, info.lastId + 1)
-    if (info.phase.bytes > 2 * sampleBytes) return sampled(store, info, first, wholeText)
-    const same = this.#last?.anchor === (anchor?.id ?? 0) && this.#last.wholeText === wholeText
-    const last = same && this.#last!.upTo <= info.lastId ? this.#last! : undefined
-    let tokens = last?.tokens ?? openingTokens(info.tape, anchor)
-    const range = { after: last?.upTo ?? first - 1, before: info.lastId + 1, kinds: contextKinds, onDamage: () => {} }
-    for await (const entry of store.read(info.tape, range)) {
+    const about = { first, anchor: anchor?.id ?? 0, wholeText, upTo: info.lastId }
+    const last = this.#last !== undefined && isOfSame(this.#last, about) ? this.#last : undefined
+    if (info.phase.bytes > mostCounted) {
+      // Until the phase is a quarter larger, it is as dense as it was.
+      const isRecent = last?.sample !== undefined && info.phase.bytes < 1.25 * last.sample.ofBytes
+      const { tokens, sample } = isRecent
+        ? { tokens: last.tokens, sample: last.sample }
+        : await this.#sample(info, about)
+      this.#last = { ...about, tokens, sample }
+      return Math.ceil((tokens / Math.max(1, sample.bytes)) * info.phase.bytes)
+    }
+    const known = last?.sample === undefined ? last : undefined
+    let tokens = known?.tokens ?? openingTokens(info.tape, anchor)
+    const range = { after: known?.upTo ?? first - 1, before: info.lastId + 1, kinds: contextKinds, onDamage: () => {} }
+    for await (const entry of this.#store.read(info.tape, range)) {
       if (entry.id !== anchor?.id) tokens += tokensOf(entry, info.tape, wholeText)
     }
-    this.#last = { anchor: anchor?.id ?? 0, wholeText, upTo: info.lastId, tokens }
+    this.#last = { ...about, tokens }
     return Math.ceil(tokens)
+  }
+
+  async #sample(info: TapeInfo, { first, wholeText }: Pick<Counted, 'first' | 'wholeText'>) {
+    let tokens = 0
+    let bytes = 0
+    const range = { after: first - 1, before: info.lastId + 1, reverse: true, onDamage: () => {} }
+    for await (const entry of this.#store.read(info.tape, range)) {
+      bytes += Buffer.byteLength(JSON.stringify(entry))
+      if ((contextKinds as readonly string[]).includes(entry.kind)) tokens += tokensOf(entry, info.tape, wholeText)
+      if (bytes > sampleBytes) break
+    }
+    return { tokens, sample: { bytes, ofBytes: info.phase.bytes } }
   }
 }
 
-async function sampled(store: Store, info: TapeInfo, first: number, wholeText: number): Promise<number> {
-  let tokens = 0
-  let bytes = 0
-  const range = { after: first - 1, before: info.lastId + 1, reverse: true, onDamage: () => {} }
-  for await (const entry of store.read(info.tape, range)) {
-    bytes += Buffer.byteLength(JSON.stringify(entry))
-    if ((contextKinds as readonly string[]).includes(entry.kind)) tokens += tokensOf(entry, info.tape, wholeText)
-    if (bytes > sampleBytes) break
-  }
-  return Math.ceil((tokens / Math.max(1, bytes)) * info.phase.bytes)
+function isOfSame(last: Counted, now: Omit<Counted, 'tokens' | 'sample'>): boolean {
+  return (
+    last.first === now.first && last.anchor === now.anchor && last.wholeText === now.wholeText && last.upTo <= now.upTo
+  )
 }
 
 function openingTokens(tape: string, anchor: AnchorRef | undefined): number {

@@ -41,7 +41,7 @@ import { withBase64 } from './media.ts'
 import { appendAs, asOwner, checkOpen, ownerDraft, ownerOf } from './owner.ts'
 import { checkPayload } from './payload.ts'
 import { type Step, stepDrafts, usageKey } from './step.ts'
-import { ContextTokens } from './context-tokens.ts'
+import { contextTokensOf } from './context-tokens.ts'
 import { formatUri } from './reference.ts'
 
 export interface RecordedMessage {
@@ -80,7 +80,6 @@ export class Tape {
   readonly #close: () => Promise<void>
   /** The agent that holds it, where it said who it is. */
   readonly as: string | undefined
-  readonly #contextTokens = new ContextTokens()
 
   /**
    * `close` is what ends the tape: nothing where the store belongs to somebody else. `as` is the agent that holds it:
@@ -207,7 +206,7 @@ export class Tape {
       lastAnchor: info?.lastAnchor?.name,
       lastId: info?.lastId ?? 0,
       entriesSinceAnchor: info === undefined ? 0 : info.lastId - (info.lastAnchor?.id ?? info.firstId - 1),
-      contextTokens: await this.#contextTokens.read(this.store, info, anchor, whole),
+      contextTokens: await contextTokensOf(this.store, this.name).read(info, anchor, whole),
       bytes: info?.bytes ?? 0,
       lastUsage,
       date: info?.date,

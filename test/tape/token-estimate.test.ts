@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import type { Store } from '../../src/store/index.ts'
 import { Tape, tokenCounter } from '../../src/tape/index.ts'
 import { estimateTextTokens } from '../../src/tape/token-estimate.ts'
 import { temporaryStore } from '../support/workspace.ts'
@@ -68,6 +69,25 @@ async function counted(tape: Tape, query = {}): Promise<number> {
   return count(JSON.stringify((await tape.context(query)).messages))
 }
 
+/** The store as somebody else has it open, and how many entries they have read. */
+function counting(store: Store) {
+  let entries = 0
+  const seen = new Proxy(store, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name)
+      if (typeof found !== 'function') return found
+      if (name !== 'read') return found.bind(target) as unknown
+      return async function* (...query: Parameters<Store['read']>) {
+        for await (const entry of target.read(...query)) {
+          entries += 1
+          yield entry
+        }
+      }
+    },
+  })
+  return { store: seen, entriesRead: () => entries }
+}
+
 test('info counts what the context takes, within 15 %, also as the tape grows [T10]', async () => {
   const tape = await talk()
   const near = async () => {
@@ -79,7 +99,13 @@ test('info counts what the context takes, within 15 %, also as the tape grows [T
   await tape.append([{ kind: 'message', payload: { role: 'user', content: file('docs/tapes.md').slice(0, 20_000) } }])
   await near()
   const before = (await tape.info()).contextTokens
-  expect((await new Tape(tape.store, 'main').info()).contextTokens).toBe(before)
+  const { store, entriesRead } = counting(tape.store)
+  expect((await new Tape(store, 'main').info()).contextTokens).toBe(before)
+  // Whoever has the same store open need not read the entries again.
+  const once = entriesRead()
+  expect(once).toBeGreaterThan(30)
+  await Promise.all([new Tape(store, 'main').info(), new Tape(store, 'main').info()])
+  expect(entriesRead()).toBe(once)
   await tape.handoff('next', { state: { left: 'nothing' } })
   expect((await tape.info()).contextTokens).toBeLessThan(100)
 })

@@ -98,7 +98,16 @@ export const tapeTokens = operation({
   input: z.object({ tape: tapeName }),
   output: z.object({
     total: z.number(),
-    parts: z.array(z.object({ kind: z.enum(tokenKinds), tokens: z.number(), entries: z.int() })),
+    parts: z.array(
+      z.object({
+        kind: z.enum(tokenKinds),
+        tokens: z.number(),
+        entries: z
+          .int()
+          .optional()
+          .describe('Missing where the context is so large that only its newest part was weighed.'),
+      }),
+    ),
     anchor: anchor.optional().describe('The context begins here.'),
     from: z.int().describe('The first entry of the context.'),
   }),
@@ -123,9 +132,9 @@ export const tapeTokens = operation({
     const sum = [...found.values()].reduce((sum, { weight }) => sum + weight, 0)
     const parts = tokenKinds.flatMap((kind) => {
       const part = found.get(kind)
-      return part === undefined
-        ? []
-        : [{ kind, entries: part.entries, tokens: Math.round((part.weight / sum) * total) }]
+      if (part === undefined) return []
+      const tokens = Math.round((part.weight / sum) * total)
+      return [{ kind, tokens, ...(bytes > weighedBytes ? {} : { entries: part.entries }) }]
     })
     return { total, parts, anchor: last, from }
   },

@@ -51,7 +51,11 @@ function InContext({ tape }: { tape: string }) {
                     <dt>
                       <span className={`share-dot share-${kind}`} />
                       {kindWords[kind]}{' '}
-                      <span className="faint tiny">{entries === 1 ? '1 entry' : `${countText(entries)} entries`}</span>
+                      {entries !== undefined && (
+                        <span className="faint tiny">
+                          {entries === 1 ? '1 entry' : `${countText(entries)} entries`}
+                        </span>
+                      )}
                     </dt>
                     <dd className="number">{tokensText(tokens)}</dd>
                   </div>
