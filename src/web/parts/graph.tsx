@@ -97,7 +97,7 @@ export function Graph({ boxes, lines, label, boxWidth = 240, rowHeight = 84 }: G
           proOptions={{ hideAttribution: true }}
         >
           <Background gap={24} />
-          <Controls showInteractive={false} />
+          <Controls showInteractive={false} position="bottom-right" />
         </ReactFlow>
       </ReactFlowProvider>
     </div>

@@ -75,7 +75,7 @@ export default function Settings() {
                             {each.name}
                           </th>
                           <td className="mono">
-                            <Text max={400}>{each.value}</Text>
+                            <Value json={each.value} />
                           </td>
                           <td>
                             {each.isDefault ? (
@@ -96,4 +96,31 @@ export default function Settings() {
       </Answer>
     </div>
   )
+}
+
+/** A value of the configuration: what is in it line by line, instead of as JSON. */
+function Value({ json }: { json: string }) {
+  const value: unknown = JSON.parse(json)
+  if (typeof value !== 'object' || value === null) return <Text max={400}>{plain(value)}</Text>
+  const lines = Object.entries(value).map(([name, each]) => {
+    return Array.isArray(value) ? plain(each) : `${name} ${plain(each)}`
+  })
+  if (lines.length === 0) return <span className="faint">none</span>
+  return (
+    <ul className="machine-values">
+      {lines.map((line) => (
+        <li key={line}>
+          <Text max={400}>{line}</Text>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function plain(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
+  return Object.entries(value)
+    .map(([name, each]) => `${name} ${plain(each)}`)
+    .join(', ')
 }

@@ -193,8 +193,9 @@ function Call({ name, input, open, toggle }: { name: string; input: unknown; ope
   )
 }
 
-/** Lines of an output that are shown before it is unfolded. */
+/** Lines of an output that are shown before it is unfolded. Folding must be worth it. */
 const linesShown = 4
+const fewestFolded = 4
 
 function Output({
   name,
@@ -211,7 +212,7 @@ function Output({
 }) {
   const head = text.slice(0, 2_000)
   const lines = head.split('\n')
-  const isLong = lines.length > linesShown + 1 || text.length > 800
+  const isLong = lines.length >= linesShown + fewestFolded || text.length > 800
   const shown = open || !isLong ? text : lines.slice(0, linesShown).join('\n').slice(0, 800)
   return (
     <div className={failed ? 'output output-failed' : 'output'}>
