@@ -35,8 +35,8 @@ describe.concurrent('baton demo', () => {
       expect(code).toBe(0)
       const printed = [...out.matchAll(/^ {2}node (\S+main\.js) (.*)$/gm)].map(([, , args]) => args!.split(' '))
       expect(printed.map((args) => args.slice(2).join(' '))).toEqual([
-        'health',
-        'logs demo',
+        'health --all',
+        'log demo',
         'handoff show session/demo',
         'lineage',
       ])

@@ -10,6 +10,8 @@ export function lazily<Room extends object>(parent: Command, load: () => Promise
     parent
       .command(usage, options)
       .description(description)
+      // A noun takes a word that is no verb, to refuse it in its own words; its commands inherit that.
+      .allowExcessArguments(false)
       .action(async (...given: unknown[]) => {
         const command = given.pop() as Command
         const words = given.slice(0, -1)

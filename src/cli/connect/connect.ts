@@ -30,7 +30,10 @@ export async function disconnect(options: ConnectOptions, agent: AgentName): Pro
   const { label } = agentNamed(agent)
   const out = new Output(options)
   if (plan === undefined) {
-    return out.record({ agent, changed: [] }, `${label} is not connected ${whereOf(place)}.`)
+    return out.record(
+      { agent, changed: [] },
+      `${label} is not connected ${place.scope === 'user' ? 'for you' : whereOf(place)}.`,
+    )
   }
   if (options.dryRun !== true) plan.carryOut()
   show(options, agent, plan, {

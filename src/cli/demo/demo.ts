@@ -130,8 +130,8 @@ function summarise(out: Output, cycles: number, seconds: number, project: string
 function explore(out: Output, baton: string, folder: string, name: string): void {
   out.note('')
   out.note('It is all still there:')
-  out.note(`  ${baton} health`)
-  out.note(`  ${baton} logs ${name}`)
+  out.note(`  ${baton} health --all`)
+  out.note(`  ${baton} log ${name}`)
   out.note(`  ${baton} handoff show session/${name}`)
   out.note(`  ${baton} lineage`)
   out.note(`  rm -rf ${shellWord(folder)}`)

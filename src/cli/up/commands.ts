@@ -1,13 +1,13 @@
 // The commands of the server: `baton up`, `baton down`, `baton token …`.
 
 import { type Command, Option } from 'commander'
-import { wholeNumber } from '../base/arguments.ts'
+import { port, wholeNumber } from '../base/arguments.ts'
 import { lazily } from '../base/lazy.ts'
 
 export function addUp(program: Command): void {
   const server = lazily(program, () => import('./up.ts'))
   server('up', 'the server of this workspace: REST, live streams and MCP; prints an address that signs in', 'up')
-    .option('--port <number>', 'the port; 0 is any free one (4747, or the next that is free)', wholeNumber)
+    .option('--port <number>', 'the port; 0 is any free one (4747, or the next that is free)', port)
     .option('--host <address>', 'where to listen', '127.0.0.1')
     .option('--cert <file>', 'the certificate for TLS, which a --host beyond this machine needs')
     .option('--key <file>', 'its key')

@@ -25,6 +25,7 @@ import {
   Tokens,
 } from '../../server/index.ts'
 import { supervisorSection } from '../../supervisor/index.ts'
+import { shellWord } from '../../system/index.ts'
 import { cancellable } from '../base/io.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { type Globals, Output } from '../base/output.ts'
@@ -40,6 +41,8 @@ export interface UpOptions extends Globals {
   supervisor?: boolean
   demo?: boolean
   open?: boolean
+  /** The command that shows another address of this server. */
+  again?: string
 }
 
 export async function up(options: UpOptions): Promise<void> {
@@ -48,7 +51,8 @@ export async function up(options: UpOptions): Promise<void> {
   const { prepareDemo, playDemo, removeDemo } = await import('../demo/demo.ts')
   const prepared = prepareDemo(options)
   let finished = true
-  await serveWorkspace({ ...options, ...prepared.globals }, tls, async () => {
+  const again = `${prepared.command} up --workspace ${shellWord(prepared.workspace)}`
+  await serveWorkspace({ ...options, ...prepared.globals, again }, tls, async () => {
     finished = await playDemo(prepared)
   })
   if (!finished) removeDemo(prepared)
@@ -186,14 +190,14 @@ async function announce(
   const token = await tokens.owner()
   if (out.json) return out.data({ url, token, pid: process.pid })
   out.line(`Baton serves ${place}`)
-  printSignIn(url, newCode(), out)
+  printSignIn(url, newCode(), out, options)
   out.note('Ctrl-C ends it.')
   if (options.open === true) openBrowser(`${url}/#code=${newCode()}`, out)
 }
 
-function printSignIn(url: string, code: string, out: Output): void {
+function printSignIn(url: string, code: string, out: Output, { again = 'baton up' }: UpOptions): void {
   out.line(`  ${out.style('bold', `${url}/#code=${code}`)}`)
-  out.note('  This address signs in once, within a minute. "baton up" prints another one at any time.')
+  out.note(`  This address signs in once, within a minute. "${again}" prints another one at any time.`)
 }
 
 /** Undefined once this process is the server, otherwise the one that is. */
@@ -223,7 +227,7 @@ async function sayRunning(running: RunningServer, tokens: Tokens, options: UpOpt
   const { code } = (await answer.json()) as { code?: string }
   if (code === undefined)
     throw new BatonError('refused', 'The running server gives no sign-in code', { hint: 'End it with "baton down".' })
-  printSignIn(url, code, out)
+  printSignIn(url, code, out, options)
   if (options.open === true) openBrowser(`${url}/#code=${code}`, out)
 }
 
