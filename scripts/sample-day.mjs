@@ -39,7 +39,7 @@ export function makeSessions(home) {
   return shop
 }
 
-/** @typedef {import('../dist/exports/client.js').Client} Client */
+/** @typedef {import('../src/exports/client.ts').Client} Client */
 
 /**
  * What the agents of a team did meanwhile, through a server.

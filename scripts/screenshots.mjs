@@ -6,7 +6,6 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { chromium } from 'playwright-core'
-import { createClient } from '../dist/exports/client.js'
 import { makeSessions, makeTeam } from './sample-day.mjs'
 import { sampleId } from './sample-session.mjs'
 import { root } from './stamps.mjs'
@@ -14,6 +13,9 @@ import { root } from './stamps.mjs'
 /** @typedef {[name: string, path: string, width: number, height: number, theme: 'dark' | 'light']} Picture */
 
 const [everything] = process.argv.slice(2)
+// By a path that is computed, because the checks read this file where nothing is built yet.
+/** @type {typeof import('../src/exports/client.ts')} */
+const { createClient } = await import(join(root, 'dist/exports/client.js'))
 // A name that may be seen; where somebody else takes pictures right now, this fails.
 const folder = '/tmp/home'
 mkdirSync(folder)
@@ -111,7 +113,7 @@ async function take(url, token, file, [, path, width, height, theme]) {
   await context.close()
 }
 
-/** The session of the demo, once its context was handed over. @param {import('../dist/exports/client.js').Client} client */
+/** The session of the demo, once its context was handed over. @param {import('../src/exports/client.ts').Client} client */
 async function supervised(client) {
   for (;;) {
     const { sessions } = await client.supervisedList({ all: true })
