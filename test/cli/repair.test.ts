@@ -203,7 +203,7 @@ test('lineage is shown after any line of it was lost [T6]', async () => {
       [[0], 'tape', 'context', 'fork-of-main'],
       [[0], 'tape', 'fork', 'main', 'another'],
       [[0], 'lineage', 'another'],
-      [[0, 4], 'tape', 'merge', 'another', 'main'],
+      [[0, 4], 'tape', 'merge', 'another'],
     ]
     expect(await failures(place, commands), `line ${line}, ${way}`).toEqual([])
   }

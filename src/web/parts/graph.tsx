@@ -60,13 +60,20 @@ interface GraphProps {
 }
 
 export function Graph({ boxes, lines, label, boxWidth = 240, rowHeight = 84 }: GraphProps) {
+  const boxHeight = rowHeight - 24
+  // Where sizes and ends of lines are known, nothing is measured: boxes appear at once, stay when the data is refreshed, and those
+  // off the screen are never drawn.
+  const handles = [
+    { type: 'target' as const, position: Position.Left, x: 0, y: boxHeight / 2 },
+    { type: 'source' as const, position: Position.Right, x: boxWidth, y: boxHeight / 2 },
+  ]
   const nodes: BoxNode[] = boxes.map(({ id, column, row, content, isMarked = false }) => ({
     id,
     type: 'box',
     position: { x: column * (boxWidth + 96), y: row * rowHeight },
-    // Known sizes need no measuring: boxes appear at once, and stay when the data is refreshed.
     width: boxWidth,
-    height: rowHeight - 24,
+    height: boxHeight,
+    handles,
     data: { content, isMarked },
     draggable: false,
     connectable: false,

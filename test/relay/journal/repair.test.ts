@@ -95,9 +95,16 @@ test.for([
 test('a process that has read the lost entries goes on after the repair [P9]', async () => {
   const { relay, store, folder } = await open({ settings: { limits: boundless } })
   await relay.request(request(), { requestId: 'r', wait: false })
-  await relay.claim('researcher', { worker: 'w', leaseMs: 1 })
+  const claim = await relay.claim('researcher', { worker: 'w', leaseMs: 1 })
+  await relay.heartbeat(claim!)
   const file = path.join(folder, 'tape', `${encodeURIComponent('relay/handoffs')}.jsonl`)
-  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('handoff.claimed', 'handoff.clamied'))
+  const whole = fs.readFileSync(file, 'utf8')
+  const damaged = whole.replace('handoff.extended', 'handoff.extendde')
+  expect(damaged).not.toBe(whole)
+  fs.writeFileSync(file, damaged)
   await store.repair!('relay/handoffs')
-  expect(await relay.claim('researcher', { worker: 'next' })).toMatchObject({ requestId: 'r', worker: 'next' })
+  // It can be claimed once this process has seen the lease end.
+  await expect
+    .poll(() => relay.claim('researcher', { worker: 'next' }))
+    .toMatchObject({ requestId: 'r', worker: 'next' })
 })

@@ -124,6 +124,8 @@ export function Entries({ tape, at, kinds }: EntriesProps) {
     lastHand.current = performance.now()
   }
   const noteScroll = () => {
+    // The end is still on the screen while the place of a jump is read; a late scroll event must not bring it back.
+    if (reader.isJumping) return
     const { scrollTop, scrollHeight, clientHeight } = scroller.current!
     if (!hasAfter && scrollHeight - scrollTop - clientHeight < 48) setFollowing(true)
     else if (performance.now() - lastHand.current < handMs) setFollowing(false)

@@ -91,6 +91,8 @@ export class EntryReader {
   readonly state = value<EntryWindow>(empty)
   /** The end of the tape is on the screen and shall stay there. */
   following = false
+  /** Another place than the end was asked for and is not there yet: what is on the screen is about to go. */
+  isJumping = false
   readonly #tape: string
   readonly #kinds: readonly string[] | undefined
   #running: AbortController | undefined
@@ -105,6 +107,7 @@ export class EntryReader {
   }
 
   goTo(at: number | 'end'): void {
+    this.isJumping = at !== 'end'
     void this.#work(async (read) => {
       if (at === 'end') {
         const { entries, next, lastId } = await read({ reverse: true, limit: pageSize })
@@ -186,6 +189,8 @@ export class EntryReader {
       if (!own.signal.aborted) this.#change(event)
     } catch (error) {
       if (!own.signal.aborted) this.#change({ type: 'failed', error })
+    } finally {
+      if (!own.signal.aborted) this.isJumping = false
     }
   }
 }
