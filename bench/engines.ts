@@ -23,6 +23,8 @@ const args = process.argv.slice(2)
 const quick = args.includes('--quick')
 const appends = quick ? 2_000 : 10_000
 const rounds = quick ? 3 : 5
+/** Each takes half a minute. */
+const langGraphRounds = 3
 const lengths = quick ? [1_000, 50_000] : [1_000, 1_000_000]
 const answers = quick ? 50 : 200
 
@@ -99,37 +101,56 @@ async function onPostgres(): Promise<Section> {
   }
 }
 
-/** One caller each, one message at a time: what an agent's loop waits for. */
+/**
+ * One caller each, one message at a time: what an agent's loop waits for. A checkpoint of LangGraph holds all messages so far, so what it
+ * takes grows with them; the engine takes the same for each.
+ */
 async function besideLangGraph(): Promise<Section> {
   installPeers()
-  const messages = quick ? 100 : 500
-  const [ours, theirs]: number[][] = [[], []]
-  for (let round = 0; round < rounds; round++) {
-    const name = `lg${round}`
-    const admin = new pg.Client(postgres.address('x').replace(/&schema=.*/, ''))
-    await admin.connect()
-    await admin.query(`create database ${name}`)
-    await admin.end()
-    const address = `postgres://baton@/${name}?host=${encodeURIComponent(postgres.folder)}`
-    let start = performance.now()
-    await langGraphOnPostgres(address, messages)
-    theirs!.push((performance.now() - start) / messages)
-    const store = await openStore(postgres.address(name))
-    await store.append('main', [draft])
-    start = performance.now()
-    for (let n = 0; n < messages; n++) await store.append('main', [draft])
-    ours!.push((performance.now() - start) / messages)
-    await store.close()
+  const counts = quick ? [100] : [500, 2_000]
+  const times = counts.map((): { ours: number[]; theirs: number[] } => ({ ours: [], theirs: [] }))
+  for (let round = 0; round < langGraphRounds; round++) {
+    for (const [at, count] of counts.entries()) {
+      const name = `lg${round}of${count}`
+      const admin = new pg.Client(postgres.address('x').replace(/&schema=.*/, ''))
+      await admin.connect()
+      await admin.query(`create database ${name}`)
+      await admin.end()
+      const address = `postgres://baton@/${name}?host=${encodeURIComponent(postgres.folder)}`
+      const store = await openStore(postgres.address(name))
+      await store.append('main', [draft])
+      times[at]!.ours.push(await msPerMessage(count, () => repeat(count, () => store.append('main', [draft]))))
+      await store.close()
+      times[at]!.theirs.push(await msPerMessage(count, () => langGraphOnPostgres(address, count)))
+    }
   }
+  const ours = times.map((each) => median(each.ours))
+  const theirs = times.map((each) => median(each.theirs))
   return {
-    title: `PostgreSQL beside LangGraph's checkpointer, ${messages} messages one by one`,
-    note: 'LangGraph with a checkpoint for each message, durable before the next.',
-    columns: ['engine', 'LangGraph'],
-    rows: [{ name: 'a message', unit: 'ms', values: [median(ours!), median(theirs!)] }],
-    bars: [
-      { name: "LangGraph's checkpointer to engine", value: median(theirs!) / median(ours!), unit: '×', atLeast: 20 },
+    title: "PostgreSQL beside LangGraph's checkpointer, a message of a conversation, one by one",
+    note: 'LangGraph with a checkpoint for each message, durable before the next; each checkpoint holds the messages so far.',
+    columns: counts.map((count) => `of ${count.toLocaleString('en')}`),
+    rows: [
+      { name: 'engine', unit: 'ms', values: ours },
+      { name: 'LangGraph', unit: 'ms', values: theirs },
     ],
+    bars: counts.map((count, at) => ({
+      name: `LangGraph's checkpointer to engine, ${count.toLocaleString('en')} messages`,
+      value: theirs[at]! / ours[at]!,
+      unit: '×',
+      atLeast: 20,
+    })),
   }
+}
+
+async function msPerMessage(count: number, work: () => Promise<void>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return (performance.now() - start) / count
+}
+
+async function repeat(times: number, work: () => Promise<unknown>): Promise<void> {
+  for (let n = 0; n < times; n++) await work()
 }
 
 async function onNats(): Promise<Section> {
