@@ -29,7 +29,7 @@ export async function examine(options: DoctorOptions): Promise<Finding[]> {
   const asked = await Promise.all([
     program('git', ['--version'], options, 'Uncommitted work is kept through handoffs with git: install it.'),
     program('tmux', ['-V'], options, 'Agents with a screen run in tmux: install it, or use --driver headless.'),
-    ...agents.map((agent) => agentFound(agent.program, agent.label, options)),
+    agentsFound(options),
     store(options),
     ...allRecords(options.env).map((record) => connected(record, options)),
   ])
@@ -69,10 +69,21 @@ async function program(name: string, args: string[], options: DoctorOptions, adv
   ]
 }
 
-/** An agent that is not there is nothing to complain about. */
-async function agentFound(name: string, label: string, options: DoctorOptions): Promise<Finding[]> {
-  const version = await versionOf(name, ['--version'], options)
-  return version === undefined ? [] : [{ about: name, is: 'ok', text: `${label}: ${version}` }]
+/** Nobody has all of them, so one that is not there is no finding; only that there is none at all. */
+async function agentsFound(options: DoctorOptions): Promise<Finding[]> {
+  const isConnected = new Set(allRecords(options.env).map(({ agent }) => agent))
+  const found = await Promise.all(
+    agents.map(async ({ name, program, label }): Promise<Finding[]> => {
+      const version = await versionOf(program, ['--version'], options)
+      if (version === undefined) return []
+      const connection = isConnected.has(name) ? '' : `, not connected ("baton connect ${name}")`
+      return [{ about: program, is: 'ok', text: `${label}: ${version}${connection}` }]
+    }),
+  )
+  if (found.flat().length > 0) return found.flat()
+  const programs = agents.map(({ program }) => program).join(', ')
+  const advice = 'Sessions on disk can be read without it; to run an agent with Baton, install one.'
+  return [{ about: 'agents', is: 'warning', text: `no agent found (${programs})`, advice }]
 }
 
 async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
@@ -114,7 +125,7 @@ const littleSpace = 500_000_000
 function disk({ cwd, env }: DoctorOptions): Finding {
   const { bavail, bsize } = fs.statfsSync(fs.existsSync(stateFolder(env)) ? stateFolder(env) : cwd)
   const free = bavail * bsize
-  const text = `${(free / 1e9).toFixed(1)} GB are free`
+  const text = `${(free / 1e9).toFixed(1)} GB free`
   return free < littleSpace
     ? { about: 'disk', is: 'warning', text, advice: 'Tapes are appended to all the time: make room.' }
     : { about: 'disk', is: 'ok', text }

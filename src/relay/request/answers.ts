@@ -207,7 +207,9 @@ export class Answers {
     const envelope = await this.#context.journal.envelopeOf(open)
     if (envelope === undefined) return true
     const { to, at, deadline = at } = open
-    const reason = `${to} did not answer within ${deadline - at} ms`
+    const allowedMs = deadline - at
+    const allowed = allowedMs % 1_000 === 0 ? `${allowedMs / 1_000} s` : `${allowedMs} ms`
+    const reason = `${to} did not answer within ${allowed}`
     return this.#end(open, envelope, reason, { by: 'relay', timedOut: true })
   }
 

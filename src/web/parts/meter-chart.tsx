@@ -6,7 +6,7 @@ import 'uplot/dist/uPlot.min.css'
 import { theme } from '../shell/theme.ts'
 import { useValue } from '../data/store.ts'
 import { tokensText } from './numbers.ts'
-import { minuteTime } from './time.tsx'
+import { minuteTime, secondTime } from './time.tsx'
 import './meter-chart.css'
 
 export interface MeterChartProps {
@@ -14,6 +14,9 @@ export interface MeterChartProps {
   readonly marks: readonly { kind: string; date: string; name: string }[]
   readonly height?: number
 }
+
+/** Over a shorter time, in seconds, several marks of the axis would show the same minute. */
+const secondsMatter = 600
 
 /** Drawn anew in another theme. */
 export default function MeterChart(props: MeterChartProps) {
@@ -54,6 +57,7 @@ function Chart({ points, marks, height = 150 }: MeterChartProps) {
       }
       ctx.restore()
     }
+    const axisTime = times.at(-1)! - times[0]! < secondsMatter ? secondTime : minuteTime
     const most = Math.max(...tokens, limit ?? 0) * 1.1
     const plot = new uPlot(
       {
@@ -63,7 +67,7 @@ function Chart({ points, marks, height = 150 }: MeterChartProps) {
         cursor: { y: false, points: { size: 6 } },
         scales: { y: { range: [0, most] } },
         axes: [
-          { ...axis, size: 26, space: 60, values: (_, values) => values.map((each) => minuteTime(each * 1000)) },
+          { ...axis, size: 26, space: 60, values: (_, values) => values.map((each) => axisTime(each * 1000)) },
           { ...axis, size: 40, values: (_, values) => values.map((each) => tokensText(each)) },
         ],
         series: [{}, { stroke: live, width: 1.5, fill: soft, points: { show: points.length < 3 } }],

@@ -47,6 +47,10 @@ export function minuteTime(at: number): string {
   return minuteFormat.format(at)
 }
 
+export function secondTime(at: number): string {
+  return clockFormat.format(at)
+}
+
 /** The time of day; with the day if it is another than today. */
 export function Clock({ date }: { date: string }) {
   const now = useNow()

@@ -1,0 +1,35 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { examine, type Finding } from '../../src/connect/index.ts'
+import { temporaryFolder } from '../support/workspace.ts'
+
+/** What the doctor finds of agents where only these programs are on the path. */
+async function agentsFound(programs: Record<string, string>): Promise<Finding[]> {
+  const folder = temporaryFolder()
+  const bin = path.join(folder, 'bin')
+  fs.mkdirSync(bin)
+  for (const [name, prints] of Object.entries(programs)) {
+    fs.writeFileSync(path.join(bin, name), `#!/bin/sh\n${prints}\n`, { mode: 0o755 })
+  }
+  const env = { HOME: folder, PATH: bin }
+  const found = await examine({ cwd: folder, project: folder, env, self: [process.execPath, 'baton'] })
+  return found.filter(({ about }) => ['agents', 'claude', 'codex'].includes(about))
+}
+
+test('agents are named with their versions, and how to connect them [D6]', async () => {
+  expect(await agentsFound({ claude: 'echo 2.1.0' })).toEqual([
+    { about: 'claude', is: 'ok', text: 'Claude Code: 2.1.0, not connected ("baton connect claude")' },
+  ])
+})
+
+test.each([{}, { codex: 'exit 1' }])('that there is no agent is said, %j [D6]', async (programs) => {
+  expect(await agentsFound(programs)).toEqual([
+    {
+      about: 'agents',
+      is: 'warning',
+      text: 'no agent found (claude, codex, pi, gemini, opencode)',
+      advice: expect.stringContaining('install one') as string,
+    },
+  ])
+})
