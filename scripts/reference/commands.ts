@@ -3,7 +3,7 @@
 import type { Command, Option } from 'commander'
 import { EventEmitter } from 'node:events'
 import { Readable, Writable } from 'node:stream'
-import { isHidden } from '../../src/cli/base/bare.ts'
+import { isHidden } from '../../src/cli/base/commands.ts'
 import { examplesOf } from '../../src/cli/examples.ts'
 import { build } from '../../src/cli/program.ts'
 

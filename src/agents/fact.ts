@@ -3,6 +3,7 @@
 
 import type { Draft } from '../store/index.ts'
 import type { Fields } from './fields.ts'
+import { readUserWords } from '../handoff/index.ts'
 
 /** Reads one agent's format. What it remembers between two lines is plain JSON, so that reading can go on later. */
 export interface Parser {
@@ -142,4 +143,14 @@ export interface LineDamage {
   readonly offset: number
   readonly bytes: number
   readonly message: string
+}
+
+/**
+ * The title of a session that nobody has named: the first words of the user that say what it is about. Undefined if the agent
+ * wrote the words itself, or if they only call one of its commands.
+ */
+export function titleIn(words: string): string | undefined {
+  const heard = readUserWords(words)
+  if (heard.kind !== 'words' || /^\/[\w:-]*$/.test(heard.text)) return undefined
+  return heard.text.slice(0, 200)
 }

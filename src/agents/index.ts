@@ -32,5 +32,13 @@ export { firstBytes, isDocument, readJson, realPath } from './files.ts'
 export { type AgentHooks, hooksOf } from './hooks.ts'
 export { startWith } from './launch.ts'
 export { type AgentName, agentNames } from './names.ts'
-export { projectFolders, projectSession } from './project-sessions.ts'
-export { agentNamed, agents, anotherAgent, registerAgent, sessionId, sessionKey } from './registry.ts'
+export {
+  projectFolders,
+  projectSession,
+  agentNamed,
+  agents,
+  anotherAgent,
+  registerAgent,
+  sessionId,
+  sessionKey,
+} from './registry.ts'

@@ -1,4 +1,4 @@
-// Every agent that Baton knows, by its name. A new agent is a folder beside this file, its name in names.ts, and a line here.
+// Every agent that Baton knows, by its name, and its sessions by their ids. A new agent is a folder beside this file, its name in names.ts, and a line here.
 
 import { InvalidError, NotFoundError } from '../errors.ts'
 import type { Agent, SessionFile } from './agent.ts'
@@ -51,4 +51,40 @@ export function sessionId({ agent, id }: Pick<SessionFile, 'agent' | 'id'>, inTr
 /** Identifies a session: its file, and its id where several sessions share a file. */
 export function sessionKey({ agent, path, id }: Pick<SessionFile, 'agent' | 'path' | 'id'>): string {
   return agentNamed(agent).sharesFile === true ? `${path}#${id}` : path
+}
+
+/**
+ * The folders in which sessions of the project `cwd` appear between two times, whether they exist or not; outer ones first,
+ * since the inner ones appear in them.
+ */
+export function projectFolders(
+  name: AgentName,
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+  since: number,
+  until: number,
+): string[] {
+  const agent = agentNamed(name)
+  return agent.folders(env).flatMap((folder) => [folder, ...(agent.projectFolders?.(folder, cwd, since, until) ?? [])])
+}
+
+/** A session by its id: searched for in the folders of the project, then everywhere. */
+export function projectSession(
+  name: AgentName,
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+  session: string,
+): SessionFile | undefined {
+  const agent = agentNamed(name)
+  const all = agent.folders(env)
+  const now = Date.now()
+  const likely = projectFolders(name, env, cwd, now, now).filter((folder) => !all.includes(folder))
+  for (const folder of [...likely, ...all]) {
+    const found = agent
+      .find(folder)
+      .filter(({ id, parent }) => parent === undefined && (agent.isSession?.(id, session) ?? id === session))
+    // An agent may begin another file whenever a session is resumed, and continue in the first.
+    if (found.length > 0) return found.reduce((first, file) => (file.path < first.path ? file : first))
+  }
+  return undefined
 }

@@ -2,17 +2,15 @@
 
 import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { wholeNumber } from './base/arguments.ts'
+import { wholeNumber, lazily, whenBare } from './base/commands.ts'
 import { addChat } from './chat/commands.ts'
 import { addConnect } from './connect/commands.ts'
 import { addDemo } from './demo/commands.ts'
-import { whenBare } from './base/bare.ts'
 import { report } from './base/failure.ts'
 import { InvalidError } from '../errors.ts'
 import { addExamples } from './examples.ts'
 import { addItself } from './itself/commands.ts'
 import { addHandoff } from './handoff/commands.ts'
-import { lazily } from './base/lazy.ts'
 import type { Io } from './base/io.ts'
 import type { Globals } from './base/output.ts'
 import { addNotify, addRelay } from './relay/commands.ts'

@@ -11,7 +11,8 @@ const opener =
 
 /** Files of commands that may, with the reason for each. */
 const allowed: Record<string, string> = {
-  'base/workspace.ts': 'opens the workspace whose operations commands call; `init` makes one',
+  'base/workspace.ts':
+    'opens the workspace whose operations commands call; `init` makes one; serve and watch get their relay here',
   'chat/print.ts': 'chat -p is an agent of its own, which writes its tape as it talks',
   'chat/start.ts': 'chat is an agent of its own, which writes its tape as it talks',
   'connect/mcp.ts': 'mcp is a door itself: it serves the operations',
@@ -19,7 +20,6 @@ const allowed: Record<string, string> = {
   'handoff/eval.ts': 'eval measures in a store that it makes and removes',
   'relay/serve.ts': 'relay serve is a worker for as long as it runs',
   'relay/watch.ts': 'relay watch maintains the relay for as long as it runs',
-  'relay/with-relay.ts': 'the relay of those two',
   'store.ts': 'store copy has two stores',
   'supervise/background.ts': 'supervises in its own process',
   'supervise/control.ts': 'stop supervises a session that nobody supervises, to end it',

@@ -1,7 +1,16 @@
 import type { AgentTool } from './tool.ts'
 import { bash } from './bash.ts'
-import { agentSpawn, blobRead, tapeAnchors, tapeFork, tapeHandoff, tapeInfo, tapeSearch } from './tape.ts'
-import { tapeGive, tapeInbox } from './tape-give.ts'
+import {
+  agentSpawn,
+  blobRead,
+  tapeAnchors,
+  tapeFork,
+  tapeHandoff,
+  tapeInfo,
+  tapeSearch,
+  tapeGive,
+  tapeInbox,
+} from './tape.ts'
 import { tapeRead } from './tape-read.ts'
 import { fsEdit } from './fs-edit.ts'
 import { fsList } from './fs-list.ts'

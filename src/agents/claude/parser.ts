@@ -3,10 +3,9 @@
 
 import type { Draft } from '../../store/index.ts'
 import type { Part, ToolCall, ToolResult } from '../../tape/index.ts'
-import type { Compacted, Fact, Parser, TurnMoved, Used } from '../fact.ts'
+import { type Compacted, type Fact, type Parser, type TurnMoved, type Used, titleIn } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
-import { titleIn } from '../title.ts'
-import { limitIn } from './limit.ts'
+import { limitEnd } from '../limit-end.ts'
 
 interface Memory {
   /** Lines that may be the parent of a prompt without a rewind: the last message, and what was noted since. */
@@ -389,4 +388,16 @@ function plain(content: unknown): string {
   return list(content)
     .map((block) => text(fields(block).text) ?? '')
     .join('\n')
+}
+
+/**
+ * When the limit of a plan ends, from the message that Claude Code shows: "You've hit your limit · resets 8:54pm (UTC)", or the
+ * older "Claude AI usage limit reached|1760000000".
+ */
+export function limitIn(words: string, at: string | undefined): { until?: string } | undefined {
+  const stamped = /limit reached\|(\d{9,11})/.exec(words)?.[1]
+  if (stamped !== undefined) return { until: new Date(Number(stamped) * 1000).toISOString() }
+  if (!/\blimit\b/i.test(words)) return undefined
+  const until = limitEnd(words, at)
+  return until === undefined ? {} : { until }
 }

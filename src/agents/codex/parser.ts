@@ -4,10 +4,9 @@
 import { createHash } from 'node:crypto'
 import type { Draft } from '../../store/index.ts'
 import type { Part } from '../../tape/index.ts'
-import type { Fact, Quota, Parser } from '../fact.ts'
+import { type Fact, type Quota, type Parser, titleIn } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, json, list, number, text } from '../fields.ts'
 import { limitEnd } from '../limit-end.ts'
-import { titleIn } from '../title.ts'
 import {
   beginCell,
   beginWait,

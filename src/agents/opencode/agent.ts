@@ -4,10 +4,9 @@ import type { Agent, CompactionQuery, TurnOutcome, TurnOutput } from '../agent.t
 import { fields } from '../fields.ts'
 import { fieldsIn, readJson } from '../files.ts'
 import { failureOf, jsonIn } from '../turn-output.ts'
-import { exportedRecords, isExport } from './export.ts'
+import { exportedRecords, isExport, findSessions, outlinesOf, recordsOf, subagentsOf, windowsIn } from './sessions.ts'
 import { opencodeParser } from './parser.ts'
 import { readScreen } from './screen.ts'
-import { findSessions, outlinesOf, recordsOf, subagentsOf, windowsIn } from './sessions.ts'
 import { isDatabase } from './sqlite.ts'
 import { opencodeConnection } from './connection.ts'
 

@@ -4,8 +4,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { type AgentConnection, type Change, handoffPrompt, type Place } from '../connection.ts'
-import { forwarding } from '../forwarding.ts'
+import { type AgentConnection, type Change, handoffPrompt, type Place, forwarding } from '../connection.ts'
 
 export const opencodeConnection: AgentConnection = {
   home: (env) => path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'opencode'),

@@ -2,9 +2,8 @@
 
 import type { Draft } from '../../store/index.ts'
 import type { Part } from '../../tape/index.ts'
-import type { Fact, Parser, TurnMoved } from '../fact.ts'
+import { type Fact, type Parser, type TurnMoved, titleIn } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
-import { titleIn } from '../title.ts'
 
 interface Memory {
   /** What the compaction under way keeps. */

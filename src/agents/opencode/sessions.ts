@@ -1,8 +1,9 @@
-// The sessions in opencode's database: a session is a row, its messages and their parts are rows of their own.
+// The sessions of opencode, as records. In its database a session is a row, and its messages and their parts are rows of their
+// own; `opencode export` prints a session as one document, with the fields of its rows under other names.
 
 import type { SessionFile, SessionRecord } from '../agent.ts'
-import { fields, type Fields, json, number } from '../fields.ts'
-import { filesBelow } from '../files.ts'
+import { fields, type Fields, json, number, isFields, list } from '../fields.ts'
+import { filesBelow, readJson } from '../files.ts'
 import type { Row } from './row.ts'
 import { type Database, withDatabase } from './sqlite.ts'
 
@@ -120,4 +121,22 @@ function dataOf(row: Row): Fields {
 
 function order(a: unknown, b: unknown): number {
   return String(a) < String(b) ? -1 : 1
+}
+
+/** Whether a document was printed by `opencode export`. */
+export function isExport(document: Fields): boolean {
+  const { id, directory } = fields(document.info)
+  return typeof id === 'string' && typeof directory === 'string' && Array.isArray(document.messages)
+}
+
+/** The records of such a document: the same as from the database. */
+export function* exportedRecords({ path: file }: SessionFile): Generator<SessionRecord> {
+  const document = fields(readJson(file))
+  const info = fields(document.info)
+  // An empty place is never skipped: the session itself is read each time.
+  yield { value: { session: { ...info, parent_id: info.parentID } }, place: '' }
+  for (const each of list(document.messages)) {
+    const { info: message, parts } = fields(each)
+    if (isFields(message)) yield { value: { id: message.id, message, parts }, place: String(message.id) }
+  }
 }

@@ -5,7 +5,7 @@
 import fs from 'node:fs'
 import { StorageError } from '../../errors.ts'
 import { firstBytes } from '../files.ts'
-import { Log } from './log.ts'
+import { WriteAheadLog } from './write-ahead-log.ts'
 import { columnsOf, decode, indexedBy, localBytes, type Row, type Value, varint } from './row.ts'
 
 interface Tree {
@@ -57,7 +57,7 @@ export class Database {
   readonly #fd: number
   readonly #pageSize: number
   readonly #usable: number
-  readonly #log: Log
+  readonly #log: WriteAheadLog
   /** Pages that lead to others. */
   readonly #interior = new Map<number, Buffer>()
   #tables: Map<string, Table> | undefined
@@ -66,7 +66,7 @@ export class Database {
     this.#file = file
     this.#fd = fs.openSync(file, 'r')
     try {
-      this.#log = new Log(`${file}-wal`)
+      this.#log = new WriteAheadLog(`${file}-wal`)
     } catch (error) {
       fs.closeSync(this.#fd)
       throw error

@@ -3,8 +3,7 @@
 
 import os from 'node:os'
 import path from 'node:path'
-import { type AgentConnection, handoffPrompt, type Place } from '../connection.ts'
-import { forwarding } from '../forwarding.ts'
+import { type AgentConnection, handoffPrompt, type Place, forwarding } from '../connection.ts'
 
 export const piConnection: AgentConnection = {
   home: (env) => env.PI_CODING_AGENT_DIR || path.join(env.HOME || os.homedir(), '.pi', 'agent'),

@@ -3,6 +3,8 @@
 
 import type { Readable, Writable } from 'node:stream'
 import { type Person, personAtTerminal } from '../../system/index.ts'
+import os from 'node:os'
+import { InvalidError } from '../../errors.ts'
 
 /** Standard input. A terminal can give each key as it is pressed. */
 export interface InputStream extends Readable {
@@ -72,4 +74,13 @@ export async function cancellable<T>({ signals }: Io, work: (signal: AbortSignal
 export async function untilStopped(io: Io, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   await cancellable(io, work)
   io.exit.code = 130
+}
+
+/** The name of the user who runs the command. */
+export function userName(): string {
+  try {
+    return os.userInfo().username
+  } catch {
+    throw new InvalidError('Your user has no name on this system', { hint: 'Give yours with --by.' })
+  }
 }

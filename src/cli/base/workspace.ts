@@ -11,6 +11,7 @@ import {
   openWorkspace,
   type Operation,
   type Workspace,
+  type OpenedRelay,
 } from '../../operations/index.ts'
 import { trustProject } from '../../config/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
@@ -77,6 +78,18 @@ function doorTo(workspace: Workspace): Door {
 
 /** Of a command that ends by itself. */
 const never = new AbortController().signal
+
+interface RelayCommand extends Omit<OpenedRelay, 'close'> {
+  readonly store: Store
+  readonly out: Output
+}
+
+/** The relay for a command that is a part of it for as long as it runs: `watch` looks after it, `serve` works for it. */
+export async function withRelay<T>(globals: Globals, work: (opened: RelayCommand) => Promise<T>): Promise<T> {
+  return withWorkspace(globals, async ({ workspace }, out) =>
+    work({ ...(await workspace.openedRelay()), store: workspace.store, out }),
+  )
+}
 
 /** Opens the store, does the work, and closes it, whatever happens. */
 export async function withStore<T>(globals: Globals, work: (store: Store, out: Output) => Promise<T>): Promise<T> {

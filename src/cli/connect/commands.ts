@@ -2,7 +2,7 @@
 
 import { Argument, type Command } from 'commander'
 import { agentNames } from '../../agents/index.ts'
-import { lazily } from '../base/lazy.ts'
+import { lazily } from '../base/commands.ts'
 
 export function addConnect(program: Command): void {
   const add = lazily(program, () => import('./connect.ts'))

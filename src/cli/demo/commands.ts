@@ -1,8 +1,7 @@
 // The commands `baton demo` and `baton scripted-agent`.
 
 import { type Command, Option } from 'commander'
-import { wholeNumber } from '../base/arguments.ts'
-import { lazily } from '../base/lazy.ts'
+import { wholeNumber, lazily } from '../base/commands.ts'
 
 export function addDemo(program: Command): void {
   lazily(program, () => import('./demo.ts'))(

@@ -2,8 +2,7 @@
 
 import { type Command, Option } from 'commander'
 import { agentNames } from '../../agents/index.ts'
-import { wholeNumber } from '../base/arguments.ts'
-import { lazily } from '../base/lazy.ts'
+import { wholeNumber, lazily } from '../base/commands.ts'
 
 const profile = () => new Option('--profile <profile>', 'which sections').choices(['session', 'cycle'])
 const format = () => new Option('--format <format>', 'md, or json').choices(['md', 'json'])

@@ -55,10 +55,10 @@ export async function handoff(given: HandoffOptions, session?: string): Promise<
           progress.show(`${text}… ${((performance.now() - begun) / 1000).toFixed(1)} s (Ctrl-C cancels)`),
         ...(options.edit === true ? { edit: async (markdown: string) => editedIn(markdown, options, progress) } : {}),
       }
-      const wanted = { ...source, ...wantedOf(options) }
+      const job = { run: door.run, wanted: { ...source, ...wantedOf(options) }, call, options, out, progress }
       try {
-        if (options.new === undefined) await write(door, wanted, call, options, out, progress)
-        else await moveTo(door, wanted, call, options, out, progress)
+        if (options.new === undefined) await write(job)
+        else await moveTo(job)
       } catch (error) {
         if (signal.aborted) throw new CancelledError('Handoff cancelled')
         throw withAdvice(error, options)
@@ -70,16 +70,18 @@ export async function handoff(given: HandoffOptions, session?: string): Promise<
 }
 
 type Wanted = Parameters<typeof documentWrite.run>[1]
-type CallOptions = Parameters<Door['run']>[2]
 
-async function write(
-  { run }: Door,
-  wanted: Wanted,
-  call: CallOptions,
-  options: HandoffOptions,
-  out: Output,
-  progress: ProgressLine,
-): Promise<void> {
+/** One run of `baton handoff`. */
+interface Job {
+  readonly run: Door['run']
+  readonly wanted: Wanted
+  readonly call: Parameters<Door['run']>[2]
+  readonly options: HandoffOptions
+  readonly out: Output
+  readonly progress: ProgressLine
+}
+
+async function write({ run, wanted, call, options, out, progress }: Job): Promise<void> {
   const asData = isJson(options, out)
   const made = await run(documentWrite, { ...wanted, next: options.next, content: asData }, call)
   progress.clear()
@@ -97,14 +99,7 @@ async function write(
     out.warn(`Saved as ${document.tape}#${document.id} and ${file}`)
 }
 
-async function moveTo(
-  { run }: Door,
-  wanted: Wanted,
-  call: CallOptions,
-  options: HandoffOptions,
-  out: Output,
-  progress: ProgressLine,
-): Promise<void> {
+async function moveTo({ run, wanted, call, options, out, progress }: Job): Promise<void> {
   const into = typeof options.new === 'string' ? options.new : undefined
   const result = await run(tapeContinue, { ...wanted, into }, call)
   progress.clear()

@@ -2,8 +2,7 @@
 
 import { Argument, type Command } from 'commander'
 import manifest from '../../../package.json' with { type: 'json' }
-import { helpOn } from '../base/bare.ts'
-import { lazily } from '../base/lazy.ts'
+import { helpOn, lazily } from '../base/commands.ts'
 import { type Globals, Output } from '../base/output.ts'
 
 export function addItself(program: Command): void {

@@ -3,7 +3,7 @@
 
 import type { Command, Option } from 'commander'
 import { InvalidError } from '../../errors.ts'
-import { isHidden } from '../base/bare.ts'
+import { isHidden } from '../base/commands.ts'
 import { type Globals, Output } from '../base/output.ts'
 
 const scripts = {

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import manifest from '../../../package.json' with { type: 'json' }
-import { isHidden } from '../base/bare.ts'
+import { isHidden } from '../base/commands.ts'
 import { type Globals, Output } from '../base/output.ts'
 import { examplesOf } from '../examples.ts'
 

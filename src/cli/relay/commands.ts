@@ -2,9 +2,7 @@
 // beside this one.
 
 import { type Command, Option } from 'commander'
-import { wholeNumber } from '../base/arguments.ts'
-import { whenBare } from '../base/bare.ts'
-import { lazily } from '../base/lazy.ts'
+import { wholeNumber, lazily, whenBare } from '../base/commands.ts'
 
 export function addRelay(program: Command): void {
   const relay = program

@@ -2,13 +2,12 @@
 
 import { escalationAnswer, escalationList, escalationShow } from '../../operations/index.ts'
 import { answerCommand, type Escalation } from '../../relay/index.ts'
-import { personAt } from '../base/io.ts'
+import { personAt, userName } from '../base/io.ts'
 import { brief, type Globals } from '../base/output.ts'
 import { withWorkspace } from '../base/workspace.ts'
 import { parseInputs } from './input.ts'
 import { duration, indented, printRequest, printResponse } from './text.ts'
 import { printResult } from './work.ts'
-import { userName } from '../base/user-name.ts'
 
 export async function ls(globals: Globals): Promise<void> {
   await withWorkspace(globals, async ({ run }, out) => {

@@ -7,11 +7,10 @@ import { answerSchema, type HandoffAnswer, type HandoffHandler, type HandoffHand
 import { checked } from '../../config/index.ts'
 import { limits } from '../../store/index.ts'
 import { type Run, runCommand } from '../../system/index.ts'
-import { cancellable, type Io } from '../base/io.ts'
+import { cancellable, type Io, userName } from '../base/io.ts'
 import { parseObject } from '../base/json-file.ts'
 import { brief, type Globals } from '../base/output.ts'
-import { withRelay } from './with-relay.ts'
-import { userName } from '../base/user-name.ts'
+import { withRelay } from '../base/workspace.ts'
 
 interface ServeOptions extends Globals {
   concurrency: number

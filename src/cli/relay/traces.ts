@@ -10,7 +10,7 @@ import {
   traceReturn,
 } from '../../operations/index.ts'
 import { age, brief, type Globals, type Output } from '../base/output.ts'
-import { userName } from '../base/user-name.ts'
+import { userName } from '../base/io.ts'
 import { withWorkspace } from '../base/workspace.ts'
 import { said } from './watch.ts'
 

@@ -3,7 +3,7 @@
 import { type Alert, type HandoffHistoryRow, maintainRelay, type Relay } from '../../relay/index.ts'
 import { cancellable } from '../base/io.ts'
 import { brief, type Globals, type Output } from '../base/output.ts'
-import { withRelay } from './with-relay.ts'
+import { withRelay } from '../base/workspace.ts'
 import { progressText } from '../../operations/index.ts'
 import { duration } from './text.ts'
 import { printAdvice } from './views.ts'

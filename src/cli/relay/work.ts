@@ -12,12 +12,11 @@ import {
   relayShow,
 } from '../../operations/index.ts'
 import { answerCommandFor, type HandoffResponse, type InboxItem } from '../../relay/index.ts'
-import { cancellable, personAt } from '../base/io.ts'
+import { cancellable, personAt, userName } from '../base/io.ts'
 import { readObject } from '../base/json-file.ts'
 import { age, brief, type Globals, type Output } from '../base/output.ts'
 import { given, parseInputs } from './input.ts'
 import { duration, printRequest, printResponse } from './text.ts'
-import { userName } from '../base/user-name.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
 
 export async function inbox(options: Globals & { watch?: boolean }, agent: string): Promise<void> {

@@ -2,9 +2,7 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { agentNames } from '../../agents/index.ts'
-import { noCommand } from '../base/bare.ts'
-import { wholeNumber } from '../base/arguments.ts'
-import { lazily } from '../base/lazy.ts'
+import { noCommand, wholeNumber, lazily } from '../base/commands.ts'
 
 export function addSessions(program: Command): void {
   // Without a command the list is shown; a word that is no command is still refused.

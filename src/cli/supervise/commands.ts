@@ -1,8 +1,7 @@
 // The commands that run agents under supervision, and those that say what is wanted of them.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { wholeNumber } from '../base/arguments.ts'
-import { lazily } from '../base/lazy.ts'
+import { wholeNumber, lazily } from '../base/commands.ts'
 
 const driver = () =>
   new Option('--driver <driver>', 'tmux (a screen you can attach to) or headless (else tmux, if it is there)').choices([

@@ -1,9 +1,7 @@
 // The commands `baton tape …` and their options. What they do is in tape.ts.
 
 import { type Command, Option } from 'commander'
-import { json, wholeNumber, words } from '../base/arguments.ts'
-import { whenBare } from '../base/bare.ts'
-import { lazily } from '../base/lazy.ts'
+import { json, wholeNumber, words, lazily, whenBare } from '../base/commands.ts'
 
 export function addTape(program: Command): void {
   const tape = program.command('tape').description('plumbing: tapes as they are stored')

@@ -1,9 +1,7 @@
 // The commands `baton task …` with their options. What they do is in task.ts.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { wholeNumber } from '../base/arguments.ts'
-import { whenBare } from '../base/bare.ts'
-import { lazily } from '../base/lazy.ts'
+import { wholeNumber, lazily, whenBare } from '../base/commands.ts'
 import type { DecisionOption } from './task.ts'
 
 export function addTask(program: Command): void {

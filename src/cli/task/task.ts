@@ -28,10 +28,9 @@ import {
 } from '../../operations/index.ts'
 import { startSdk } from '../../telemetry/index.ts'
 import { demandTrustedProject } from '../base/chosen-workspace.ts'
-import { cancellable, personAt } from '../base/io.ts'
+import { cancellable, personAt, userName } from '../base/io.ts'
 import { parseObject, readObject } from '../base/json-file.ts'
 import { age, brief, count, type Globals, Output, size } from '../base/output.ts'
-import { userName } from '../base/user-name.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
 
 export interface DecisionOption {

@@ -1,8 +1,7 @@
 // The commands of the server: `baton up`, `baton down`, `baton token …`.
 
 import { type Command, Option } from 'commander'
-import { port, wholeNumber } from '../base/arguments.ts'
-import { lazily } from '../base/lazy.ts'
+import { port, wholeNumber, lazily } from '../base/commands.ts'
 
 export function addUp(program: Command): void {
   const server = lazily(program, () => import('./up.ts'))

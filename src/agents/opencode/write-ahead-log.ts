@@ -18,7 +18,7 @@ const remembered = 20
 const header = 32
 const frame = 24
 
-export class Log {
+export class WriteAheadLog {
   readonly #file: string
   readonly #fd: number | undefined
   /** 0 where there is no log. */
