@@ -22,30 +22,21 @@ export { sessionFollow, sessionImport } from './agents/sessions.ts'
 export { sessionContinue, workList } from './agents/work.ts'
 export { documentCheck, documentList, documentShow } from './document/documents.ts'
 export { documentWrite, tapeContinue } from './document/write.ts'
+export { escalationAnswer, escalationList, escalationShow } from './relay/escalations.ts'
+export { relayAlerts, relayHistory, relayStatus } from './relay/history.ts'
+export { progressText, relayAsk, relayCancel, relayReply, relayRequest, relayShow } from './relay/requests.ts'
 export {
-  escalationAnswer,
-  escalationList,
-  escalationShow,
-  progressText,
-  relayAlerts,
   relayAnswer,
-  relayAsk,
-  relayCancel,
   relayClaim,
   relayDead,
   relayDeadDrop,
   relayDeadRetry,
   relayHeartbeat,
-  relayHistory,
   relayInbox,
   relayInboxWatch,
   relayProgress,
   relayRelease,
-  relayReply,
-  relayRequest,
-  relayShow,
-  relayStatus,
-} from './relay/requests.ts'
+} from './relay/work.ts'
 export { traceArchive, traceOwner, traceReturn } from './relay/traces.ts'
 export {
   taskCreate,

@@ -1,8 +1,9 @@
 // One thing that can be done to a workspace from outside. REST, OpenAPI, MCP, the client and the tests are projections of these
 // objects, so an operation says everything about itself: what it is called, who may call it, what it takes and what it answers.
 
-import type { Person } from '../system/index.ts'
 import * as z from 'zod'
+import { BatonError } from '../errors.ts'
+import type { Person } from '../system/index.ts'
 import type { Workspace } from './workspace.ts'
 
 /** From the weakest to the strongest; each includes those before it. */
@@ -34,6 +35,14 @@ export interface Call {
   readonly caller: Caller
   /** Lets a person change a document before it is kept, where the door has a screen for that. */
   readonly edit?: (markdown: string) => Promise<string>
+}
+
+/** What only people decide: a terminal, a signed-in page or a token that was not made for an agent. */
+export function demandPerson({ caller }: Call): NonNullable<Call['caller']['person']> {
+  if (caller.person !== undefined) return caller.person
+  throw new BatonError('refused', 'Only a person can decide this', {
+    hint: 'Answer it on a terminal, in the dashboard, or with a token with operate that was not made for an agent.',
+  })
 }
 
 /** `GET /tapes/{tape}/entries`: fields of the input in braces stand in the path, the others in the query or the body. */

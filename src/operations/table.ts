@@ -3,46 +3,36 @@
 import { sessionMeters, supervisedMeters } from './agents/meters.ts'
 import { supervisedScreen } from './agents/screen.ts'
 import { activityShow, meterHistory } from './activity.ts'
-import { supervisedCycles } from './agents/cycles.ts'
-import { demoStart } from './agents/demo.ts'
-import { sessionLog } from './agents/session-log.ts'
-import { sessionFollow, sessionList, sessionImport } from './agents/sessions.ts'
-import { spendingShow } from './agents/spending.ts'
-import { sessionContinue, workList } from './agents/work.ts'
 import {
+  supervisedCycles,
   supervisedList,
   supervisedShow,
   supervisedLogs,
   supervisedControl,
   supervisedRun,
 } from './agents/supervised.ts'
+import { demoStart } from './agents/demo.ts'
+import { sessionLog } from './agents/session-log.ts'
+import { sessionFollow, sessionList, sessionImport } from './agents/sessions.ts'
+import { spendingShow } from './agents/spending.ts'
+import { sessionContinue, workList } from './agents/work.ts'
 import { documentCheck, documentDiff, documentItems, documentList, documentShow } from './document/documents.ts'
 import { documentWrite, tapeContinue } from './document/write.ts'
+import { escalationAnswer, escalationList, escalationShow } from './relay/escalations.ts'
+import { relayAlerts, relayHistory, relayMetrics, relayRecent, relayStatus } from './relay/history.ts'
+import { relayAsk, relayCancel, relayReply, relayRequest, relayShow } from './relay/requests.ts'
 import {
-  relayAsk,
-  relayRequest,
-  relayShow,
-  relayStatus,
-  relayInbox,
-  relayClaim,
-  relayHeartbeat,
-  relayRelease,
   relayAnswer,
-  relayCancel,
-  relayProgress,
-  relayReply,
-  relayHistory,
+  relayClaim,
   relayDead,
-  relayDeadRetry,
   relayDeadDrop,
+  relayDeadRetry,
+  relayHeartbeat,
+  relayInbox,
   relayInboxWatch,
-  relayAlerts,
-  relayMetrics,
-  escalationList,
-  escalationShow,
-  escalationAnswer,
-} from './relay/requests.ts'
-import { relayRecent } from './relay/recent.ts'
+  relayProgress,
+  relayRelease,
+} from './relay/work.ts'
 import { doctorCheck, settingsShow } from './settings.ts'
 import { traceArchive, traceOwner, traceReturn } from './relay/traces.ts'
 import {

@@ -4,8 +4,7 @@ import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../errors.ts'
 import { stateSchema as state, type TaskHandoff, type TaskProblem } from '../task/index.ts'
-import { operation } from './operation.ts'
-import { demandPerson } from './relay/requests.ts'
+import { demandPerson, operation } from './operation.ts'
 
 const taskId = z.string().min(1).max(200).describe('The id of the task.')
 const json = z.looseObject({})

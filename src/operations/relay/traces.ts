@@ -2,8 +2,8 @@
 
 import * as z from 'zod'
 import { operation } from '../operation.ts'
+import { agent } from './shapes.ts'
 
-const agent = z.string().min(1).max(200)
 const trace = z.string().min(1).max(200).describe('The id of the trace; its beginning is enough.')
 const owner = z.looseObject({ agent: z.string() })
 

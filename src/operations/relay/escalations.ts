@@ -1,0 +1,94 @@
+// The questions that agents ask people, and the answers of people.
+
+import * as z from 'zod'
+import { decideOnTask, taskOf } from '../../approvals/index.ts'
+import type { Json } from '../../store/index.ts'
+import { openTasks } from '../../task/index.ts'
+import { demandPerson, operation } from '../operation.ts'
+import { json, tooLate } from './shapes.ts'
+
+const escalationId = z.string().min(1).max(200).describe('The id of a question to people; its beginning is enough.')
+
+const escalation = z.looseObject({
+  id: z.string(),
+  requestId: z.string(),
+  traceId: z.string(),
+  from: z.string(),
+  priority: z.string(),
+  reason: z.string(),
+  reasonDetail: z.string(),
+  summary: z.string(),
+  missing: z.array(z.looseObject({ key: z.string(), expectedType: z.string(), description: z.string() })),
+  recommendations: z.array(z.string()),
+  askedAt: z.string(),
+})
+
+export const escalationList = operation({
+  name: 'escalation.list',
+  summary: 'What agents ask people, the most urgent first.',
+  scope: 'read',
+  route: 'GET /escalations',
+  input: z.object({ limit: z.int().min(1).max(1000).default(100) }),
+  output: z.object({ escalations: z.array(escalation) }),
+  async run(workspace, { limit }) {
+    const found = await (await workspace.relay()).escalations.list({ limit })
+    return { escalations: found.map((each) => ({ ...each })) }
+  },
+})
+
+export const escalationShow = operation({
+  name: 'escalation.show',
+  summary: 'One question to people, with the whole request and its answer if there is one.',
+  scope: 'read',
+  route: 'GET /escalations/{id}',
+  input: z.object({ id: escalationId }),
+  output: escalation.extend({
+    request: json,
+    via: z.string().optional().describe('The agent that handed the request on.'),
+    answer: z.object({ by: z.string(), at: z.string(), response: json }).optional(),
+  }),
+  async run(workspace, { id }) {
+    const relay = await workspace.relay()
+    return { ...(await relay.escalations.show(await relay.wholeId('escalation', id))) }
+  },
+})
+
+export const escalationAnswer = operation({
+  name: 'escalation.answer',
+  summary: 'Answer what an agent asks people. A decision that only people make needs a person.',
+  scope: 'operate',
+  route: 'POST /escalations/{id}/answer',
+  input: z.object({
+    id: escalationId,
+    inputs: z.record(z.string(), z.unknown()).default({}),
+    status: z.enum(['resolved', 'partial', 'failed']).optional(),
+    reason: z.string().max(20_000).optional(),
+    by: z.string().min(1).max(200).optional(),
+  }),
+  output: z.looseObject({ status: z.enum(['accepted', 'duplicate']) }),
+  async run(workspace, { id: given, inputs, status, reason, by: named }, call) {
+    const relay = await workspace.relay()
+    const id = await relay.wholeId('escalation', given)
+    const by = named ?? call.caller.name
+    const asked = await relay.escalations.show(id)
+    // Nobody but a person decides for people; an agent that answers its own question would pass every gate.
+    const person = asked.request.reason === 'requires_human_decision' ? demandPerson(call) : undefined
+    const isOfTask = person !== undefined && taskOf(asked) !== undefined
+    // The decision comes before the answer: if this process dies in between, the question can be answered again.
+    if (isOfTask && asked.answer === undefined && status !== 'failed') {
+      // A slip of the pen is not a no.
+      relay.escalations.check(asked, inputs, { by, status, reason })
+      // Without people to tell: the answer below is what ends the question.
+      const { store, address, cwd } = workspace
+      const tasks = await openTasks({ store, address, cwd })
+      try {
+        await decideOnTask(tasks, asked, { approved: inputs.approved === true, by, note: reason, person })
+      } finally {
+        await tasks.close()
+      }
+    }
+    const result = await relay.escalations.answer(id, inputs as Record<string, Json>, { by, status, reason })
+    if (result.status === 'late') throw tooLate(id, result)
+    return { ...result }
+  },
+})

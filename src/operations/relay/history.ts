@@ -1,0 +1,145 @@
+// The relay as a whole: what waits, what has happened, how requests have ended, and what should worry somebody.
+
+import * as z from 'zod'
+import { openAlerts } from '../../relay/index.ts'
+import { operation } from '../operation.ts'
+import { json } from './shapes.ts'
+
+export const relayStatus = operation({
+  name: 'relay.status',
+  summary: 'The relay as a whole: what waits, for whom, and how requests have ended so far.',
+  scope: 'read',
+  route: 'GET /relay',
+  input: z.object({}),
+  output: z.looseObject({
+    pending: z.int(),
+    claimed: z.int(),
+    escalated: z.int(),
+    deadLetters: z.int(),
+    counters: z.record(z.string(), z.int()),
+    agents: z.record(z.string(), z.object({ pending: z.int(), claimed: z.int() })),
+  }),
+  async run(workspace) {
+    const status = await (await workspace.relay()).status()
+    return { ...status, counters: { ...status.counters } }
+  },
+})
+
+const recentRequest = z.object({
+  requestId: z.string(),
+  traceId: z.string(),
+  from: z.string(),
+  to: z.string(),
+  priority: z.string(),
+  reason: z.string(),
+  summary: z.string(),
+  date: z.string().describe('When it was made.'),
+  entry: z.int().describe('Of the tape relay/handoffs.'),
+  status: z.enum(['open', 'claimed', 'escalated', 'resolved', 'partial', 'failed', 'rejected']),
+  worker: z.string().optional().describe('Who works on it, or did so last.'),
+  durationMs: z.number().optional(),
+  why: z.string().optional().describe('Why it failed or was rejected.'),
+})
+
+type RecentRequest = z.output<typeof recentRequest>
+
+export const relayRecent = operation({
+  name: 'relay.recent',
+  summary: 'The newest requests of the relay, newest first: who asked whom for what, and how each ended.',
+  scope: 'read',
+  route: 'GET /relay/recent',
+  input: z.object({ limit: z.int().min(1).max(1000).default(100) }),
+  output: z.object({ requests: z.array(recentRequest) }),
+  async run(workspace, { limit }) {
+    const requests: RecentRequest[] = []
+    /** What the newest event of a request says of it; its beginning comes later, since the newest come first. */
+    const ends = new Map<string, Pick<RecentRequest, 'status' | 'worker' | 'durationMs' | 'why'>>()
+    for await (const event of (await workspace.relay()).history({ limit: limit * 8 })) {
+      const { requestId } = event
+      if (event.type === 'answered' && !ends.has(requestId)) {
+        const { response, rejection, durationMs } = event
+        const why = response.failureReason ?? rejection
+        ends.set(requestId, { status: rejection === undefined ? response.status : 'rejected', durationMs, why })
+      } else if (event.type === 'escalated' && !ends.has(requestId)) ends.set(requestId, { status: 'escalated' })
+      else if (event.type === 'claimed' && !ends.has(requestId))
+        ends.set(requestId, { status: 'claimed', worker: event.worker })
+      else if (event.type === 'released' && !ends.has(requestId)) ends.set(requestId, { status: 'open' })
+      else if (event.type === 'requested') {
+        const { request } = event.envelope
+        const end = ends.get(requestId) ?? { status: 'open' as const }
+        requests.push({
+          requestId,
+          traceId: request.traceId,
+          from: request.sourceAgent,
+          to: request.handoffTo,
+          priority: request.priority,
+          reason: request.reason,
+          summary: request.contextForTarget.summary,
+          date: event.date,
+          entry: event.entry,
+          ...end,
+        })
+        if (requests.length === limit) break
+      }
+    }
+    return { requests }
+  },
+})
+
+export const relayHistory = operation({
+  name: 'relay.history',
+  summary: 'What happened on the relay, newest first; of one trace or of all.',
+  scope: 'read',
+  route: 'GET /relay/history',
+  input: z.object({
+    traceId: z.string().max(200).optional().describe('The id of a trace; its beginning is enough.'),
+    since: z.string().max(40).optional(),
+    limit: z.int().min(1).max(1000).default(100),
+  }),
+  output: z.object({ events: z.array(json) }),
+  async run(workspace, { traceId: given, ...query }) {
+    const relay = await workspace.relay()
+    const traceId = given === undefined ? undefined : await relay.wholeId('trace', given)
+    const events = []
+    for await (const row of relay.history({ ...query, traceId })) events.push({ ...row })
+    return { events }
+  },
+})
+
+export const relayMetrics = operation({
+  name: 'relay.metrics',
+  summary: 'How requests have ended so far, in numbers.',
+  scope: 'read',
+  route: 'GET /relay/metrics',
+  input: z.object({}),
+  output: json,
+  async run(workspace) {
+    return { ...(await (await workspace.relay()).counters()) }
+  },
+})
+
+export const relayAlerts = operation({
+  name: 'relay.alerts',
+  summary: 'What should worry somebody about the relay, with its figures.',
+  scope: 'read',
+  route: 'GET /relay/alerts',
+  input: z.object({}),
+  output: z.object({
+    alerts: z.array(
+      z.looseObject({
+        name: z.string(),
+        on: z.boolean(),
+        text: z.string(),
+        value: z.number(),
+        since: z.string().optional(),
+      }),
+    ),
+  }),
+  async run(workspace, _input, { caller }) {
+    const { relay, notifier } = await workspace.openedRelay()
+    // On the command line, whoever is configured is notified, once per onset; who only reads tells nobody.
+    const told = caller.local === true ? { notifier } : {}
+    const alerts = await openAlerts({ relay, store: workspace.store, ...told }).evaluate()
+    return { alerts: alerts.map((alert) => ({ ...alert })) }
+  },
+})
