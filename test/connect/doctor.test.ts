@@ -23,13 +23,16 @@ test('agents are named with their versions, and how to connect them [D6]', async
   ])
 })
 
-test.each([{}, { codex: 'exit 1' }])('that there is no agent is said, %j [D6]', async (programs) => {
-  expect(await agentsFound(programs)).toEqual([
-    {
-      about: 'agents',
-      is: 'warning',
-      text: 'no agent found (claude, codex, pi, gemini, opencode)',
-      advice: expect.stringContaining('install one') as string,
-    },
-  ])
-})
+test.each<Record<string, string>>([{}, { codex: 'exit 1' }])(
+  'that there is no agent is said, %j [D6]',
+  async (programs) => {
+    expect(await agentsFound(programs)).toEqual([
+      {
+        about: 'agents',
+        is: 'warning',
+        text: 'no agent found (claude, codex, pi, gemini, opencode)',
+        advice: expect.stringContaining('install one') as string,
+      },
+    ])
+  },
+)
