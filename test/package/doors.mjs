@@ -16,6 +16,7 @@ const program = join(dirname(manifest), JSON.parse(readFileSync(manifest, 'utf8'
 function baton(args, input = '') {
   const run = spawnSync(process.execPath, [program, ...args], { input, encoding: 'utf8' })
   assert.equal(run.status, 0, `baton ${args.join(' ')}: ${run.stderr}`)
+  assert.equal(run.stderr, '', `baton ${args.join(' ')} has nothing to complain about`)
   return run.stdout
 }
 
