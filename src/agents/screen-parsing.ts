@@ -28,9 +28,36 @@ export function questionIn(lines: readonly string[]): string | undefined {
   return words(lines.slice(Math.max(0, first - 12), first)) || words(answers)
 }
 
+/** The marked one of several answers without numbers, such as ` ❯ No, exit`. */
+const markedPlain = /^(\s*)❯\s+(?=\S)/
+
+/** A question whose answers have no numbers: one of them is marked, and below them stand the keys that choose one. Its answers are part of it. */
+export function choiceIn(lines: readonly string[]): string | undefined {
+  const keys = lines.findLastIndex((line) => /Enter to (confirm|select|continue)/i.test(line))
+  const at = lines.slice(0, Math.max(0, keys)).findLastIndex((line) => markedPlain.test(line))
+  if (at < 0) return undefined
+  const column = markedPlain.exec(lines[at]!)![0].length
+  const isAnswer = (line: string) => line.trim() !== '' && line.replace('❯', ' ').search(/\S/) === column
+  let [first, last] = [at, at]
+  while (first > 0 && isAnswer(lines[first - 1]!)) first--
+  while (isAnswer(lines[last + 1]!)) last++
+  const answers = lines.slice(first, last + 1).map((line) => line.replace('❯', ' ').trim())
+  // What stands above it, such as the path of the folder, would hide the question in a short title.
+  const asks = lines.slice(0, first).findIndex((line) => line.includes('?'))
+  const question = words(lines.slice(asks < 0 ? 0 : paragraphAt(lines, asks), first))
+  return question === '' ? undefined : `${question} (${answers.join(' / ')})`
+}
+
+function paragraphAt(lines: readonly string[], row: number): number {
+  return lines.slice(0, row).findLastIndex((line) => line.trim() === '') + 1
+}
+
 export function lastWritten(lines: readonly string[]): number {
   return lines.findLastIndex((line) => line.trim() !== '')
 }
+
+/** In characters: a question of a few sentences, with the command that it is about. */
+const longest = 500
 
 /** The text of a question as a person reads it: without the frame around it, and without the lines of a file that it shows. */
 function words(lines: readonly string[]): string {
@@ -39,7 +66,7 @@ function words(lines: readonly string[]): string {
   // A frame may be all that is left of what was cut off above.
   const shown = said.length > 0 ? said : lines.map(plain).filter((line) => line !== '' && !isFileLine(line))
   const text = shown.join(' ').replaceAll(/\s+/g, ' ')
-  return text.length <= 300 ? text : text.slice(-300).replace(/^\S+\s/, '')
+  return text.length <= longest ? text : text.slice(-longest).replace(/^\S+\s/, '')
 }
 
 function plain(line: string): string {

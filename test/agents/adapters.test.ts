@@ -27,6 +27,15 @@ describe('screens', () => {
       is: 'prompt',
       draft: '',
     })
+    // After an error, as 2.1.327 draws it: with its own cursor over the first letter, and without anything faint under NO_COLOR.
+    const again = 'esend your message to try again'
+    for (const drawn of [faint(again), again]) {
+      expect(readScreen('claude', ...claude(`❯\u00A0\u001B[7mR\u001B[0m${drawn}`))).toEqual({ is: 'prompt', draft: '' })
+    }
+    expect(readScreen('claude', ...claude('❯ \u001B[7mR\u001B[0mesend it'))).toEqual({
+      is: 'prompt',
+      draft: 'Resend it',
+    })
     expect(readScreen('claude', '✢ Twisting… (1s · ↓ 28 tokens)', ...claude('❯'))).toEqual({ is: 'busy', draft: '' })
     expect(readScreen('claude', '')).toEqual({ is: 'starting' })
     const asks = ['● Bash(touch x)', '  ⎿  Waiting…', rule, ' Bash command', '   touch x', ' Do you want to proceed?']
@@ -56,6 +65,27 @@ describe('screens', () => {
       is: 'dialog',
       about: 'trust',
     })
+    // As 2.1.327 draws it.
+    const safety = [
+      ' Accessing workspace:',
+      '',
+      ' /the/project',
+      '',
+      ' Quick safety check: Is this a project you created or one you trust? (Like your own code, a well-known open source project, or',
+      " work from your team). If not, take a moment to review what's in this folder first.",
+      '',
+      " Claude Code'll be able to read, edit, and execute files here.",
+      '',
+    ]
+    const choices = (...lines: string[]) => [rule, ...safety, ...lines, '', ' Enter to confirm · Esc to cancel', '']
+    const asked = readScreen('claude', ...choices(' ❯ No, exit', '   Yes, I trust this folder'))
+    expect(asked).toEqual({
+      is: 'dialog',
+      question:
+        "Quick safety check: Is this a project you created or one you trust? (Like your own code, a well-known open source project, or work from your team). If not, take a moment to review what's in this folder first. Claude Code'll be able to read, edit, and execute files here. (No, exit / Yes, I trust this folder)",
+      about: 'trust',
+    })
+    expect(readScreen('claude', ...choices('   No, exit', ' ❯ Yes, I trust this folder'))).toEqual(asked)
     const limit = [
       "You've hit your limit · resets 8:54pm (UTC)",
       '',

@@ -66,7 +66,9 @@ export async function runTurn(
   return { code, out, err }
 }
 
-const packages = path.join(import.meta.dirname, '../../node_modules/.agents/node_modules')
+/** `BATON_TEST_AGENTS` names another folder of packages, to try an agent that is newer than the one the tests are made for. */
+const packages =
+  process.env.BATON_TEST_AGENTS ?? path.join(import.meta.dirname, '../../node_modules/.agents/node_modules')
 
 /** A file of an installed agent, by its path below its package. */
 export function installed(...parts: string[]): string {

@@ -70,7 +70,10 @@ const isSummary = ({ messages, system }: ModelRequest): boolean => {
   return words.test(last.text.slice(-6_000)) || words.test(system)
 }
 
-/** As a decent model sums up: the work and its values, and none of the person's other words. */
+/**
+ * As a decent model sums up: the work and its values, and none of the person's other words. Where the agent has cut the values out of
+ * what is to be summed up (pi shortens long outputs), it says where they are.
+ */
 function summary({ messages }: ModelRequest): Reply {
   const prompt = {
     role: 'user' as const,
@@ -79,7 +82,11 @@ function summary({ messages }: ModelRequest): Reply {
     toolResults: [],
   }
   const move = nextMove([...messages, prompt], { perTurn: 3 })
-  return say(move.do === 'write' ? move.content : 'Nothing was done.', { usage: { input: 900, output: 400 } })
+  const text = move.do === 'write' ? move.content : 'Nothing was done.'
+  const [document] = messages.flatMap((each) => [...each.text.matchAll(/\/\S+\/handoff-[\d-]+\.md/g)]).at(-1) ?? []
+  const where =
+    document === undefined || text.includes('` is `') ? '' : `\nRead handoff from ${document} and resume work.`
+  return say(text + where, { usage: { input: 900, output: 400 } })
 }
 
 const alerts = path.join(folder, 'alerts.jsonl')
@@ -287,6 +294,9 @@ async function trust(): Promise<void> {
   while (!/trust/i.test(pane())) await sleep(100)
   while (!fs.existsSync(alerts) || !/trust/i.test(fs.readFileSync(alerts, 'utf8'))) await sleep(100)
   told(`${agent}: the trust dialog was announced, and is answered now`)
+  // Newer versions offer to leave first.
+  if (/❯\s*No/.test(pane())) door.tmux('send-keys', 'Down')
+  await sleep(500)
   door.tmux('send-keys', 'Enter')
 }
 if (agent === 'claude') void trust()

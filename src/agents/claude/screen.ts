@@ -1,7 +1,10 @@
 // Reads the screen of Claude Code: whether it waits for a prompt, works, or asks the person something.
 
 import type { ScreenState, Screen } from '../agent.ts'
-import { aboutOf, composerIn, draftOf, questionIn } from '../screen-parsing.ts'
+import { aboutOf, choiceIn, composerIn, draftOf, questionIn } from '../screen-parsing.ts'
+
+/** What it shows in an empty input. It is drawn faint, but not where `NO_COLOR` is set. */
+const hint = /^(Resend your message to try again|Press up to edit queued messages)$/
 
 export function readScreen(screen: Screen): ScreenState {
   const composer = composerIn(screen)
@@ -12,11 +15,14 @@ export function readScreen(screen: Screen): ScreenState {
   const question = questionIn(isComposer ? below : screen.lines)
   if (question !== undefined) return { is: 'dialog', question, about: aboutOf(question) }
   if (!isComposer) {
+    const choice = choiceIn(screen.lines)
+    if (choice !== undefined) return { is: 'dialog', question: choice, about: aboutOf(choice) }
     if (/Esc to (cancel|exit|close)|Enter to (confirm|select|continue)/i.test(screen.lines.join('\n')))
       return { is: 'dialog', question: lowest(screen.lines), about: 'other' }
     return screen.lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
   }
-  const draft = draftOf(composer!.text, /^\s*[❯>]/)
+  const typed = draftOf(composer!.text, /^\s*[❯>]/)
+  const draft = hint.test(typed) ? '' : typed
   const above = screen.lines.slice(Math.max(0, composer!.from - 8), composer!.from)
   const busy =
     above.some((line) => /^\S\s\S.*…( \(|$)/.test(line)) || below.some((line) => /esc to interrupt/i.test(line))

@@ -257,7 +257,12 @@ function silent(cycle: Asked, reason: string, policy: Policy, now: number): Step
   if (cycle.notBefore !== undefined && now < cycle.notBefore)
     return wait(cycle, 'room for the document', cycle.notBefore)
   if (policy.onSilence === 'ask') return fail(cycle, `No document: ${reason}`, 'attach', now)
-  const told = health('handoff', 'warning', `Baton is writing the handoff document itself: ${reason}`, 'logs')
+  const told = health(
+    'handoff',
+    'warning',
+    `No handoff document from the agent (${reason}): Baton is writing it from the transcript`,
+    'logs',
+  )
   const { cycle: storing, effects } = store(cycle, 'ledger')
   return { cycle: storing, effects: [told, ...effects], waits: { for: 'the document to be stored' } }
 }

@@ -75,6 +75,6 @@ export function obstacle(sighting: Sighting): string | undefined {
   const { observation, screen } = sighting
   if (observation.dialog !== undefined || screen.is === 'dialog') return 'it asks a question'
   if (isWorking(sighting)) return 'it works'
-  if (screen.is === 'prompt') return screen.draft === '' ? undefined : 'somebody is typing'
+  if (screen.is === 'prompt') return screen.draft === '' ? undefined : 'its input holds a line that was not sent'
   return screen.is === 'starting' ? 'it is starting' : 'its screen shows something else'
 }

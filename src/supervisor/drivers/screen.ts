@@ -2,7 +2,7 @@
 
 import type { Screen } from '../../agents/index.ts'
 import { InvalidError } from '../../errors.ts'
-import { styledRows } from './picture.ts'
+import { type StyledText, styledRows } from './picture.ts'
 
 export function screenOf(picture: string): Screen {
   const lines: string[] = []
@@ -14,15 +14,24 @@ export function screenOf(picture: string): Screen {
         .join('')
         .trimEnd(),
     )
-    const strong = row.map(({ text, style }) => (style.faint === true ? text.replaceAll(/\S/g, ' ') : text))
+    const strong = row.map((each, i) => (isFaint(each, row[i + 1]) ? each.text.replaceAll(/\S/g, ' ') : each.text))
     solid.push(strong.join('').trimEnd())
   }
   return { lines, solid }
 }
 
+/** Agents that draw the cursor themselves draw it over the first letter of a hint, which is not faint then. */
+function isFaint({ text, style }: StyledText, next: StyledText | undefined): boolean {
+  const isCursor = style.inverse === true && text.length === 1 && next?.style.faint === true
+  return style.faint === true || isCursor
+}
+
 /** What it says at its end. */
 export function lastWords(lines: readonly string[]): string {
-  const written = lines.map((line) => line.trim()).filter((line) => /\w/.test(line) && !line.startsWith('Pane is dead'))
+  const own = lines.map((line) => line.trim()).filter((line) => !line.startsWith('Pane is dead'))
+  // What it asked before is not what it said last.
+  const asked = own.findLastIndex((line) => /\b(Enter to (confirm|select|continue)|Esc to (cancel|exit))/i.test(line))
+  const written = own.slice(asked + 1).filter((line) => /\w/.test(line))
   return written.slice(-4).join(' ').slice(-300)
 }
 

@@ -53,6 +53,8 @@ interface FailedTurn {
 /** Words about a key or a login, without which no agent works. */
 const hopeless =
   /invalid (x-)?api[- ]key|authentication[_ ](error|failed)|unauthori[sz]ed|\b401\b|please run \/login|not logged in|no api key|incorrect api key/i
+/** An agent that tries again by itself, or compacts its context and then does, is at work again by then: nobody is notified. */
+const ownRetryMs = 3_000
 /** The longest wait before the agent is told to continue after an error; the first is short, each further one longer. */
 const longestErrorMs = 1_800_000
 
@@ -64,7 +66,8 @@ export class BetweenCycles {
   #failure: { readonly stamp: string; readonly times: number } | undefined
   #work: ReadonlySet<string> = new Set()
   #limited: { until: number; session: string | undefined } | undefined
-  #error: { turn: string; at: number } | undefined
+  /** The turn that an error has cut off: since when, whether people know, and when the agent is told to continue. */
+  #error: { readonly turn: string; readonly since: number; readonly isTold: boolean; readonly at: number } | undefined
   #errors = 0
 
   constructor({ prompt }: Run) {
@@ -109,7 +112,9 @@ export class BetweenCycles {
 
   /** When `needs` should be asked again, if nothing happens before. */
   get next(): number | undefined {
-    return this.#limited?.until ?? this.#error?.at
+    if (this.#limited !== undefined || this.#error === undefined) return this.#limited?.until
+    const { since, isTold, at } = this.#error
+    return isTold ? at : Math.min(at, since + ownRetryMs)
   }
 
   #lifted(observation: Observation): readonly Need[] {
@@ -127,15 +132,16 @@ export class BetweenCycles {
       return [{ do: 'end', ended: { why: 'crashed', details: `It did not start: ${error.slice(0, 300)}` } }]
     }
     const goesOn = this.#hasTask
-    const isNew = this.#error?.turn !== turn
-    if (this.#error === undefined || isNew)
-      this.#error = { turn, at: goesOn ? now + Math.min(errorMs * 2 ** this.#errors, longestErrorMs) : Infinity }
-    const told: readonly Need[] = isNew
-      ? [{ do: 'tell', trouble: { what: troubleText(error), times: ++this.#errors, goesOn } }]
-      : []
-    if (now < this.#error.at) return told
-    this.#error = { turn, at: Infinity }
-    return [...told, { do: 'say', text: errorText(error) }]
+    const at = goesOn ? now + Math.min(errorMs * 2 ** this.#errors, longestErrorMs) : Infinity
+    const known = this.#error?.turn === turn ? this.#error : { turn, since: now, isTold: false, at }
+    const isDue = now >= known.at
+    const isStanding = isDue || now - known.since >= ownRetryMs
+    this.#error = { ...known, isTold: isStanding, at: isDue ? Infinity : known.at }
+    const told: readonly Need[] =
+      isStanding && !known.isTold
+        ? [{ do: 'tell', trouble: { what: troubleText(error), times: ++this.#errors, goesOn } }]
+        : []
+    return isDue ? [...told, { do: 'say', text: errorText(error) }] : told
   }
 }
 

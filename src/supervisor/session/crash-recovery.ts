@@ -23,6 +23,8 @@ export interface LostAgent {
   readonly firstPrompt: string | undefined
   /** How long it was supervised since it was started, in milliseconds. */
   readonly upMs: number
+  /** Whether it showed a question before it ended. */
+  readonly wasAsking: boolean
   readonly now: number
 }
 
@@ -41,7 +43,8 @@ export async function planRecovery(lifecycle: AgentLifecycle, lost: LostAgent): 
     restarts,
     session: observation?.session,
     canResume: handle.adapter.resume !== undefined || handle.adapter.turn !== undefined,
-    neverWorked: observation?.file === undefined && lost.upMs < startMs,
+    // Whoever says no to its question at the start, such as whether it may trust the folder, is not asked again and again.
+    neverWorked: observation?.file === undefined && (lost.upMs < startMs || lost.wasAsking),
     full: lost.full || cycle.at !== 'watching',
     now,
   })
@@ -129,7 +132,7 @@ export interface Loss {
   /** When it was restarted before, in milliseconds. */
   readonly restarts: readonly number[]
   readonly session: string | undefined
-  /** It ended soon after its start, and has written nothing. */
+  /** It ended soon after its start or at its first question, and has written nothing. */
   readonly neverWorked?: boolean
   readonly canResume: boolean
   /** Over the threshold, or in the middle of a cycle: the old context is not worth reopening. */
@@ -170,7 +173,7 @@ function endingText(ending: Ending | undefined): string {
   }
   return ending.signal === undefined
     ? ending.code === undefined
-      ? 'without an exit code'
+      ? 'without an exit code, as when its terminal is closed'
       : `with exit code ${ending.code}`
-    : `on ${ending.signal}`
+    : `because it got ${ending.signal}`
 }

@@ -16,6 +16,10 @@ export class Obstacles {
     this.#recorder = recorder
   }
 
+  get isAsking(): boolean {
+    return this.#question !== undefined
+  }
+
   /** A question that only a person can answer. */
   async ask({ observation, screen }: Sighting): Promise<void> {
     const question = screen.is === 'dialog' ? screen.question : observation.dialog?.question
@@ -27,7 +31,7 @@ export class Obstacles {
     if (question !== undefined && this.#question !== undefined && isSameQuestion(question, this.#question)) return
     this.#question = question
     if (question === undefined) await this.#recorder.report('dialog', 'ok', 'No question is open', '')
-    else await this.#recorder.report('dialog', 'warning', `It asks: ${question.slice(0, 300)}`, 'answer')
+    else await this.#recorder.report('dialog', 'warning', `It asks: ${question}`, 'answer')
   }
 
   /** An error after which the agent's own retries failed; from the third time in a row it is critical. */

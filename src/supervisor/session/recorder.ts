@@ -57,6 +57,14 @@ export class Recorder {
     this.#options.health.tell({ level: 'info', what, action, advice, key: `finished ${Date.now()}` })
   }
 
+  /** The agent has quit by itself, or somebody has quit it; `early`: before the run had reached what it was to reach. */
+  exited(early: boolean): void {
+    const what = `The agent has quit${early ? ' before the --until command succeeded' : ''}`
+    const advice = adviceFor('restart', this.#options.session.run, { at: 'watching' })
+    const [level, action] = [early ? 'warning' : 'info', actionFor('restart')] as const
+    this.#options.health.tell({ level, what, action, advice, key: `exited ${Date.now()}` })
+  }
+
   /** Tells again what still needs a person; returns when the next reminder is due. */
   remind(now: number): number | undefined {
     const { health, session } = this.#options
@@ -110,7 +118,7 @@ function gradually({ context_usage, threshold, usd }: SessionRow): string {
 }
 
 /** What a person should do, as a command to type where there is one. */
-export function adviceFor(word: string, { name, driver }: Run, cycle: Cycle): string {
+export function adviceFor(word: string, { name, driver, cwd }: Run, cycle: Cycle): string {
   const attach = `baton attach ${shellWord(name)}`
   const log = `baton log ${shellWord(name)}`
   if (driver === 'headless') {
@@ -131,7 +139,7 @@ export function adviceFor(word: string, { name, driver }: Run, cycle: Cycle): st
     case 'answer':
       return `Answer it: ${attach}`
     case 'limit':
-      return `Nothing to do. To continue right away in another agent: baton continue --in AGENT`
+      return `Nothing to do. To continue right away in another agent: baton stop ${shellWord(name)}; cd ${shellWord(cwd)}; baton continue --in AGENT`
     case 'error':
       return `Nothing to do if it passes. To look at its screen: ${attach}`
     case 'disk':
@@ -140,8 +148,13 @@ export function adviceFor(word: string, { name, driver }: Run, cycle: Cycle): st
       return `Put the folder back and Baton continues; or end the session: baton stop ${shellWord(name)}`
     case 'cycle':
       return `Raise supervisor.threshold in baton.config.json, or force a cycle: baton cycle ${shellWord(name)}`
-    case 'over':
-      return `To continue with a larger bound: baton resume ${shellWord(name)}`
+    case 'over-stalled':
+      return `To let it try again: baton resume ${shellWord(name)}`
+    case 'over-usd':
+    case 'over-hours':
+    case 'over-cycles':
+    case 'over-turns':
+      return `To continue with a larger bound: baton resume ${shellWord(name)} ${word.replace('over', '--max')} N`
     case 'restart':
       return `Start it again: baton resume ${shellWord(name)}`
     default:
@@ -161,8 +174,8 @@ function actionFor(word: string): string {
     disk: 'Baton leaves the session as it is and keeps retrying',
     project: 'Baton leaves the session alone',
     cycle: 'Baton does not cycle it',
-    over: 'Baton has ended the agent',
     restart: 'Baton does not start it again',
   }
+  if (word.startsWith('over-')) return 'Baton has ended the agent'
   return actions[word] ?? 'Baton carries on by itself'
 }

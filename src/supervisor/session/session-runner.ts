@@ -330,6 +330,7 @@ export class SessionRunner {
       full: this.#session.isFull(now),
       n: history.count + 1,
       upMs: now - heldAt,
+      wasAsking: this.#obstacles.isAsking,
       firstPrompt: run.prompt,
       now,
     }
@@ -392,16 +393,17 @@ export class SessionRunner {
 
   /** Stops the agent together with the run, unless the agent has ended by itself. */
   async #end(ended: Ended): Promise<void> {
-    const { run, handle, spending } = this.#session
+    const { run, handle, spending, settings } = this.#session
     const { journal } = this.#recorder
     if (ended.why === 'finished') {
       const advice = `See what it did: baton log ${shellWord(run.name)}`
       this.#recorder.finished('Finished: the --until command succeeded', advice)
     }
+    if (ended.why === 'exited') this.#recorder.exited((run.bounds?.until ?? settings().bounds.until) !== undefined)
     if (ended.why === 'crashed')
       await this.#recorder.report('agent', 'critical', `Baton gave up on the agent: ${ended.details}`, 'restart')
     if (ended.why === 'bound')
-      await this.#recorder.report('bounds', 'warning', `The run is over: ${ended.details}`, 'over')
+      await this.#recorder.report('bounds', 'warning', `The run is over: ${ended.details}`, `over-${ended.bound}`)
     await (ended.why === 'exited' || ended.why === 'crashed' ? handle?.driver.remove?.() : handle?.driver.stop())
     await journal.write('spending', spending)
     await journal.write('ended', ended)

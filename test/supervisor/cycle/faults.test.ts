@@ -147,7 +147,10 @@ test('what is in the way of typing for long is told to a person, and that it is 
   const harness = await atWork({ submitSeconds: 1 })
   harness.script({ draft: 'wait, I want to' })
   harness.fill(90)
-  await harness.until(() => harness.told.some(({ title }) => title.includes('somebody is typing')), 'word of the line')
+  await harness.until(
+    () => harness.told.some(({ title }) => title.includes('a line that was not sent')),
+    'word of the line',
+  )
   expect(harness.prompts('Create handoff')).toEqual([])
   harness.script({ draft: '' })
   expect(await harness.cycled()).toMatchObject({ outcome: 'done', document: { by: 'agent' } })

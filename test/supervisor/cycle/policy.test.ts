@@ -4,13 +4,14 @@ import { expect, onTestFinished, test } from 'vitest'
 import { type Circumstances, holdOf, policyFor, thresholdOf } from '../../../src/supervisor/cycle/policy.ts'
 import { documentsFolder, examineFile, freePath } from '../../../src/supervisor/documents/document-file.ts'
 import { liveSettings, supervisorSection, timingsSchema } from '../../../src/supervisor/index.ts'
-import { decideRecovery } from '../../../src/supervisor/session/crash-recovery.ts'
+import { decideRecovery, planRecovery } from '../../../src/supervisor/session/crash-recovery.ts'
 import { acquire } from '../../../src/supervisor/session/lease.ts'
 import { supervisorSchema } from '../../../src/supervisor/settings.ts'
 import { lifeOf, thisProcess } from '../../../src/system/holder.ts'
 import { temporaryFolder, temporaryStore } from '../../support/workspace.ts'
 import { Harness } from '../support/harness.ts'
 import { goodDocument } from '../support/protocol.ts'
+import { sight } from '../support/sightings.ts'
 
 const timings = timingsSchema.parse({})
 const settings = { ...supervisorSection.parse({}), ...timings }
@@ -88,6 +89,33 @@ test('a crash is told from an end; what is below the threshold is reopened, the 
   expect(decideRecovery({ ...loss, restarts: restarts.map((each) => each - 3_600_000) })).toMatchObject({
     do: 'resume',
   })
+})
+
+test('an agent whose first question was answered with no is not started again, however late the answer came [C15]', async () => {
+  const ending = { code: 1, error: 'It did not start because this folder is not trusted.' }
+  const handle = { driver: { ended: () => Promise.resolve(ending) }, adapter: { resume: () => [] } } as never
+  const lost = {
+    handle,
+    observation: sight({ session: 'a' }).observation,
+    cycle: { at: 'watching' },
+    restarts: [],
+    settings,
+    full: false,
+    n: 1,
+    firstPrompt: 'Build',
+    upMs: 3_600_000,
+    wasAsking: true,
+    now,
+  } as const
+  expect(await planRecovery({} as never, lost)).toMatchObject({
+    do: 'end',
+    ended: {
+      why: 'crashed',
+      details:
+        'It did not start: it ended with exit code 1, saying "It did not start because this folder is not trusted."',
+    },
+  })
+  expect(await planRecovery({} as never, { ...lost, wasAsking: false })).toMatchObject({ do: 'go on' })
 })
 
 test('a wrong setting is named; the schema is JSON Schema [C1]', () => {

@@ -57,7 +57,7 @@ function answers(effects: readonly Effect[]): CycleEvent[] {
       ]
     return [
       { type: 'done', what: effect.do },
-      { type: 'refused', what: effect.do, reason: 'somebody is typing' },
+      { type: 'refused', what: effect.do, reason: 'its input holds a line that was not sent' },
     ]
   })
 }

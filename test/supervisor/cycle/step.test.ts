@@ -331,7 +331,7 @@ test('a draft of the person is waited for, and nothing typed into it [C5]', () =
   const drafted = sight({ percent: 88, turns: 2, screen: { is: 'prompt', draft: 'what about' } })
   const { trail, last } = walk(...documented, drafted, 600_000, drafted)
   expect(trail.at(-1)).toBe('documented')
-  expect(last.waits?.for).toBe('a chance to clear (somebody is typing)')
+  expect(last.waits?.for).toBe('a chance to clear (its input holds a line that was not sent)')
 })
 
 test('work that goes on behind the document makes it out of date: it is stored anew before the clear [C7]', () => {

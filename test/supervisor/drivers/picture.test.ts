@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { lastWords } from '../../../src/supervisor/drivers/screen.ts'
 import { styledRows } from '../../../src/supervisor/drivers/picture.ts'
 
 test.each([
@@ -28,4 +29,18 @@ test.each([
 
 test('a style lasts until it is changed, also over rows', () => {
   expect(styledRows('\u001B[7mone\ntwo')[1]).toEqual([{ text: 'two', style: { inverse: true } }])
+})
+
+test('the last words of a program are what it said after its question [C16]', () => {
+  const screen = [
+    ' Is this a project you trust?',
+    ' ❯ No, exit',
+    '   Yes, I trust this folder',
+    '',
+    ' Enter to confirm · Esc to cancel',
+    "Claude Code didn't start because this folder isn't trusted.",
+    'Pane is dead (status 1)',
+  ]
+  expect(lastWords(screen)).toBe("Claude Code didn't start because this folder isn't trusted.")
+  expect(lastWords(['Error: no such model', ''])).toBe('Error: no such model')
 })

@@ -35,7 +35,7 @@ test('an agent that is killed is reopened where it was, and told to go on if it 
   await harness.until(() => harness.prompts('Baton restarted you').length === 1, 'the word to go on')
   expect(harness.heard().at(-1)).toMatchObject({ session: before })
   expect(await harness.health('agent')).toMatchObject([
-    { status: 'warning', details: { what: 'The agent ended on SIGKILL; Baton is restarting it' } },
+    { status: 'warning', details: { what: 'The agent ended because it got SIGKILL; Baton is restarting it' } },
   ])
   expect(harness.told.at(-1)).toMatchObject({ level: 'warning', action: 'See what happened: baton log shop' })
 })
@@ -123,6 +123,12 @@ test('an agent that ends by itself, or by a person, stays ended [C15]', async ()
   fs.appendFileSync(protocolFiles(harness.home).inbox, '{"do":"exit"}\n')
   expect(await ended).toEqual({ why: 'exited' })
   expect(await collect(sessionRows(harness.store))).toMatchObject([{ name: 'shop', state: 'ended', ended: 'exited' }])
+  expect(harness.told.at(-1)).toMatchObject({
+    level: 'info',
+    title: 'shop in shop: The agent has quit',
+    body: expect.stringContaining('Baton does not start it again.'),
+    action: 'Start it again: baton resume shop',
+  })
   const supervisor = openSupervisor({
     store: harness.store,
     openAgent: harness.openAgent,
@@ -141,7 +147,10 @@ test('an agent that crashes again and again is given up, and a person told [C15]
       harness.killAgent()
     }
   }, 100)
-  expect(await ended).toMatchObject({ why: 'crashed', details: 'It ended 3 times within an hour, on SIGKILL' })
+  expect(await ended).toMatchObject({
+    why: 'crashed',
+    details: 'It ended 3 times within an hour, because it got SIGKILL',
+  })
   clearInterval(killer)
   expect(harness.told.at(-1)).toMatchObject({ level: 'critical', action: 'Start it again: baton resume shop' })
 })
