@@ -2,7 +2,7 @@
 // alone and a good one no longer depends on the caller's objects. What is missing is only its id and its seal.
 
 import { InvalidError, LimitError } from '../errors.ts'
-import { type Draft, type Entry, type Meta, reservedFields } from './entry.ts'
+import { type Draft, type Entry, lostEntry, type Meta, reservedFields } from './entry.ts'
 import { type AnchorRef, limits } from './store.ts'
 import { toJson } from './json.ts'
 
@@ -38,6 +38,12 @@ export function prepare(drafts: readonly Draft[], now: () => Date): Prepared[] {
     })
   }
   return prepared
+}
+
+/** What takes the place of an entry that was lost; `left` says what is left of it. */
+export function lostDraft(id: number, left: string): Draft {
+  const message = `Entry ${id} was damaged and could not be read; ${left}`
+  return { kind: 'error', payload: { kind: lostEntry, message }, meta: { context: false } }
 }
 
 function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {

@@ -1,11 +1,13 @@
 // A PostgreSQL server that crashes under load, and connections that are cut: nothing acknowledged is lost, nothing is there twice.
 
 import { randomBytes } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { saveDocument } from '../../src/handoff/saved.ts'
-import { openStore } from '../../src/store/index.ts'
+import { type Damage, openStore } from '../../src/store/index.ts'
 import { isFull } from '../support/full.ts'
+import { collect } from '../support/workspace.ts'
 import { Load } from './support/load.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 
@@ -142,4 +144,55 @@ test('people see sessions, health checks, handoffs and tasks with psql, also in 
   ])
   await psql(server, 'update v.workspace set version = 99')
   await expect(openStore(server.address('v'))).rejects.toMatchObject({ hint: expect.stringMatching(/Upgrade Baton/) })
+})
+
+test('a damaged row and missing ones are reported, their neighbours are read, and a repair keeps ids without gaps [E1] [T4]', async ({
+  onTestFinished,
+}) => {
+  const server = await startPostgres()
+  onTestFinished(() => server.stop())
+  const store = await openStore(server.address('d'))
+  onTestFinished(() => store.close())
+  const anchor = (name: string) => ({ kind: 'anchor', payload: { name, state: {} } })
+  const count = (n: number) => ({ kind: 'count', payload: n, meta: { key: 'k' } })
+  await store.append('main', [count(1), anchor('first'), count(3)])
+  await store.archive('main', () => [anchor('second'), count(5)])
+  await store.append('main', [count(6), count(7), anchor('third'), count(9)])
+  await store.append('other', [count(1)])
+  await psql(
+    server,
+    `update d.entries set rest = replace(rest, '"third"', '"thirt"') where id = 8`,
+    `update d.entries set rest = 'x' where id = 1 and key = (select key from d.tapes where name = 'main')`,
+    'delete from d.entries where id between 5 and 6',
+    `delete from d.entries where id = 9`,
+  )
+  for (const reverse of [false, true]) {
+    const damage: Damage[] = []
+    const entries = await collect(store.read('main', { reverse, archived: true, onDamage: (one) => damage.push(one) }))
+    expect(entries.map(({ id }) => id)).toEqual(reverse ? [7, 4, 3, 2] : [2, 3, 4, 7])
+    expect(damage.map(({ kind, lost }) => `${kind} ${lost!.from}-${lost!.to}`).sort()).toEqual(
+      ['checksum 1-1', 'checksum 8-8', 'gap 5-6'].sort(),
+    )
+    await expect(collect(store.read('main', { reverse }))).rejects.toMatchObject({ code: 'damaged' })
+  }
+  // One damaged tape neither hides the others nor keeps them from being written.
+  expect((await collect(store.list())).map(({ tape }) => tape)).toEqual(['main', 'other'])
+  const [report] = await store.verify!('main')
+  expect(report).toMatchObject({ entries: 4 })
+  const lost = ['1-1', '5-6', '8-8', '9-9']
+  expect(report!.damage.map((one) => `${one.lost!.from}-${one.lost!.to}`)).toEqual(lost)
+
+  const repaired = await store.repair!('main')
+  expect(repaired).toMatchObject({ tape: 'main', kept: 4, cut: [expect.stringMatching(/^blob:/), expect.any(String)] })
+  expect(repaired.damage.map((one) => `${one.lost!.from}-${one.lost!.to}`)).toEqual(lost)
+  expect((await buffer(await store.getBlob(repaired.cut[1]!.slice('blob:'.length)))).toString()).toContain('"thirt"')
+  expect(await store.append('main', [count(10)], { expect: 9 })).toMatchObject([{ id: 10 }])
+  const mended = await collect(store.read('main', { archived: true }))
+  expect(mended.map(({ id, kind }) => `${id} ${kind}`).join(', ')).toBe(
+    '1 error, 2 anchor, 3 count, 4 anchor, 5 error, 6 error, 7 count, 8 error, 9 error, 10 count',
+  )
+  expect(await store.info('main')).toMatchObject({ firstId: 4, lastId: 10, anchors: 1, lastAnchor: { name: 'second' } })
+  expect(await store.latest('main', 'k')).toMatchObject({ id: 10 })
+  expect(await store.verify!('main')).toMatchObject([{ entries: 10, damage: [] }])
+  expect(await store.repair!('main')).toMatchObject({ damage: [], cut: [], kept: 10 })
 })

@@ -2,8 +2,7 @@
 // the tape can be written to again. The bytes that were there are kept as a blob.
 
 import { randomUUID } from 'node:crypto'
-import { prepare, type Prepared } from '../draft.ts'
-import { lostEntry } from '../entry.ts'
+import { lostDraft, prepare, type Prepared } from '../draft.ts'
 import type { Damage, RepairReport } from '../store.ts'
 import type { NatsBlobs } from './blobs.ts'
 import { encodeMessage, entryAt, type Head, type Message, type Standing } from './message.ts'
@@ -100,8 +99,7 @@ class Repair {
   }
 
   #lost(id: number, sha256: string): Prepared {
-    const message = `Entry ${id} was damaged and could not be read; what was left of it is in blob:${sha256}`
-    return prepare([{ kind: 'error', payload: { kind: lostEntry, message }, meta: { context: false } }], this.#now)[0]!
+    return prepare([lostDraft(id, `what was left of it is in blob:${sha256}`)], this.#now)[0]!
   }
 
   /** Where the entries of a tape lie that was made at once, if the damaged first message said so. */

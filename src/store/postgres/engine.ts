@@ -3,7 +3,6 @@
 
 import { createHash, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { crc32 } from 'node:zlib'
 import { ConflictError, DamagedError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
 import { asAnchor, prepare, type Prepared } from '../draft.ts'
 import type { Draft, Entry } from '../entry.ts'
@@ -17,6 +16,7 @@ import type {
   Damage,
   OpenOptions,
   Range,
+  RepairReport,
   Store,
   TapeInfo,
   VerifyReport,
@@ -24,6 +24,7 @@ import type {
 import { AppendQueue } from '../append-queue.ts'
 import { ChangeNews } from '../change-news.ts'
 import { appendGroup, appendParameters, appendSql, groupBounds, indexed, rowColumns } from './append.ts'
+import { checksumDamage, gapDamage, isSound, repairRows, verifyRows } from './repair.ts'
 import { SharedAppends } from './shared-appends.ts'
 import { Database, type Parameter, type Row, type Statements } from './database.ts'
 
@@ -100,7 +101,7 @@ class PostgresStore implements Store {
     const known = this.#queues.get(encoded)
     if (known !== undefined) return known
     if (this.#queues.size > 1_000) for (const [name, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(name)
-    const read = (first: number, size: number) => this.#between(encoded, first, first + size - 1)
+    const read = (first: number, size: number) => this.#between(tape, first, first + size - 1)
     const queue = new AppendQueue(async (batches) => {
       const answers = await appendGroup(
         { database: this.#database, shared: this.#shared },
@@ -115,13 +116,13 @@ class PostgresStore implements Store {
     return queue
   }
 
-  async #between(encoded: string, first: number, last: number): Promise<Entry[]> {
+  async #between(tape: string, first: number, last: number): Promise<Entry[]> {
     const rows = await this.#database.query(
       `select e.id, e.rest, e.crc from S.tapes t join S.entries e using (key)
        where t.name = $1 and e.id between $2 and $3 order by e.id`,
-      [encoded, first, last],
+      [encodeName(tape), first, last],
     )
-    return rows.map((row) => this.#entry(row))
+    return rows.map((row) => this.#entry(row, tape))
   }
 
   async create(tape: string, batches: Iterable<readonly Draft[]> | AsyncIterable<readonly Draft[]>): Promise<TapeInfo> {
@@ -185,6 +186,7 @@ class PostgresStore implements Store {
     let after = range.after ?? 0
     let before = Math.min(range.before ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
     let key: string | null = null
+    let previous: number | undefined
     for (let isFirst = true; left > 0 && after < before - 1; isFirst = false) {
       this.#assertOpen()
       const rows = await this.#database.query(pageSql(reverse, isFirst && !archived), [
@@ -197,8 +199,13 @@ class PostgresStore implements Store {
         key,
       ])
       for (const row of rows) {
-        const entry = this.#entryOr(row, tape, onDamage)
-        if (entry !== undefined) yield entry
+        const id = Number(row['id'])
+        // Between entries of chosen kinds there may be others.
+        const gap = kinds === undefined && previous !== undefined ? missingBetween(previous, row) : undefined
+        if (gap !== undefined) this.#report(gapDamage(this.#database.place, tape, gap.from, gap.to), onDamage)
+        previous = id
+        if (isSound(row)) yield asEntryOf(row)
+        else this.#report(checksumDamage(this.#database.place, tape, id), onDamage)
       }
       if (rows.length === 0) return
       left -= rows.length
@@ -222,7 +229,7 @@ class PostgresStore implements Store {
          and e.id > $3 and e.id < $4 and ($5 or e.id >= t.first_id) order by e.id desc limit $6`,
       [encoded, indexed(name), after, before, archived, limit],
     )
-    return rows.map((row) => asAnchor(this.#entry(row))).reverse()
+    return rows.map((row) => asAnchor(this.#entry(row, tape))).reverse()
   }
 
   async latest(tape: string, key: string): Promise<Entry | undefined> {
@@ -233,7 +240,7 @@ class PostgresStore implements Store {
        where t.name = $1 and e.keyed = $2 and e.id >= t.first_id order by e.id desc limit 1`,
       [encoded, indexed(key)],
     )
-    return row && this.#entry(row)
+    return row && this.#entry(row, tape)
   }
 
   async *watch(tape: string, after: number | (() => number), signal: AbortSignal): AsyncIterable<Entry> {
@@ -402,15 +409,23 @@ class PostgresStore implements Store {
   }
 
   async verify(tape: string): Promise<VerifyReport[]> {
-    const damage: Damage[] = []
-    let [entries, next] = [0, 0]
-    for await (const entry of this.read(tape, { archived: true, onDamage: (one) => damage.push(one) })) {
-      entries++
-      next = entry.id + 1
-    }
-    const info = await this.info(tape)
-    if (info === undefined && next === 0) return []
-    return [{ tape, file: this.#database.place, entries, bytes: info?.bytes ?? 0, damage, index: 'ok' }]
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    const found = await verifyRows(this.#database, tape, encoded)
+    if (found === undefined) return []
+    const bytes = (await this.info(tape))?.bytes ?? 0
+    return [{ tape, file: this.#database.place, bytes, ...found, index: 'ok' }]
+  }
+
+  async repair(tape: string): Promise<RepairReport> {
+    const encoded = encodeName(tape)
+    this.#assertOpen()
+    const report = await repairRows(this.#database, tape, encoded, {
+      now: this.#now,
+      putBlob: (bytes) => this.putBlob(bytes),
+    })
+    this.#news.changed(encoded)
+    return report
   }
 
   close(): Promise<void> {
@@ -433,36 +448,33 @@ class PostgresStore implements Store {
     })
   }
 
-  #entry(row: Row): Entry {
-    const id = Number(row['id'])
-    const rest = String(row['rest'])
-    if (crc32(rest) === Number(row['crc'])) return JSON.parse(`{"id":${id}${rest}}`) as Entry
-    throw new DamagedError(`Entry ${id} in ${this.#database.place} is not what was written: its checksum differs`, {
-      file: this.#database.place,
-      offset: id,
-      hint: 'Restore the database from a backup.',
-    })
+  #entry(row: Row, tape: string): Entry {
+    if (!isSound(row)) this.#report(checksumDamage(this.#database.place, tape, Number(row['id'])), undefined)
+    return asEntryOf(row)
   }
 
-  /** Reports a damaged entry where the caller wants to read on. */
-  #entryOr(row: Row, tape: string, onDamage: ((damage: Damage) => void) | undefined): Entry | undefined {
-    if (onDamage === undefined) return this.#entry(row)
-    try {
-      return this.#entry(row)
-    } catch (error) {
-      const id = Number(row['id'])
-      const message = `entry ${id} of ${tape}: ${error instanceof Error ? error.message : String(error)}`
-      onDamage({
-        kind: 'checksum',
-        file: this.#database.place,
-        offset: id,
-        length: 0,
-        lost: { from: id, to: id },
-        message,
-      })
-      return undefined
-    }
+  /** Damage goes to those who want to read past it; for others it is an error. */
+  #report(damage: Damage, onDamage: ((damage: Damage) => void) | undefined): void {
+    if (onDamage !== undefined) return onDamage(damage)
+    const { file, offset, message } = damage
+    throw new DamagedError(`${message[0]!.toUpperCase()}${message.slice(1)} (${file})`, {
+      file,
+      offset,
+      hint: 'Its neighbours can be read. Restore the database from a backup, or give up what it held: baton tape repair TAPE',
+    })
   }
+}
+
+/** The entry in a sound row. */
+function asEntryOf(row: Row): Entry {
+  return JSON.parse(`{"id":${Number(row['id'])}${String(row['rest'])}}`) as Entry
+}
+
+/** The ids between two rows that were read one after the other. Archives may be purged meanwhile: what they held is not missing. */
+function missingBetween(previous: number, row: Row): { from: number; to: number } | undefined {
+  const id = Number(row['id'])
+  const [from, to] = [Math.min(id, previous) + 1, Math.max(id, previous) - 1]
+  return from <= to && from >= Number(row['first_id']) ? { from, to } : undefined
 }
 
 const insertSql = `
@@ -494,13 +506,14 @@ function pageSql(reverse: boolean, current: boolean): string {
 
 const infoSql = `
   select t.name, t.first_id, t.last_id, t.bytes, t.date, a.anchors, last.id as anchor_id, last.rest as anchor_rest,
+    last.crc as anchor_crc,
     phase.first as phase_first, phase.bytes as phase_bytes
   from S.tapes t
   cross join lateral (
     select count(*) as anchors from S.entries e where e.key = t.key and e.anchor is not null and e.id >= t.first_id
   ) a
   left join lateral (
-    select e.id, e.anchor_from, e.rest from S.entries e
+    select e.id, e.anchor_from, e.rest, e.crc from S.entries e
     where e.key = t.key and e.anchor is not null and e.id >= t.first_id order by e.id desc limit 1
   ) last on true
   cross join lateral (
@@ -511,9 +524,9 @@ const infoSql = `
 
 function asInfo(row: Row): TapeInfo {
   const [firstId, lastId] = [Number(row['first_id']), Number(row['last_id'])]
-  const id = row['anchor_id'] === null ? undefined : Number(row['anchor_id'])
-  const anchor =
-    id === undefined ? undefined : asAnchor(JSON.parse(`{"id":${id}${String(row['anchor_rest'])}}`) as Entry)
+  const last: Row = { id: row['anchor_id'], rest: row['anchor_rest'], crc: row['anchor_crc'] }
+  // A damaged one is not known; whoever reads the tape is told.
+  const anchor = last['id'] === null || !isSound(last) ? undefined : asAnchor(asEntryOf(last))
   const first = Number(row['phase_first'])
   return {
     tape: decodeName(String(row['name']))!,

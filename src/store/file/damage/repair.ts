@@ -10,8 +10,7 @@ import { archivesOf, gapBefore, gapBehind } from '../write/archives.ts'
 import { syncFolder, writeAll } from '../../../system/index.ts'
 import type { Layout } from '../layout.ts'
 import { chunksOf, Segment } from '../read/segment.ts'
-import { prepare, type Prepared } from '../../draft.ts'
-import { lostEntry } from '../../entry.ts'
+import { lostDraft, prepare, type Prepared } from '../../draft.ts'
 import { layOut, type Line, origin, type Position, restOf } from '../line.ts'
 import { Scan } from '../read/scan.ts'
 
@@ -196,9 +195,7 @@ class Rewriter {
   }
 
   #tombstone(id: number): Prepared {
-    const message = `Entry ${id} was damaged and could not be read; what was left of it is in a side file`
-    const payload = { kind: lostEntry, message }
-    return prepare([{ kind: 'error', payload, meta: { context: false } }], this.#now)[0]!
+    return prepare([lostDraft(id, 'what was left of it is in a side file')], this.#now)[0]!
   }
 }
 
