@@ -2,7 +2,7 @@
 
 import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { wholeNumber, lazily, whenBare } from './base/commands.ts'
+import { wholeNumber, lazily, pathOf, whenBare } from './base/commands.ts'
 import { addChat } from './chat/commands.ts'
 import { addConnect } from './connect/commands.ts'
 import { addDemo } from './demo/commands.ts'
@@ -34,18 +34,46 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   } catch (error) {
     if (!(error instanceof CommanderError)) return report(error, program.opts<Globals>())
     if (error.exitCode === 0) return 0
-    return error.code === 'commander.help' ? 2 : report(misuse(error), program.opts<Globals>())
+    return error.code === 'commander.help'
+      ? 2
+      : report(misuse(error, commandIn(program, argv)), program.opts<Globals>())
   }
 }
 
+/** The command that the words name, as far as they name one. */
+function commandIn(program: Command, argv: readonly string[]): Command {
+  let command = program
+  for (const word of argv.filter((each) => !each.startsWith('-'))) {
+    const below = command.commands.find((each) => each.name() === word || each.aliases().includes(word))
+    if (below !== undefined) command = below
+  }
+  return command
+}
+
 /** What commander finds wrong with the arguments, in the words of all other errors. */
-function misuse({ message }: CommanderError): InvalidError {
+function misuse({ message }: CommanderError, command: Command): InvalidError {
   const [first = '', ...more] = message.replace(/^error: /, '').split('\n')
   const close = /\((Did you mean .+\?)\)/.exec(more.join(' '))?.[1]
+  const path = pathOf(command)
+  const hint = close ?? `See "${path} --help".`
+  // As in: option '--budget <tokens>' argument 'abc' is invalid. It must be a whole number.
+  const value =
+    /^option '(?<name>[^']+)' argument '(?<given>.*)' is invalid\.(?<why>.*)$/.exec(first) ??
+    /^command-argument value '(?<given>.*)' is invalid for argument '(?<name>[^']+)'\.(?<why>.*)$/.exec(first)
+  if (value?.groups !== undefined) {
+    const { name = '', given = '', why = '' } = value.groups
+    const choices = /Allowed choices are (.+?)\.?$/.exec(why)?.[1]
+    return new InvalidError(`"${given}" is not valid for ${name}`, {
+      hint: choices === undefined ? why.trim() : `Choose one of ${choices}.`,
+    })
+  }
+  const most = /^too many arguments.*Expected (\d+) argument/.exec(first)?.[1]
+  if (most !== undefined) {
+    const takes = most === '0' ? 'takes no arguments' : `takes at most ${most} argument${most === '1' ? '' : 's'}`
+    return new InvalidError(`"${path}" ${takes}`, { hint })
+  }
   const text = first.replace(/\.$/, '')
-  return new InvalidError(text.charAt(0).toUpperCase() + text.slice(1), {
-    hint: close ?? 'Run it with --help to see how it is used.',
-  })
+  return new InvalidError(text.charAt(0).toUpperCase() + text.slice(1), { hint })
 }
 
 /** What commander itself prints: the help. */

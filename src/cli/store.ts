@@ -1,17 +1,24 @@
 // `baton store copy` and `baton store verify`: a whole workspace from one engine to another, and whether it is as it was written.
 
+import fs from 'node:fs'
 import path from 'node:path'
 import { NotFoundError } from '../errors.ts'
 import { workspaceVerify } from '../operations/index.ts'
 import { copyStore, type CopyProgress, openStore } from '../store/index.ts'
-import { count, type Globals, Output } from './base/output.ts'
+import { count, entryCount, type Globals, many, Output } from './base/output.ts'
+import { shellWord } from '../system/index.ts'
 import { ProgressLine } from './base/progress.ts'
 import { withWorkspace } from './base/workspace.ts'
 
 export async function copy(options: Globals, from: string, to: string): Promise<void> {
   const out = new Output(options)
   const line = new ProgressLine(options, { everyMs: 200 })
-  const source = await openStore(addressFrom(options, from))
+  const address = addressFrom(options, from)
+  // Opening a folder that does not exist would create an empty workspace there.
+  const folder = address.replace(/^file:(\/\/)?/, '')
+  if (path.isAbsolute(folder) && !fs.existsSync(folder))
+    throw new NotFoundError(`There is no store in ${folder}`, { hint: 'The first address is copied to the second.' })
+  const source = await openStore(address)
   try {
     if ((await source.contents()).tapes.length === 0)
       throw new NotFoundError(`There is nothing to copy in ${source.place}`)
@@ -20,9 +27,9 @@ export async function copy(options: Globals, from: string, to: string): Promise<
     try {
       const done = await copyStore(source, target, (progress) => line.show(paceOf(progress, performance.now() - begun)))
       line.clear()
-      const text = `Copied ${count(done.entries)} entries and ${count(done.blobs)} blobs from ${source.place} to ${target.place}`
+      const text = `Copied ${entryCount(done.entries)} and ${many(done.blobs, 'blob')} from ${source.place} to ${target.place}`
       out.record({ from: source.place, to: target.place, entries: done.entries, blobs: done.blobs }, text)
-      out.note(`Check it: baton store verify TO --store FROM`)
+      out.note(`Check it: baton store verify ${shellWord(to)} --store ${shellWord(from)}`)
       out.note(target.guarantee)
     } finally {
       line.clear()
@@ -55,8 +62,8 @@ export async function verify(options: Globals, other: string | undefined): Promi
       problems.map((problem) => ({ problem })),
       { line: ({ problem }) => problem },
     )
-    const sum = `${count(tapes)} tapes with ${count(entries)} entries, ${count(blobs)} blobs`
-    const state = problems.length === 0 ? 'sound' : `${count(problems.length)} problems`
+    const sum = `${many(tapes, 'tape')} with ${entryCount(entries)}, ${many(blobs, 'blob')}`
+    const state = problems.length === 0 ? 'sound' : many(problems.length, 'problem')
     out.record({ ...found, problems: problems.length }, `${place}: ${state}, ${sum}`)
     if (problems.length > 0) options.io.exit.code = 1
   })

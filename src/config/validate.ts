@@ -43,7 +43,7 @@ function problem(issue: z.core.$ZodIssue): string {
     case 'too_big':
       return `is larger than ${issue.maximum.toLocaleString('en-US')}`
     default:
-      return `is not right: ${issue.message}`
+      return `is not valid: ${issue.message}`
   }
 }
 

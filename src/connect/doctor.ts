@@ -91,7 +91,7 @@ async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
   const folder = where.replace(/^file:(\/\/)?/, '')
   const isFolder = !/^[a-z][a-z+]*:\/\//.test(folder)
   if (isFolder && !fs.existsSync(folder)) {
-    return [{ about: 'store', is: 'ok', text: `${folder} will be made when it is first used` }]
+    return [{ about: 'store', is: 'ok', text: `${folder} will be created on first use` }]
   }
   const found: Finding[] = []
   try {

@@ -63,7 +63,9 @@ export async function supervise(options: SuperviseOptions): Promise<Ended> {
   const timings = timingsSchema.parse(options.timings ?? {})
   const known = await journal.load()
   if (options.run === undefined && known.run === undefined) {
-    throw new NotFoundError(`There is no supervised session "${name}"`, { hint: 'Start one with "baton run AGENT".' })
+    throw new NotFoundError(`There is no supervised session "${name}"`, {
+      hint: 'See "baton ls", or start one with "baton run AGENT".',
+    })
   }
   const lease = await acquire(store, journal.tape, leaseKey, `${name} is supervised already`)
   const done = new AbortController()

@@ -42,7 +42,7 @@ describe.concurrent('the built program', () => {
     ['notify test', 2, /names no channel to notify\n/],
     ['relay request --from a --to b --reason validation_failure --summary s', 0, /^[0-9a-f-]{36}\n$/],
     ['relay inbox a', 0, /^Nothing waits for a\./],
-    ['relay status', 0, /^0 wait, 0 are being worked on/],
+    ['relay status', 0, /^0 waiting, 0 in progress/],
     ['run nobody --driver headless', 4, /^baton: .*nobody/],
     ['show nothing#1', 4, /^baton: There is no tape "nothing"/],
     ['stop nobody', 4, /^baton: There is no supervised session "nobody"/],

@@ -46,7 +46,24 @@ test('what is wrong with the arguments is said in one voice, as JSON where JSON 
   onTestFinished,
 }) => {
   const cwd = temporaryFolder(onTestFinished)
-  expect((await baton(cwd, ['ls', '--agent', 'foo'])).err).toMatch(/^baton: Option '--agent <agent>' argument 'foo' is/)
+  for (const [args, err] of [
+    [
+      ['ls', '--agent', 'foo'],
+      '"foo" is not valid for --agent <agent>\n  Choose one of claude, codex, pi, gemini, opencode.',
+    ],
+    [['completion', 'tcsh'], '"tcsh" is not valid for shell\n  Choose one of bash, zsh, fish.'],
+    [
+      ['handoff', '--budget', 'abc'],
+      '"abc" is not valid for --budget <tokens>\n  It must be a whole number, without a sign.',
+    ],
+    [['ls', 'extra'], '"baton ls" takes no arguments\n  See "baton ls --help".'],
+    [['tape', 'ls', '--nope'], 'Unknown option \'--nope\'\n  See "baton tape ls --help".'],
+    [
+      ['relay', 'history', 'x'],
+      '"x" is not the id of a trace, and no trace begins like that\n  See "baton relay history" for the ids.',
+    ],
+  ] as const)
+    expect(await baton(cwd, args)).toEqual({ code: 2, out: '', err: `baton: ${err}\n` })
   for (const args of [
     ['ls', '--agent', 'foo'],
     ['tape', 'lst'],
@@ -57,6 +74,13 @@ test('what is wrong with the arguments is said in one voice, as JSON where JSON 
     const { code, err } = await baton(cwd, [...args, '--json'])
     expect([args, code, JSON.parse(err)]).toMatchObject([args, 2, { error: { code: 'invalid' } }])
   }
+})
+
+test('a copy from a store that does not exist is refused, and makes none', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  const { code, err } = await baton(cwd, ['store', 'copy', 'nowhere', 'there'])
+  expect([code, err]).toEqual([4, expect.stringMatching(/^baton: There is no store in .*nowhere\n/)])
+  expect(fs.readdirSync(cwd)).toEqual([])
 })
 
 test('a noun without a verb lists what there is', async ({ onTestFinished }) => {

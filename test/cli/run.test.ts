@@ -271,7 +271,9 @@ test('mistakes are refused before anything is started, and say what to do [C8]',
     /^4 baton: There is no program "claude" on the PATH: Claude Code cannot be started\n {2}Install it, or say where it is/,
   )
   expect(await tried('run', 'claude', '--max-usd', '0')).toMatch(/^2 .*must be a number above zero/s)
-  expect(await tried('run', 'claude', '--driver', 'ssh')).toMatch(/^2 .*Allowed choices are tmux, headless/s)
+  expect(await tried('run', 'claude', '--driver', 'ssh')).toMatch(
+    /^2 .*"ssh" is not valid for --driver <driver>\n {2}Choose one of tmux, headless\./s,
+  )
   expect(await tried('pause', 'job')).toMatch(
     /^4 baton: There is no supervised session "job".*\n {2}Start one with "baton run AGENT"/,
   )

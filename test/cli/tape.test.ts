@@ -252,7 +252,11 @@ test('bad input ends with its code, a sentence and what to do, and writes nothin
     [['tape', 'handoff', 'main', 'a', '--state', '{bad'], 2, /must be JSON/],
     [['tape', 'handoff', 'main', 'a', '--state', '3', '--summary', 's'], 2, /is an object/],
     [['tape', 'read', 'main', '--after', 'x'], 2, /whole number/],
-    [['tape', 'context', 'main', '--format', 'yaml'], 2, /Allowed choices/],
+    [
+      ['tape', 'context', 'main', '--format', 'yaml'],
+      2,
+      /^baton: "yaml" is not valid for --format <format>\n {2}Choose one of openai, /,
+    ],
     [['tape', 'bogus'], 2, /^baton: There is no command "bogus"/],
     [['tape', 'append', 'main', '--file', 'missing.jsonl'], 4, /no file/],
     [['--workspace', 'file.txt', 'tape', 'ls'], 1, /is a file/],

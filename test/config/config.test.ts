@@ -44,7 +44,7 @@ test('a mistake is named by file and path, and stops only its own section', () =
     [{ task: { phases: { planning: ['dreaming'] } } }, 'baton.config.json: task.phases.planning[0] must be one of'],
     [{ task: { phases: { dreaming: [] } } }, 'task.phases'],
     [{ task: { gates: [{ name: 'x' }] } }, 'task.gates[0].run is missing'],
-    [{ task: { gates: [{ name: 'completeness', run: 'x' }] } }, 'task.gates[0].name is not right: Baton has a gate'],
+    [{ task: { gates: [{ name: 'completeness', run: 'x' }] } }, 'task.gates[0].name is not valid: Baton has a gate'],
     [{ task: { gates: [1, 2].map(() => ({ name: 'x', run: 'x' })) } }, 'two gates have the same name'],
     [{ task: { bounds: { text: -1 } } }, 'task.bounds.text must be at least'],
     [{ task: { colour: 'red' } }, 'task knows no field "colour"'],

@@ -288,7 +288,7 @@ test('wrong settings are named by their path [C16]', () => {
       return (error as Error).message
     }
   }
-  expect(problem({ type: 'webhook', url: 'ftp://x' })).toContain('channels[0].url is not right')
+  expect(problem({ type: 'webhook', url: 'ftp://x' })).toContain('channels[0].url is not valid')
   expect(problem({ type: 'webhook', url: 'env:not a name' })).toContain('channels[0].url')
   expect(problem({ type: 'webhook', url: 'https://x', preset: 'telegram' })).toContain('channels[0].chatId')
   expect(problem({ type: 'command', command: [] })).toContain('channels[0].command is empty')

@@ -80,6 +80,7 @@ export function isHidden(command: Command): boolean {
   return parent !== null && !parent.createHelp().visibleCommands(parent).includes(command)
 }
 
-function pathOf(command: Command): string {
+/** `baton tape ls`. */
+export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 }

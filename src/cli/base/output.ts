@@ -192,6 +192,11 @@ export function count(n: number): string {
   return String(n).replaceAll(/\B(?=(\d{3})+$)/g, ',')
 }
 
+/** `1 tape`, `12 tapes`. */
+export function many(n: number, what: string): string {
+  return `${count(n)} ${what}${n === 1 ? '' : 's'}`
+}
+
 /** `1 entry`, `12 entries`. */
 export function entryCount(n: number): string {
   return `${count(n)} ${n === 1 ? 'entry' : 'entries'}`

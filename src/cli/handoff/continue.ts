@@ -43,7 +43,7 @@ export async function continueIn(options: ContinueOptions, ref?: string): Promis
 /** A person picks an agent that is installed; a script has to name it. */
 async function pickAgent({ stdin, stdout, env }: Io): Promise<AgentName> {
   if (stdin.isTTY !== true || stdout.isTTY !== true)
-    throw new InvalidError('Which agent should continue?', { hint: `Say --in and one of ${agentNames.join(', ')}.` })
+    throw new InvalidError('Which agent should continue?', { hint: `Add --in with one of ${agentNames.join(', ')}.` })
   const installed = agentNames.filter((name) => isProgram(agentNamed(name).program, env))
   const { isCancel, select } = await import('@clack/prompts')
   const answer = await select({

@@ -124,7 +124,9 @@ async function gitOutput(cwd: string, args: readonly string[], env: NodeJS.Proce
 
 async function demandYes({ io, json }: UninstallOptions): Promise<void> {
   if (io.stdin.isTTY !== true || io.stdout.isTTY !== true || json === true)
-    throw new InvalidError('Nothing was removed: nobody was there to say yes', { hint: 'Run it again with --yes.' })
+    throw new InvalidError('Nothing was removed: there is no terminal to confirm it on', {
+      hint: 'Run it again with --yes.',
+    })
   const { confirm } = await import('@clack/prompts')
   const answer = await confirm({ message: 'Remove all of this for good?', initialValue: false })
   if (answer !== true) throw new CancelledError('Nothing was removed')

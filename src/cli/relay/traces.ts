@@ -9,7 +9,7 @@ import {
   traceOwner,
   traceReturn,
 } from '../../operations/index.ts'
-import { age, brief, type Globals, type Output } from '../base/output.ts'
+import { age, brief, type Globals, many, type Output } from '../base/output.ts'
 import { userName } from '../base/io.ts'
 import { withWorkspace } from '../base/workspace.ts'
 import { said } from './watch.ts'
@@ -80,8 +80,4 @@ export async function dead(options: Globals & { retry?: string; drop?: string; b
     out.table([['REQUEST', 'FROM', 'TO', 'GIVEN UP', 'WORKERS THAT DID NOT COME BACK'], ...rows])
     out.note(`\nTry one again with "baton relay dead --retry ${letters[0]!.requestId}", or take it off with --drop.`)
   })
-}
-
-function many(n: number, what: string): string {
-  return `${n} ${what}${n === 1 ? '' : 's'}`
 }

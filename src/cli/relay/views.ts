@@ -17,7 +17,7 @@ import {
   type RequestStatus,
 } from '../../relay/index.ts'
 import { cancellable } from '../base/io.ts'
-import { age, brief, count, type Globals, Output } from '../base/output.ts'
+import { age, brief, count, type Globals, many, Output } from '../base/output.ts'
 import { progressText, relayAlerts, relayShow, relayStatus } from '../../operations/index.ts'
 import { withWorkspace } from '../base/workspace.ts'
 import { indented, printRequest, printResponse } from './text.ts'
@@ -38,14 +38,14 @@ export async function status(options: Globals & { wait?: boolean }, requestId?: 
 function printStatus(out: Output, found: RelayStatus): void {
   if (out.json) return out.data(found)
   const { pending, claimed, escalated, deadLetters, counters, agents, lost } = found
-  out.line(`${count(pending)} wait, ${count(claimed)} are being worked on, ${count(escalated)} wait for a person`)
+  out.line(`${count(pending)} waiting, ${count(claimed)} in progress, ${count(escalated)} waiting for a person`)
   const rows = Object.entries(agents).map(([name, open]) => [name, count(open.pending), count(open.claimed)])
   if (rows.length > 0) out.table([['AGENT', 'WAITING', 'CLAIMED'], ...rows], [1, 2])
   const { requests, resolved, partial, failed, rejected, circularBlocked, timedOut, late } = counters
   out.line(
-    `Of ${count(requests)} so far: ${count(resolved)} resolved, ${count(partial)} partial, ${count(failed)} failed` +
-      ` (${count(rejected)} refused, ${count(circularBlocked)} of them in a circle, ${count(timedOut)} out of time),` +
-      ` ${count(counters.escalated)} went to a person, ${count(late)} late answers`,
+    `${many(requests, 'request')} so far: ${count(resolved)} resolved, ${count(partial)} partly, ${count(failed)} failed` +
+      ` (${count(rejected)} refused, ${count(circularBlocked)} of them as loops; ${count(timedOut)} timed out),` +
+      ` ${count(counters.escalated)} sent to a person, ${many(late, 'late answer')}`,
   )
   if (deadLetters > 0) out.line(`${count(deadLetters)} killed the workers that took them: baton relay dead`)
   if (lost.length > 0) {

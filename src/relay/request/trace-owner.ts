@@ -5,7 +5,6 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { ConflictError, InvalidError, NotFoundError } from '../../errors.ts'
-import { checked } from '../../config/index.ts'
 import type { RelayContext } from '../context.ts'
 import type { RelayEvent } from '../journal/events.ts'
 import { checkAgent, type RequestRefusal } from './routes.ts'
@@ -132,7 +131,12 @@ function ownerOf(traceId: string, frames: readonly Frame[]): Owner {
 }
 
 export function parseTraceId(traceId: string): string {
-  return checked(requestSchema.shape.traceId, traceId, 'traceId')
+  const { success, data } = requestSchema.shape.traceId.safeParse(traceId)
+  if (success) return data
+  throw new InvalidError(`"${traceId}" is not the id of a trace, and no trace begins like that`, {
+    path: 'traceId',
+    hint: 'See "baton relay history" for the ids.',
+  })
 }
 
 function unknownTrace(traceId: string): NotFoundError {

@@ -45,7 +45,7 @@ test('a request as its agents see it: asked, claimed, answered, and looked up [P
   expect(records(await relay('status', id, '--json'))).toMatchObject([
     { status: 'resolved', response: { status: 'resolved', providedInputs: { market: { size: 3 }, name: '42' } } },
   ])
-  expect((await relay('status')).out).toContain('Of 1 so far: 1 resolved')
+  expect((await relay('status')).out).toContain('1 request so far: 1 resolved')
   expect(await relay('answer', 'nobody', '--status', 'failed', '--failure', 'x')).toMatchObject({ code: 4 })
 })
 
