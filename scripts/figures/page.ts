@@ -54,6 +54,7 @@ export const benches = {
   supervisor: { about: 'What supervising costs, for up to 100 sessions', minutes: 8 },
   server: { about: 'The server beside the library', minutes: 4 },
   engines: { about: 'PostgreSQL and NATS beside their own bare statements', minutes: 10 },
+  dashboard: { about: 'What a browser has to do for the dashboard', minutes: 2 },
   transcripts: { about: 'Listing and importing sessions of agents', minutes: 4 },
   chat: { about: 'How soon the chat is on the screen', minutes: 1 },
   scale: { about: 'Many agents at work on one store', minutes: 15 },
