@@ -125,7 +125,10 @@ export class Course {
 
   async #harm({ cycle, step, harm }: Planned): Promise<void> {
     if (step === 'working') await sleep(250)
-    if (step === 'thinking') await this.#options.thinking?.()
+    if (step === 'thinking') {
+      await this.#options.thinking?.()
+      await this.#written()
+    }
     if (step === 'anywhere') await sleep(Math.random() * 4_000)
     if (step === 'running') while (!this.#isStamping()) await sleep(10)
     const { agent, say, own } = this.#options
@@ -174,6 +177,19 @@ export class Course {
   #progress(): number {
     const folder = path.join(this.#options.door.project, 'stamps')
     return fs.existsSync(folder) ? fs.readdirSync(folder).length : 0
+  }
+
+  /** Agents ask their model before they have written down what a command printed: an agent killed then has told it to nobody. */
+  async #written(): Promise<void> {
+    const { agent, door, say } = this.#options
+    const folder = path.join(door.project, 'stamps')
+    // opencode keeps its transcripts in a database.
+    if (agent === 'opencode' || !fs.existsSync(folder)) return
+    const when = (name: string) => fs.statSync(path.join(folder, name)).mtimeMs
+    const newest = fs.readdirSync(folder).reduce((a, b) => (when(a) > when(b) ? a : b))
+    const deadline = performance.now() + 2_000
+    while (!this.#wasWritten(newest) && performance.now() < deadline) await sleep(20)
+    if (!this.#wasWritten(newest)) say(`${agent}: stamp ${newest} is in no transcript yet`)
   }
 
   /** A command that was running when its agent was killed printed for nobody. */

@@ -105,6 +105,8 @@ export class Door {
       cwd: this.project,
       env: this.env,
       encoding: 'utf8',
+      // The log of a long night has some megabytes.
+      maxBuffer: 64 << 20,
       // A command that does not end would hold up the whole run: no test can time out meanwhile.
       timeout: 60_000,
     })

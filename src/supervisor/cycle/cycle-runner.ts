@@ -145,9 +145,14 @@ export class CycleRunner {
     const { journal } = recorder
     const before = session.cycle
     const promised = promisedBy(before, cycle)
-    const also = promised === undefined ? notes : [...notes, { name: 'promised' as const, data: promised }]
     const actions = effects.filter((effect): effect is Action => effect.do !== 'health')
     const names = actions.map((action) => action.do)
+    const also: readonly Note[] = [
+      ...notes,
+      ...(promised === undefined ? [] : [{ name: 'promised' as const, data: promised }]),
+      // A supervisor that takes over behind a clear never sees the old context again, nor what it had cost.
+      ...(names.includes('clear') ? [{ name: 'spending' as const, data: session.spending }] : []),
+    ]
     if (actions.length > 0) await journal.writeIntent(cycle, names, also)
     // States without an action need not be durable: after a crash they are observed again.
     else if (isNews(before, cycle)) await journal.writeIntent(cycle, []).catch(tolerateDisk)

@@ -9,7 +9,7 @@ import { contentText, type ToolCall, type ToolResult } from '../../tape/index.ts
 import { agentNamed, type Fact, type SessionFile } from '../../agents/index.ts'
 import type { Models } from '../../config/index.ts'
 import { LiveSession, type Meter } from '../../transcripts/index.ts'
-import { withoutTimes } from '../session/progress.ts'
+import { comparable } from '../session/progress.ts'
 
 export interface PromptText {
   readonly text: string
@@ -164,7 +164,7 @@ export class TranscriptView {
     const called = this.#called.get(call) ?? ''
     this.#called.delete(call)
     if (called === '' || documentName.test(called)) return
-    const stamp = createHash('sha256').update(`${called}\0${withoutTimes(JSON.stringify(output) ?? '')}`)
+    const stamp = createHash('sha256').update(`${called}\0${comparable(JSON.stringify(output) ?? '')}`)
     this.work.add(stamp.digest('base64url').slice(0, 10))
   }
 

@@ -5,7 +5,7 @@ import { type CheckResult, runCheck } from './bounds.ts'
 import type { Observation } from '../observe/observation.ts'
 import { errorText, limitText, untilText } from '../../handoff/index.ts'
 import type { Ended, Run } from '../run.ts'
-import { projectStamp, withoutTimes } from './progress.ts'
+import { projectStamp } from './progress.ts'
 
 /** What is to be done. */
 export type Need =
@@ -98,11 +98,11 @@ export class BetweenCycles {
 
   /** So many equal failures of the check with no progress in between end the run. */
   afterCheck({ command, result, stamp, work }: Check, stallChecks: number): Need {
-    const { code, output } = result
+    const { code, output, plain } = result
     const isNewWork = [...work].some((each) => !this.#work.has(each))
     this.#work = new Set([...this.#work, ...work])
     if (code === 0) return { do: 'end', ended: { why: 'finished' } }
-    const [before, now] = [this.#failure, `${code} ${withoutTimes(output)} ${stamp}`]
+    const [before, now] = [this.#failure, `${code} ${plain} ${stamp}`]
     const times = before !== undefined && now === before.stamp && !isNewWork ? before.times + 1 : 1
     this.#failure = { stamp: now, times }
     if (times < stallChecks) return { do: 'say', text: untilText(command, code, output) }

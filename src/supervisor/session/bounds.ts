@@ -3,6 +3,7 @@
 import { runCommand } from '../../system/index.ts'
 import type { Ended } from '../run.ts'
 import type { Bounds } from '../settings.ts'
+import { withoutTimes } from './progress.ts'
 
 export interface Spent {
   /** In dollars; undefined: the agent does not tell. */
@@ -61,6 +62,8 @@ export interface CheckResult {
   readonly code: number | undefined
   /** The end of what it printed. */
   readonly output: string
+  /** The same for two checks that differ in nothing but how long something took. */
+  readonly plain: string
 }
 
 const keptCharacters = 4_000
@@ -76,9 +79,15 @@ export async function runCheck(command: string, cwd: string, signal: AbortSignal
       keptBytes: 16 * keptCharacters,
       leftovers: 'end-group',
     })
-    const text = output.whole().toString('utf8').slice(-keptCharacters)
-    return { code: end === 'exit' && typeof code === 'number' ? code : undefined, output: text }
+    const text = output.whole().toString('utf8')
+    return {
+      code: end === 'exit' && typeof code === 'number' ? code : undefined,
+      output: text.slice(-keptCharacters),
+      // Cut last: where a text is cut from its end must not depend on how many digits a time has.
+      plain: withoutTimes(text).slice(-keptCharacters),
+    }
   } catch (error) {
-    return { code: undefined, output: (error as Error).message }
+    const { message } = error as Error
+    return { code: undefined, output: message, plain: message }
   }
 }

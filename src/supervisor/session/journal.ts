@@ -128,8 +128,8 @@ export type Name =
 
 /** An entry that is written together with an intention, or not at all. */
 export interface Note {
-  readonly name: 'promised' | 'late'
-  readonly data: Kept['promised'] | Kept['late']
+  readonly name: 'promised' | 'late' | 'spending'
+  readonly data: Kept['promised'] | Kept['late'] | Kept['spending']
 }
 
 export class Journal {

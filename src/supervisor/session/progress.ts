@@ -93,7 +93,22 @@ function contentStamp(file: string, read: boolean): string {
 
 /** How long something took, and when it was done, differ each time that the same is done again. */
 export function withoutTimes(output: string): string {
-  return output.replaceAll(/\d+(?::\d\d)+(?:[.,]\d+)?|\d+[.,]\d+|\d+ ?(?:[mµn]?s|sec|seconds?|minutes?)\b/g, '…')
+  return output.replaceAll(
+    /\d+(?::\d\d)+(?:[.,]\d+)?|\d+(?:[.,]\d+)? ?(?:[mµn]?s|sec|seconds?|minutes?)\b|\d+[.,]\d+/g,
+    '…',
+  )
+}
+
+/** In characters. Agents keep at least twice as much of either end of an output. */
+const endLength = 2_000
+
+/**
+ * An output as it is whenever the same is done again: without times, and of a long one only its two ends. Agents cut out the middle, and
+ * where they cut depends on how many digits the times have.
+ */
+export function comparable(output: string): string {
+  const plain = withoutTimes(output)
+  return plain.length <= 2 * endLength ? plain : `${plain.slice(0, endLength)}…${plain.slice(-endLength)}`
 }
 
 /** What the agent has done in its contexts so far, call by call, to tell new work from the same again. */

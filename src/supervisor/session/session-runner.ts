@@ -347,6 +347,8 @@ export class SessionRunner {
       return
     }
     await recorder.report('agent', 'warning', `${plan.how}; Baton is restarting it`, 'logs')
+    // The context may be left for good, and what it had cost is not to be forgotten with this supervisor.
+    await recorder.spending()
     session.restarts = [...session.restarts, now].slice(-20)
     await recorder.journal.write('restarts', { at: session.restarts })
     recorder.show({ state: 'restarting' })

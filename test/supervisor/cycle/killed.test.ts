@@ -43,6 +43,20 @@ test.each(sample(moments, 3))(
   },
 )
 
+test('what the old context had cost is not forgotten with a supervisor that is killed behind the clear [C7][C19]', async () => {
+  const harness = await Harness.open()
+  harness.script({ pace: 100, usd: 0.05 })
+  const first = harness.spawnSupervisor({ killAt: 'before resume' })
+  await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
+  harness.fill(90)
+  expect(await first.ended).toEqual([null, 'SIGKILL'])
+  harness.spawnSupervisor()
+  await harness.until(async () => (await harness.cycles()).at(-1), 'the cycle')
+  const own = () => harness.transcript().reduce((sum, { usage }) => sum + (usage?.cost.total ?? 0), 0)
+  const reported = async () => (dataOf((await harness.entries('row')).at(-1)!) as { usd: number }).usd
+  await harness.until(async () => Math.abs((await reported()) - own()) < 1e-6, 'the whole sum')
+})
+
 test('a second supervisor is refused and told who holds the session; one that takes over from a dead one is not [C7]', async () => {
   const harness = await Harness.open()
   const first = harness.spawnSupervisor()
