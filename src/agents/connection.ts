@@ -72,16 +72,28 @@ export function forwarding({ self: [node, script] }: Place, agent: string): stri
   return `// Written by "baton connect ${agent}"; "baton disconnect ${agent}" removes it.
 import { spawn } from 'node:child_process'
 
-const patienceMs = 3000
+const patienceMs = 10000
+
+let last = Promise.resolve()
+
+/** One call after the other: an agent may send its first prompt before it was answered that the session has begun. */
+function call(event, input) {
+  return (last = last.then(() => callNow(event, input)))
+}
 
 /** The agent goes on whatever happens here. */
-function call(event, input) {
+function callNow(event, input) {
   return new Promise((resolve) => {
     let out = ''
-    const enough = setTimeout(() => resolve(undefined), patienceMs)
+    let child
     const done = (text) => (clearTimeout(enough), resolve(text))
+    const enough = setTimeout(() => {
+      // What is no longer waited for must not take a handoff along that nobody would read.
+      child?.kill()
+      done(undefined)
+    }, patienceMs)
     try {
-      const child = spawn(${JSON.stringify(node)}, [${JSON.stringify(script)}, 'hook', '${agent}', event], { stdio: ['pipe', 'pipe', 'ignore'] })
+      child = spawn(${JSON.stringify(node)}, [${JSON.stringify(script)}, 'hook', '${agent}', event], { stdio: ['pipe', 'pipe', 'ignore'] })
       child.on('error', () => done(undefined))
       child.stdin.on('error', () => {})
       child.stdout.on('data', (chunk) => (out += chunk))

@@ -10,6 +10,7 @@ import {
   statusText,
   workOnJobs,
 } from '../../src/connect/index.ts'
+import { agentNamed } from '../../src/agents/index.ts'
 import { baton, batonProcess } from '../cli/cli.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
@@ -144,6 +145,48 @@ function transcript({ project, env }: Room, session: string, words: readonly str
 }
 
 const session = '0d5fd29e-6b0a-4b52-8d10-6a5a1c0a7f01'
+
+describe("Baton's plugin for opencode", () => {
+  it('asks for what waits after the start of the session was heard, however long that takes [D7]', async () => {
+    const folder = fs.realpathSync(temporaryFolder())
+    const script = path.join(folder, 'slow-start.mjs')
+    fs.writeFileSync(
+      script,
+      `import fs from 'node:fs'
+const event = process.argv.at(-1)
+const log = ${JSON.stringify(path.join(folder, 'log'))}
+setTimeout(() => {
+  fs.appendFileSync(log, event + ' ')
+  const additionalContext = fs.readFileSync(log, 'utf8')
+  if (event === 'prompt') console.log(JSON.stringify({ hookSpecificOutput: { additionalContext } }))
+}, event === 'start' ? 500 : 0)
+`,
+    )
+    const place = {
+      scope: 'user' as const,
+      project: folder,
+      env: { HOME: folder },
+      self: [process.execPath, script] as const,
+    }
+    const plugin = agentNamed('opencode')
+      .connection!.changes(place)
+      .find((change) => change.type === 'file' && change.path.endsWith('baton.js'))
+    const file = path.join(folder, 'plugin.mjs')
+    fs.writeFileSync(file, (plugin as { content: string }).content)
+    const { Baton } = (await import(/* @vite-ignore */ file)) as { Baton: (at: object) => Promise<Plugin> }
+    const hooks = await Baton({ directory: folder })
+    // opencode does not wait for what it calls with an event.
+    void hooks.event({ event: { type: 'session.created', properties: { info: { id: 'a' } } } })
+    const parts: { text: string }[] = []
+    await hooks['chat.message']({ sessionID: 'a' }, { message: { sessionID: 'a', id: 'm' }, parts })
+    expect(parts.map(({ text }) => text)).toEqual(['start prompt '])
+  })
+})
+
+interface Plugin {
+  event(told: object): Promise<void>
+  'chat.message'(input: object, output: object): Promise<void>
+}
 
 describe('a compaction', () => {
   it('is followed by a document of what stood before it, and the agent is told where to look, once [D7]', async () => {

@@ -99,7 +99,9 @@ async function turn(prompt: string): Promise<{ times: number; errors: string[] }
   const { code, out, err } = await runTurn(agent!, stage, prompt, { seconds: 180 })
   if (code !== 0) throw new Error(`${name} ended with ${code}: ${err}${out}`)
   const last = server.requests.findLast(({ tools }) => tools.length > 0)
-  const times = JSON.stringify([last?.system, last?.messages]).split('<handoff-context>').length - 1
+  // Gemini CLI writes the angle brackets of what a hook says as entities.
+  const given = JSON.stringify([last?.system, last?.messages]).replaceAll('&lt;', '<').replaceAll('&gt;', '>')
+  const times = given.split('<handoff-context>').length - 1
   return {
     times,
     errors: `${err}${out}`.split('\n').filter((line) => /extension error|clamping|hook failed/i.test(line)),

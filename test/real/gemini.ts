@@ -7,7 +7,8 @@ export const gemini: RealAgent = {
   prepare({ home }) {
     const settings = {
       security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } },
-      general: { disableAutoUpdate: true, disableUpdateNag: true },
+      // By their newest names: Gemini CLI rewrites a file that has the old ones.
+      general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
       privacy: { usageStatisticsEnabled: false },
       ui: { hideTips: true, hideBanner: true },
       tools: { allowed: ['write_file', 'run_shell_command', 'read_file'] },
