@@ -63,8 +63,8 @@ export abstract class Exchange {
 
   abstract header(name: string): string | undefined
 
-  /** The body; refused if it is too large. */
-  abstract bytes(most: number): Promise<Buffer>
+  /** The body, at once where it is there already; refused if it is too large. */
+  abstract bytes(most: number): Buffer | Promise<Buffer>
 
   abstract send(answer: Answer): void
 

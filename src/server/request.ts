@@ -38,13 +38,19 @@ export function takesBody({ method }: Endpoint): boolean {
   return method === 'POST' || method === 'PUT'
 }
 
-/** The input as the caller gave it; parsing it is the schema's. */
-export async function inputOf(
+/** How many bytes the body of a request may hold. */
+export function mostBytes({ operation }: Endpoint): number {
+  return operation.name === 'tape.import' ? largeBodyBytes : bodyBytes
+}
+
+/** The input as the caller gave it; parsing it is the schema's. `body` is given where the endpoint takes one. */
+export function inputOf(
   exchange: Exchange,
   endpoint: Endpoint,
   params: Readonly<Record<string, string>>,
-): Promise<Record<string, unknown>> {
-  const input = takesBody(endpoint) ? await bodyOf(exchange, endpoint) : queryOf(exchange, endpoint)
+  body: Buffer | undefined,
+): Record<string, unknown> {
+  const input = body === undefined ? queryOf(exchange, endpoint) : fieldsIn(body, exchange, endpoint)
   Object.assign(input, params)
   const expect = exchange.header('if-match')
   if (expect !== undefined && endpoint.types.has('expect')) input.expect ??= expectationIn(expect)
@@ -91,17 +97,15 @@ function queryOf(exchange: Exchange, { types, inPath }: Endpoint): Record<string
   return input
 }
 
-async function bodyOf(exchange: Exchange, { operation }: Endpoint): Promise<Record<string, unknown>> {
+function fieldsIn(bytes: Buffer, exchange: Exchange, { operation }: Endpoint): Record<string, unknown> {
+  if (bytes.length === 0) return {}
   const type = exchange.header('content-type')
-  const bytes = await exchange.bytes(operation.name === 'tape.import' ? largeBodyBytes : bodyBytes)
-  const text = bytes.toString()
-  if (text === '') return {}
   if (type === undefined || !/^application\/(.+\+)?json\s*(;|$)/i.test(type)) {
     throw new HttpError('media_type', 'The body must be JSON', { hint: 'Send "Content-Type: application/json".' })
   }
   let body: unknown
   try {
-    body = JSON.parse(text)
+    body = JSON.parse(bytes.toString())
   } catch {
     throw new HttpError('invalid', 'The body is not JSON', { hint: 'Send one JSON object.' })
   }

@@ -16,7 +16,7 @@ import type { Answer, Exchange, Streamed } from './exchange.ts'
 import { type Answers, demandSame, fingerprint } from './idempotency.ts'
 import type { Life, Lives } from './lives.ts'
 import { HttpError } from './problem.ts'
-import { type Endpoint, endpointOf, inputOf, takesBody } from './request.ts'
+import { type Endpoint, endpointOf, inputOf, mostBytes, takesBody } from './request.ts'
 import { eventStream, lines } from './stream.ts'
 import type { Token } from './tokens.ts'
 
@@ -71,7 +71,8 @@ export async function serveOperation(
       },
     )
   }
-  const given = await inputOf(exchange, endpoint, params)
+  const body = takesBody(endpoint) ? await exchange.bytes(mostBytes(endpoint)) : undefined
+  const given = inputOf(exchange, endpoint, params, body)
   const input = endpoint.schema.parse(given)
   if (isLive(operation) || exchange.wantsEvents) {
     const life = served.lives.begin(token, exchange.signal)
@@ -93,11 +94,12 @@ export async function serveOperation(
     demandSame(operation.once.requestOf(answer), request)
     return json(answer)
   }
-  const { body, repeated } = await served.answers.once(name, request, async () => ({
+  const answered = await served.answers.once(name, request, async () => ({
     status: 200,
     body: JSON.stringify(await run(operation, input, call, served)),
   }))
-  return { status: 200, headers: repeated ? { ...jsonType, 'idempotency-replayed': 'true' } : jsonType, body }
+  const headers = answered.repeated ? { ...jsonType, 'idempotency-replayed': 'true' } : jsonType
+  return { status: 200, headers, body: answered.body }
 }
 
 async function run(operation: Operation, input: object, call: Call, served: Served): Promise<unknown> {
