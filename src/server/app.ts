@@ -215,8 +215,11 @@ async function smallJson(c: Context): Promise<unknown> {
 
 function noRoute(c: Context, router: Router<unknown>): HttpError {
   const { path, method } = c.req
-  const allow = router.methods(path).join(', ')
-  if (allow === '') return new HttpError('no_route', 'There is nothing at this address', { hint: 'See /docs.' })
+  const methods = router.methods(path)
+  // Also for an address with scheme and host, as only proxies are asked: it is none of ours, whatever its path.
+  if (methods.length === 0 || methods.includes(method))
+    return new HttpError('no_route', 'There is nothing at this address', { hint: 'See /docs.' })
+  const allow = methods.join(', ')
   return new HttpError('method', `This address takes ${allow}, not ${method}`, {
     hint: 'See /docs.',
     headers: { allow },

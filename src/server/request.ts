@@ -1,5 +1,6 @@
 // From an HTTP request to the input of an operation: fields from the path, the query or the body, checked by its schema.
 
+import { isUtf8 } from 'node:buffer'
 import * as z from 'zod'
 import type { AnyOperation } from '../operations/index.ts'
 import type { Exchange } from './exchange.ts'
@@ -103,6 +104,7 @@ function fieldsIn(bytes: Buffer, exchange: Exchange, { operation }: Endpoint): R
   if (type === undefined || !/^application\/(.+\+)?json\s*(;|$)/i.test(type)) {
     throw new HttpError('media_type', 'The body must be JSON', { hint: 'Send "Content-Type: application/json".' })
   }
+  if (!isUtf8(bytes)) throw new HttpError('invalid', 'The body is not UTF-8', { hint: 'Encode the JSON as UTF-8.' })
   let body: unknown
   try {
     body = JSON.parse(bytes.toString())

@@ -66,7 +66,7 @@ describe('REST [D3]', () => {
     expect(problem.hint ?? '').not.toBe('')
   })
 
-  it('a body that is not JSON, too large or of another type is refused', async () => {
+  it('a body that is not JSON, not UTF-8, too large or of another type is refused', async () => {
     const plain = await served.ask('POST /v1/tapes/main/entries', {
       body: {},
       headers: { 'content-type': 'text/plain' },
@@ -78,11 +78,17 @@ describe('REST [D3]', () => {
       body: { entries: [message('x'.repeat(5_000_000))] },
     })
     expect([large.status, (await problemIn(large)).code]).toEqual([413, 'too_large'])
+    // What is not UTF-8 would come back as something else than was sent.
+    const latin = Buffer.from(JSON.stringify({ entries: [message('caf\u00e9')] }), 'latin1')
+    const garbled = await served.ask('POST /v1/tapes/main/entries', { body: latin })
+    expect([garbled.status, (await problemIn(garbled)).detail]).toEqual([400, 'The body is not UTF-8'])
   })
 
   it('an address takes its methods and says which', async () => {
     const answer = await served.ask('DELETE /v1/tapes/main/entries')
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, GET'])
+    const elsewhere = await served.ask('GET http://other.example/v1/tapes')
+    expect([elsewhere.status, (await problemIn(elsewhere)).code]).toEqual([404, 'no_route'])
   })
 
   it('streams an export as JSON lines and takes it back', async () => {

@@ -36,7 +36,7 @@ export async function servedWorkspace({ heartbeatMs }: { heartbeatMs?: number } 
   const token = async (scope: Scope, kind: TokenKind = 'program') =>
     (await tokens.create({ name: `${scope}-${Math.random()}`, scope, kind })).token
   const admin = await token('admin')
-  /** A request as admin, unless it says otherwise; a body is sent as JSON. */
+  /** A request as admin, unless it says otherwise; a body is sent as JSON, and bytes as they are. */
   const ask = async (
     route: string,
     options: { token?: string; headers?: Record<string, string>; body?: unknown } = {},
@@ -48,8 +48,9 @@ export async function servedWorkspace({ heartbeatMs }: { heartbeatMs?: number } 
       if (value === '') headers.delete(name)
       else headers.set(name, value)
     }
-    const body = options.body === undefined ? '' : JSON.stringify(options.body)
-    if (body !== '') headers.set('content-length', String(Buffer.byteLength(body)))
+    const json = options.body === undefined ? '' : JSON.stringify(options.body)
+    const body = Buffer.isBuffer(options.body) ? options.body : Buffer.from(json)
+    if (body.length > 0) headers.set('content-length', String(body.length))
     return new Promise<Response>((resolve, reject) => {
       const given = Object.fromEntries(headers)
       const sent = http.request({ port, method, path, headers: given, setHost: false }, (answer) => {
