@@ -95,7 +95,11 @@ test.runIf(canMount)(
     const { entries } = await client.tapeRead({ tape: 'main' })
     expect(entries.map(({ payload }) => (payload as { content: string }).content)).toEqual(['first', text])
     child.kill('SIGTERM')
-    expect((await closed).code).toBe(0)
+    const { code, err } = await closed
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(/^baton: Cannot use .*ENOSPC.*\n {2}The disk is full\. .*\n$/),
+    ])
   },
 )
 

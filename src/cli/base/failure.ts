@@ -29,12 +29,20 @@ export function report(thrown: unknown, globals: Globals): number {
   const { code, message, hint } = error
   // The other fields of the error, such as the versions of a conflict or the gates that failed.
   const { name: _name, cause: _cause, ...details } = error
-  const line =
-    globals.json === true
-      ? JSON.stringify({ error: { ...details, code, message, hint } })
-      : `baton: ${message}${hint === undefined ? '' : `\n  ${hint}`}`
+  const line = globals.json === true ? JSON.stringify({ error: { ...details, code, message, hint } }) : inWords(error)
   globals.io.stderr.write(`${line}\n`)
   return exitCodes[code]
+}
+
+function inWords({ message, hint }: BatonError): string {
+  return `baton: ${message}${hint === undefined ? '' : `\n  ${hint}`}`
+}
+
+/** What a program that keeps running says about a failure: where it is nobody's mistake but Baton's, with the place in the code. */
+export function problemText(thrown: unknown): string {
+  const error = asRefusal(thrown)
+  if (BatonError.is(error)) return inWords(error)
+  return `baton: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
 }
 
 const folderGone = new StorageError('The current folder is not there any more', { hint: 'Change to one that is.' })

@@ -28,6 +28,7 @@ import { supervisorSection } from '../../supervisor/index.ts'
 import { shellWord } from '../../system/index.ts'
 import { cancellable } from '../base/io.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
+import { problemText } from '../base/failure.ts'
 import { type Globals, Output } from '../base/output.ts'
 import { workspaceFolder } from '../base/workspace.ts'
 
@@ -100,8 +101,7 @@ async function serveWorkspace(
         ...(tls === undefined ? {} : { tls }),
         web: builtDashboard(fs.realpathSync(io.self[1])),
         waiting: () => operations.waitingList.run(workspace, {}, own),
-        onProblem: (error) =>
-          out.warn(`baton: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+        onProblem: (error) => out.warn(problemText(error)),
       })
       try {
         place.announce({ url: serving.url, pid: process.pid, started: new Date().toISOString() })
