@@ -154,7 +154,9 @@ function draftsOf(fact: Fact, placeOf: (source: string) => number | undefined): 
     case 'used':
       return fact.aside === true ? [] : [usage(fact)]
     case 'queued':
-      return [dated({ kind: 'message', payload: { role: 'user', content: fact.text } }, fact.date)]
+      return [
+        dated({ kind: 'message', payload: { role: 'user', content: fact.text }, meta: { queued: true } }, fact.date),
+      ]
     case 'damaged':
       return [event('damaged', fact.damage, undefined)]
     default:

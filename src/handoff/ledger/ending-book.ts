@@ -27,6 +27,12 @@ export class EndingBook {
     this.#ended = undefined
   }
 
+  /** Whether the turn stopped before its end: nothing was said behind its last call. */
+  get isCut(): boolean {
+    const what = this.#last?.what
+    return this.#ended !== 'done' && (what === 'call' || what === 'result' || what === 'stopped' || what === 'error')
+  }
+
   /** What stops the turn from here on: the user, unless a supervisor has said that it does. */
   stoppedBy(who: 'user' | 'baton'): void {
     this.#stoppedBy = who

@@ -17,7 +17,7 @@ export interface Ledger {
   /** What the assistant said last. Its words, not a fact: the document may quote it, never rely on it. */
   readonly lastWords: Quote | undefined
   /** What the assistant said last before each of the user's messages, the newest of them. Its words, like `lastWords`. */
-  readonly replies: readonly Quote[]
+  readonly replies: readonly Reply[]
   readonly files: readonly FileFact[]
   /** What left the working folder, or the commits it was put into. */
   readonly deeds: readonly Deed[]
@@ -90,6 +90,13 @@ export interface Instruction extends Quote {
   readonly amended?: readonly { readonly text: string; readonly by: number }[]
   /** Entry of the assistant's question that this message answers. */
   readonly answers?: number
+  /** Typed while the assistant worked: it adds to the request that is being carried out. */
+  readonly within?: true
+}
+
+/** What the assistant said last before the user spoke. `cut`: it was not the end of the turn, which was stopped in the middle. */
+export interface Reply extends Quote {
+  readonly cut?: true
 }
 
 export type FileAction = 'read' | 'created' | 'edited' | 'renamed' | 'deleted'

@@ -177,6 +177,7 @@ export class LedgerBuilder {
     const failures = judgeFailures([...this.#failures.facts(), ...(this.#reported ? [this.#reported] : [])], {
       deeds: shell.deeds,
       instructions,
+      replies: [...this.#replies.facts(), ...(this.#lastWords ? [this.#lastWords] : [])],
       lastChange: this.#failures.lastChange,
       ending,
     })
@@ -271,7 +272,9 @@ export class LedgerBuilder {
     const words = heard.kind === 'words' ? heard.text : heard.kind === 'inherited' ? (heard.words ?? '') : ''
     if (words !== '') {
       this.#counts.userMessages += 1
-      this.#userSaid({ text: words, id, ...(heard.kind === 'words' && { blob }) })
+      const quote = { text: words, id, ...(heard.kind === 'words' && { blob }) }
+      if (meta?.['queued'] === true) this.#userAdded(quote)
+      else this.#userSaid(quote)
     }
     if (heard.kind === 'nothing' && heard.interrupted) {
       this.#ending.see('stopped', id)
@@ -312,7 +315,7 @@ export class LedgerBuilder {
 
   #userSaid(quote: Quote, refused?: string): void {
     const before = this.#lastWords && this.#lastWords.id > this.#answeredId ? this.#lastWords : undefined
-    if (before) this.#replies.add(before)
+    if (before) this.#replies.add(before, this.#ending.isCut)
     const decision = this.#conversation.userSaid(quote, before, this.#todos.facts(), refused)
     if (decision) this.#decide([decision], quote.id)
     this.#ending.see('request', quote.id)
@@ -320,6 +323,14 @@ export class LedgerBuilder {
     this.#lastSpokenId = quote.id
     this.#settledId = this.#answeredId
     this.#answeredId = quote.id
+  }
+
+  /** Words typed while the assistant worked answer nothing that it said, and the turn goes on. */
+  #userAdded(quote: Quote): void {
+    this.#conversation.userAdded(quote, this.#todos.facts())
+    this.#ending.see('request', quote.id)
+    this.#reported = reportedFailure(quote) ?? this.#reported
+    this.#lastSpokenId = quote.id
   }
 
   #call(value: unknown, { id, meta }: Entry): void {

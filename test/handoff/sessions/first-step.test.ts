@@ -1,5 +1,8 @@
 // What a document says to do first, in short sessions that end in ways a successor is easily misled by.
 
+import { sectionOf } from '../../../src/handoff/document/document.ts'
+import { makeDocument } from '../../../src/handoff/document/write/make.ts'
+import { Session } from '../ledger/session.ts'
 import { expect, test } from 'vitest'
 import { Claude, Codex, documentOf, Gemini, Opencode, Pi } from './transcripts.ts'
 
@@ -289,4 +292,43 @@ test('a question that was answered is printed where the answer stands, without w
   const { section } = await documentOf(s.user('archivieren').edit('a.ts', 'a', 'b').ends('Erledigt.'))
   expect(section('goal').split('Soll ich die alten Listen')).toHaveLength(2)
   expect(section('goal')).toContain('Es gibt zwei Wege')
+})
+
+test('words typed while the agent worked add to the request: the work goes on where it stopped', async () => {
+  const todos = [
+    { content: 'Registrar o token', status: 'in_progress' },
+    { content: 'Tela de preferências', status: 'pending' },
+  ]
+  const s = new Claude().user('Adiciona notificações push no app.').tool('TodoWrite', { todos }, 'ok')
+  s.line('attachment', {
+    attachment: { type: 'queued_command', prompt: 'o token não pode aparecer em nenhum log, ok?' },
+  })
+  s.says('Certo.').edit('lib/push.dart', 'a', 'b').apiError('Overloaded', 529)
+  const { first, section } = await documentOf(s)
+  expect(first).toMatch(/^Finish: Registrar o token\. An error stopped it/)
+  expect(section('goal')).toContain('notificações push')
+  expect(section('goal')).toContain('o token não pode aparecer')
+  expect(section('done')).not.toContain('Certo')
+})
+
+test('words that were typed last and never reached the agent are what to act on', async () => {
+  const s = new Session()
+  s.user('Adiciona notificações push no app.')
+  s.tool('Edit', { file_path: 'lib/push.dart', old_string: 'a', new_string: 'b' }, 'ok')
+  s.user('agora a tela de preferências', { queued: true })
+  const { document } = await makeDocument(s.ledger(), { tape: 's', budget: 2_000 })
+  expect(sectionOf(document, 'next')?.items[0]?.text).toMatch(
+    /^Act on the user's request: agora a tela de preferências/,
+  )
+})
+
+test('what was said in the middle of a turn that the user stopped is not told as done', async () => {
+  const s = new Claude()
+    .user('Warum zählt der Import doppelt?')
+    .says('Ich starte den Import einmal gegen die Kopie der Datenbank.')
+  s.refuse('Bash', { command: 'python -m importer --db replica' }).interrupted('tool')
+  s.user('nur gegen die lokale Datenbank!')
+    .edit('importer.py', '+=', '=')
+    .ends('Der Import setzt den Bestand jetzt, statt ihn zu addieren.')
+  expect((await documentOf(s)).section('done')).not.toContain('Ich starte den Import')
 })

@@ -2,7 +2,7 @@
 // decides what is left out. A narrative adds what a model says, as claims; on facts the ledger has the last word.
 
 import { questionIn } from '../../ledger/words/message-text.ts'
-import { asks, sentencesOf } from '../../ledger/words/sentences.ts'
+import { asks, lengthOf, sentencesOf } from '../../ledger/words/sentences.ts'
 import { clip } from '../../ledger/tools/tool-calls.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../../ledger/facts.ts'
 import { isDenied } from '../check/claims.ts'
@@ -264,7 +264,9 @@ class Facts {
     return (
       replies
         .filter(({ text }, at) => !replies.slice(at + 1).some((later) => later.text === text))
-        .filter(({ text }) => text.length >= leastReply && !/[:：]\s*$/.test(text))
+        .filter(({ text }) => lengthOf(text) >= leastReply && !/[:：]\s*$/.test(text))
+        // What was said in the middle of a turn announces what followed, and that was stopped.
+        .filter(({ cut }) => cut !== true)
         // What was said last is told as such, and what the user's last words answer stands beside them.
         .filter(({ id }) => id !== this.#lastRequest.answered?.id && id !== this.#ledger.lastWords?.id)
         .filter(({ text }) => !isDenied(text, this.#ledger))

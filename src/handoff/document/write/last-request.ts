@@ -43,10 +43,17 @@ export function lastRequestOf({ instructions, lastRequest, replies }: Ledger): L
     quotes.unshift(one)
     if (!leans(one)) break
   }
-  const answered = leans(instructions[last]!)
-    ? replies.findLast(({ id }) => id <= (instructions[last]!.answers ?? instructions[last]!.id))
-    : undefined
+  const first = quotes.findLast(({ within }) => within !== true)
+  const answered =
+    first !== undefined && leans(first) ? replies.findLast(({ id }) => id <= (first.answers ?? first.id)) : undefined
   return { quotes, answered }
+}
+
+/** Entry of the message that began the turn: the last request, or the one that it was added to. */
+export function turnIdOf({ instructions, lastRequest }: Ledger): number {
+  const last = instructions.findLastIndex((one) => one.id === lastRequest?.id)
+  const first = last < 0 ? undefined : instructions.slice(0, last + 1).findLast(({ within }) => within !== true)
+  return first?.id ?? lastRequest?.id ?? 0
 }
 
 /** A word of any language, and no name of anything: "sigue", "続行". */
@@ -55,6 +62,8 @@ function isOneWord(text: string): boolean {
 }
 
 /** Whether a message makes sense only with what was said before it. */
-function leans({ text, answers }: Instruction): boolean {
-  return isIdle(text) || (text.length <= shortAnswer && (answers !== undefined || isOneWord(text.trim())))
+function leans({ text, answers, within }: Instruction): boolean {
+  return (
+    within === true || isIdle(text) || (text.length <= shortAnswer && (answers !== undefined || isOneWord(text.trim())))
+  )
 }

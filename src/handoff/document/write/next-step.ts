@@ -2,12 +2,13 @@
 // interrupted goes on where it stopped. Nothing is invented: where nothing is open, the step says so.
 
 import { codeSpan } from '../../safety/fence.ts'
-import type { BackgroundTask, Ending, Failure, Ledger, Question, Quote, Todo } from '../../ledger/facts.ts'
+import type { BackgroundTask, Ending, Failure, Instruction, Ledger, Question, Quote, Todo } from '../../ledger/facts.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
+import { lengthOf } from '../../ledger/words/sentences.ts'
 import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
-import { isIdle, lastRequestOf } from './last-request.ts'
+import { isIdle, lastRequestOf, turnIdOf } from './last-request.ts'
 import { questionStep } from '../phrases.ts'
 import { inheritedFailures, inheritedRequest } from './inherited.ts'
 
@@ -96,8 +97,9 @@ export function withoutEnd(text: string, question: string): string {
 
 /** The turn is over. What it left open by its own account comes first; otherwise its last words tell whether anything is. */
 function afterAnswer(ledger: Ledger): Step[] {
-  const { lastWords, lastRequest } = ledger
-  const here = (id: number) => id > (lastRequest?.id ?? 0)
+  const { lastWords } = ledger
+  const turnId = turnIdOf(ledger)
+  const here = (id: number) => id > turnId
   const { todo, isStale } = todoOfTurn(ledger, here)
   const checking = ledger.background.findLast(({ checks, startedId }) => checks === true && here(startedId))
   const broken = brokenChecks(ledger).findLast(({ lastId }) => here(lastId))
@@ -162,16 +164,17 @@ function uncheckedOnServer(ledger: Ledger): Step | undefined {
 
 /** The work stopped before it was finished. */
 function goOn(ledger: Ledger, request: WantedRequest | undefined): Step {
-  const { ending, lastWords, lastRequest } = ledger
+  const { ending, lastWords } = ledger
+  const turnId = turnIdOf(ledger)
   const todo = ledger.todos.find(({ status }) => status === 'in_progress')
-  const words = lastWords !== undefined && lastWords.id > (lastRequest?.id ?? 0) ? lastWords : undefined
+  const words = lastWords !== undefined && lastWords.id > turnId ? lastWords : undefined
   const verb = ending.state === 'requested' ? 'Act on' : 'Continue with'
   const rest = [
     ...stoppedAt(ending),
     ...(words === undefined ? [] : [`The assistant had said: ${codeSpan(closingLine(words.text))}`]),
   ]
   const saysLast = words !== undefined && closingLine(words.text) === oneLine(words.text)
-  const isTodo = todo !== undefined && todo.id > (lastRequest?.id ?? 0)
+  const isTodo = todo !== undefined && todo.id > turnId
   const ids = [
     ...(todo === undefined ? (request?.ids ?? []) : [todo.id]),
     ...(ending.id === undefined ? [] : [ending.id]),
@@ -225,12 +228,12 @@ function hasWorkedSince(id: number, { files, commands }: Ledger): boolean {
 
 /** What else is open, behind the step that the state asks for. */
 function laterSteps(ledger: Ledger): Step[] {
-  const { background, ending, lastRequest } = ledger
+  const { background, ending } = ledger
   const todo = openTodo(ledger)
   const broken = brokenChecks(ledger).at(-1)
   const running = background.at(-1)
   const later: (Step | undefined)[] = [
-    todo && ending.state === 'answered' && todo.id <= (lastRequest?.id ?? 0)
+    todo && ending.state === 'answered' && todo.id <= turnIdOf(ledger)
       ? { text: `Still on the todo list: ${todoText(todo, ledger)}`, ids: [todo.id] }
       : todo && todoStep(todo, ledger),
     broken && fixStep(broken, ledger),
@@ -263,8 +266,7 @@ function fixStep(failure: Failure, ledger: Ledger): Step {
 
 /** A todo with what may have changed about it since it was written down. */
 export function todoText({ text, status, mentioned, id }: Todo, ledger: Ledger): string {
-  const isOld =
-    (status === 'in_progress' || status === 'pending') && isOver(ledger) && id < (ledger.lastRequest?.id ?? 0)
+  const isOld = (status === 'in_progress' || status === 'pending') && isOver(ledger) && id < turnIdOf(ledger)
   const doubt = status === 'in_progress' && hasWorkedSince(id, ledger) ? '; may be done by now' : ''
   const noted = isOld ? `${text} (on the list of an earlier turn${doubt})` : text
   return mentioned === undefined ? noted : sentences(noted, `The user said since: ${code(mentioned)}`)
@@ -289,7 +291,9 @@ interface WantedRequest {
 /** The user's last request that says something, with the question it answers. */
 function requestOf(ledger: Ledger): WantedRequest | undefined {
   const { quotes, answered } = lastRequestOf(ledger)
-  const given = quotes.findLast((one) => !isIdle(one.text)) ?? ledger.goal
+  // Words typed within a turn add to its request; they are one themselves where nothing was done since.
+  const isRequest = (one: Instruction) => one.within !== true || ledger.ending.state === 'requested'
+  const given = quotes.findLast((one) => !isIdle(one.text) && isRequest(one)) ?? ledger.goal
   if (isBlank(given)) {
     const before = inheritedRequest(ledger)
     return before === undefined ? undefined : { wanted: brief(before, 160), ids: [ledger.inherited!.id] }
@@ -328,7 +332,7 @@ export function withoutClosingLine(text: string): string {
 
 function closingParagraphs(text: string): string[] {
   const paragraphs = paragraphsOf(text)
-  return paragraphs.slice(oneLine(paragraphs.at(-1) ?? '').length < leastClosing ? -2 : -1)
+  return paragraphs.slice(lengthOf(oneLine(paragraphs.at(-1) ?? '')) < leastClosing ? -2 : -1)
 }
 
 function paragraphsOf(text: string): string[] {

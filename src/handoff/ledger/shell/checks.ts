@@ -122,6 +122,11 @@ export function readCheck(step: Step): Check | undefined {
     const others = args.filter(({ text }) => text !== '--test')
     return check('node --test', true, cwd, others)
   }
+  if (program === 'xcodebuild') {
+    // Its options have values, and its verb may stand anywhere or be left out.
+    const words = args.map(({ text }) => text ?? '?')
+    return check(['xcodebuild', ...words].join(' '), words.includes('test'), cwd, [])
+  }
   const script = scriptOf(program, args)
   if (script) return { ...check(script.runner, script.test, cwd, script.args), script: true }
   if (testPrograms.has(program))
@@ -297,7 +302,7 @@ function globPattern(glob: string): RegExp {
   }
 }
 
-function isInside(path: string, folder: string): boolean {
+export function isInside(path: string, folder: string): boolean {
   if (path === folder) return true
   if (isGlob(folder)) return globPattern(folder).test(path)
   if (folder === '') return !path.startsWith('/') && !path.startsWith('..') && !path.startsWith('~')

@@ -84,6 +84,17 @@ export function asksServer(step: Step): boolean {
   return program === 'glab' && /^(?:ci|pipeline)\b/.test(words)
 }
 
+/**
+ * Whether a server said that all checks passed, by a step that succeeded. Some ways of asking fail with the checks; the others
+ * succeed whatever they show, and say it in words.
+ */
+export function serverPassed(step: Step, output: string): boolean {
+  const words = wordsOf(step)
+  if (/^pr checks\b|\s--exit-status\b/.test(words)) return true
+  if (/^run watch\b/.test(words)) return /\bcompleted with 'success'/.test(output)
+  return /^run list\b/.test(words) && /^(?:completed\s+success|✓)\s/.test(output.trimStart())
+}
+
 function deedOf(step: Step, { head, tail }: ShellOutput): Omit<Deed, 'id'> | undefined {
   const program = programOf(step)
   if (program === 'git') return gitDeed(step, head, tail)

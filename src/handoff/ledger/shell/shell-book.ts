@@ -2,15 +2,17 @@
 
 import { BackgroundBook } from './background-book.ts'
 import { CommandBook, type Command } from './command-book.ts'
-import { asksServer, commitLine, isOutward, PublishedBook } from './published.ts'
+import { asksServer, commitLine, isOutward, PublishedBook, serverPassed } from './published.ts'
 import type { Effect } from '../files/effect.ts'
 import type { BackgroundTask, CommandFact, Deed, FailureRole, InFlight, TestFact } from '../facts.ts'
-import { checkKey, failureKey, type FailureBook } from '../tools/failure-book.ts'
+import { checkKey, failureKey, type FailedParts, type FailureBook } from '../tools/failure-book.ts'
 import type { FileTable } from '../files/file-table.ts'
 import { fileEffects, gitVerb, programOf } from './file-effects.ts'
 import { cutByBaton, readShellOutput, type Output, type ShellOutput } from '../tools/output.ts'
 import type { WorkingFolder } from '../files/working-folder.ts'
+import { joinPath } from '../files/paths.ts'
 import { readScript, type Step } from './steps.ts'
+import { failingPathsIn } from './test-summary.ts'
 import { checksNamed, readOutcome, tailOf, toRun, type StepRun, type CommandOutcome } from './outcome.ts'
 import { clip, line, type ShellCall } from '../tools/tool-calls.ts'
 
@@ -205,7 +207,12 @@ export class ShellBook {
       return outcome
     }
     this.#commands.tested(outcome, script.command, id)
-    if (outcome.ok) this.#failures.succeed([...outcome.runs, ...this.#inner(outcome.runs, answer)], script.subjects, id)
+    if (outcome.ok) {
+      const subjects = saysAllPassed(script.steps, answer) ? [...script.subjects, serverSubject] : script.subjects
+      this.#failures.succeed([...outcome.runs, ...this.#inner(outcome.runs, answer)], subjects, id)
+      // A filter that fits no test passes as well.
+      if (outcome.test !== undefined && (outcome.summary?.passed ?? 1) > 0) this.#failures.passedPart(outcome.test, id)
+    }
     // Looking for something that is not there is no failure of the work.
     else if (outcome.runs.length > 0) this.#failed(outcome, script, answer, id)
     return outcome
@@ -238,6 +245,8 @@ export class ShellBook {
   }
 
   #failed(outcome: CommandOutcome, { command, subjects, steps }: Script, answer: ShellOutput, id: number): void {
+    const role = roleOf(outcome, steps)
+    const settledBy = role === 'ci' ? [...subjects, serverSubject] : subjects
     const test = outcome.test?.check?.test === true && outcome.runs.some(({ key }) => key === outcome.test?.key)
     this.#failures.fail(
       failureKey(outcome.runs, command),
@@ -247,12 +256,16 @@ export class ShellBook {
         message: outcome.message ?? 'failed',
         tail: tailOf(answer.tail),
         ...(answer.exit !== undefined && { exit: answer.exit }),
-        role: roleOf(outcome, steps),
+        role,
         lastId: id,
       },
       // Whoever gets the file there by other means has done what the command was for.
-      outcome.runs.map((run) => (run.check || subjects.length === 0 ? { run } : { run, subjects })),
-      { families: outcome.runs.map(({ family }) => family), isBrief: outcome.summary === undefined && isBrief(answer) },
+      outcome.runs.map((run) => (run.check || settledBy.length === 0 ? { run } : { run, subjects: settledBy })),
+      {
+        families: outcome.runs.map(({ family }) => family),
+        isBrief: outcome.summary === undefined && isBrief(answer),
+        ...(test && { failed: failedParts(outcome, answer) }),
+      },
     )
   }
 
@@ -306,6 +319,25 @@ function roleOf({ runs, culprit }: CommandOutcome, steps: readonly Step[]): Fail
   if (step !== undefined && asksServer(step)) return 'ci'
   if (runs.some(({ check }) => check !== undefined)) return 'check'
   return step !== undefined && runsProject(step) ? 'check' : 'step'
+}
+
+/** What of a test run failed. An output that was cut does not name all of it. */
+function failedParts({ test, summary }: CommandOutcome, { head, tail }: ShellOutput): FailedParts {
+  const { runner = '', cwd = '' } = test?.check ?? {}
+  const isWhole = head === tail
+  const { failed, failing = [] } = summary ?? {}
+  return {
+    runner,
+    paths: isWhole ? failingPathsIn(head).map((path) => joinPath(cwd, path)) : [],
+    tests: failed === failing.length ? failing : [],
+  }
+}
+
+/** What a failure on a server waits for, whichever way the server is asked. */
+const serverSubject = 'server checks'
+
+function saysAllPassed(steps: readonly Step[], { head, tail }: ShellOutput): boolean {
+  return steps.some((step) => asksServer(step) && serverPassed(step, head === tail ? head : `${head}\n${tail}`))
 }
 
 /** A program of the project is run, by its path or by an interpreter, or a service is asked and has to answer well. */

@@ -263,6 +263,20 @@ function count(text: string, part: string, style: Style): Summary {
   }
 }
 
+/** Files and packages that runners name in front of what failed in them: of Vitest and Jest, pytest, RSpec, Go. */
+const failingPaths: readonly RegExp[] = [
+  /^\s*FAIL\s+(?!\|)(\S+\.\w{1,5})(?=\s|$)/gm,
+  /^(?:FAILED|ERROR) ([^\s:]+(?:::\S+)?)/gm,
+  /^rspec (?:\.\/)?(\S+)/gm,
+  /^FAIL\t(\S+)\t/gm,
+]
+
+/** The files, packages or single tests in them that failed, by all that the output names. */
+export function failingPathsIn(text: string): string[] {
+  const found = failingPaths.flatMap((pattern) => [...text.matchAll(pattern)].map(([, path = '']) => path))
+  return [...new Set(found)]
+}
+
 function failingIn(text: string, { failing }: Style): string[] {
   if (!failing) return []
   const names = [...text.matchAll(failing)].map((match) => (match[1] ?? '').trim().slice(0, 200))

@@ -1,7 +1,7 @@
 // What failed and whether it was put right. Only a later success that covers a failure resolves it: the same command, or
 // the same program on at least the same part of the work.
 
-import { covers, type Check, impliedRunners, isGlob } from '../shell/checks.ts'
+import { covers, type Check, impliedRunners, isGlob, isInside } from '../shell/checks.ts'
 import type { Closed, Failure } from '../facts.ts'
 import { type StepRun, toRun } from '../shell/outcome.ts'
 import { readScript } from '../shell/steps.ts'
@@ -10,7 +10,7 @@ interface Open {
   fact: { -readonly [key in keyof Failure]: Failure[key] }
   /** What still has to succeed. */
   waiting: Need[]
-  readonly attempt: Attempt
+  attempt: Attempt
   /** Why it is of no concern, although nothing has put it right. */
   closed?: Closed
 }
@@ -20,6 +20,15 @@ export interface Attempt {
   readonly families: readonly string[]
   /** It complained in a line or two, naming no place in a file. */
   readonly isBrief: boolean
+  /** What of it failed, where its output tells all of that. */
+  readonly failed?: FailedParts
+}
+
+/** The part of a test run that failed: files or packages, and tests by name. Either list is complete or empty. */
+export interface FailedParts {
+  readonly runner: string
+  readonly paths: readonly string[]
+  readonly tests: readonly string[]
 }
 
 const noAttempt: Attempt = { families: [], isBrief: false }
@@ -79,10 +88,26 @@ export class FailureBook {
     }
   }
 
+  /** Tests passed that are a part of what failed: once all that failed has passed, the rest had passed before. */
+  passedPart({ check }: StepRun, id: number): void {
+    if (check === undefined) return
+    for (const [key, open] of this.#open) {
+      const { failed } = open.attempt
+      if (failed?.runner !== check.runner) continue
+      const paths = failed.paths.filter((path) => !(check.filters.length === 0 && isSelected(path, check)))
+      const tests = failed.tests.filter((test) => !check.filters.some((filter) => namesTest(filter, test)))
+      open.attempt = { ...open.attempt, failed: { ...failed, paths, tests } }
+      const isPassed = (now: readonly string[], before: readonly string[]) => now.length === 0 && before.length > 0
+      if (isPassed(paths, failed.paths) || isPassed(tests, failed.tests)) this.#resolve(key, open, id)
+    }
+  }
+
   /** The same checks failed with the same message while the work was put aside: they failed before it. */
   failedBefore(runs: readonly StepRun[], message: string | undefined, id: number): void {
     for (const open of this.#open.values()) {
-      const isSame = open.waiting.every(({ run }) => run && runs.some((each) => settles(each, run)))
+      const isSame = open.waiting.every(
+        ({ run }) => run && runs.some((each) => settles(each, run) || isAlike(each, run)),
+      )
       if (isSame && open.fact.message === message) open.closed = { reason: 'before', id }
     }
   }
@@ -118,13 +143,17 @@ export class FailureBook {
             !(need.run && runs.some((run) => settles(run, need.run!))),
         )
         if (open.waiting.length > 0) continue
-        this.#open.delete(key)
-        const { tail: _, ...fact } = open.fact
-        this.#resolved.push({ ...fact, resolvedBy: id, closed: { reason: 'passed', id } })
+        this.#resolve(key, open, id)
       }
       holders.delete(key)
     }
     if (holders.size === 0) this.#waiting.delete(mark)
+  }
+
+  #resolve(key: string, open: Open, id: number): void {
+    this.#open.delete(key)
+    const { tail: _, ...fact } = open.fact
+    this.#resolved.push({ ...fact, resolvedBy: id, closed: { reason: 'passed', id } })
   }
 }
 
@@ -142,6 +171,22 @@ function marksOf({ run, subjects = [] }: Need): readonly string[] {
     marks.push(`check ${check.runner} ${path}`)
   }
   return marks
+}
+
+/** A package of Go is named with its module, which a command leaves out. */
+function isSelected(path: string, { selection }: Check): boolean {
+  return selection.some((each) => isInside(path, each) || (each !== '' && path.endsWith(`/${each}`)))
+}
+
+/** `-run TestLogin`, `-t 'signs in'`, `net::dns`: the filter of a run, and a test by its whole name. */
+function namesTest(filter: string, test: string): boolean {
+  const wanted = filter.replace(/^-\S+ /, '').replaceAll(/^\^|\$$/g, '')
+  return wanted.length >= 4 && test.includes(wanted)
+}
+
+/** Whether both are the same program, on whatever part of the work: what it complains about tells the rest. */
+function isAlike(one: StepRun, other: StepRun): boolean {
+  return one.check !== undefined && one.check.runner === other.check?.runner
 }
 
 function settles(success: StepRun, failure: StepRun): boolean {

@@ -1,11 +1,14 @@
 // Which failures are open, and why the others are not. A check of the project stays open until it passes or the work leaves
 // the machine; a step on the way, such as a probe or a wrong guess, is closed as soon as the work goes on without it.
 
-import type { Closed, Deed, Ending, Failure, Instruction } from '../facts.ts'
+import type { Closed, Deed, Ending, Failure, Instruction, Quote } from '../facts.ts'
+import { sharedWith, termsOf } from '../words/terms.ts'
 
 interface Surroundings {
   readonly deeds: readonly Deed[]
   readonly instructions: readonly Instruction[]
+  /** What the assistant said at the end of each turn. */
+  readonly replies: readonly Quote[]
   /** Entry of the last change of a file. */
   readonly lastChange: number
   readonly ending: Ending
@@ -21,13 +24,29 @@ export function judgeFailures(failures: readonly Failure[], around: Surroundings
   })
 }
 
-function closedBy({ role, kind, lastId }: Failure, around: Surroundings): Closed | undefined {
-  const { ending, lastChange } = around
+function closedBy(failure: Failure, around: Surroundings): Closed | undefined {
+  const { role, kind, lastId } = failure
+  const { ending } = around
   if (kind === 'error') return ending.state === 'error' && (ending.id ?? 0) <= lastId ? undefined : { reason: 'left' }
   if (role === 'step') return { reason: 'left' }
-  if (role === 'report') return lastChange > lastId ? { reason: 'changed', id: lastChange } : undefined
+  if (role === 'report') return reportClosed(failure, around)
   const sent = publishedSince(lastId, around)
   return sent === undefined ? undefined : { reason: 'published', id: sent }
+}
+
+/** Messages after which a failure that nobody speaks of any more is left behind. */
+const spokenSince = 2
+/** So much of what failed comes up again while somebody is concerned with it. */
+const mentioned = 0.2
+
+function reportClosed({ lastId, message }: Failure, around: Surroundings): Closed | undefined {
+  const { lastChange, instructions, replies } = around
+  if (lastChange > lastId) return { reason: 'changed', id: lastChange }
+  const since = instructions.filter(({ id }) => id > lastId)
+  const [first] = since
+  if (first === undefined || since.length < spokenSince) return undefined
+  const talk = [...since, ...replies.filter(({ id }) => id > first.id)].map(({ text }) => text).join('\n')
+  return sharedWith(termsOf(message), termsOf(talk)) < mentioned ? { reason: 'left' } : undefined
 }
 
 /** How many requests may lie between a failure and the commit that answers it. */

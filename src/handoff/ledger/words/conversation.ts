@@ -72,6 +72,12 @@ export class Conversation {
     return isAnswer && isChoice(quote.text) ? answered({ text: question }, quote.text) : undefined
   }
 
+  /** What the user typed while the assistant worked. */
+  userAdded(quote: Quote, todos: readonly Todo[]): void {
+    this.#knowTodos(todos)
+    this.#instructions.add(quote, { within: true })
+  }
+
   /** A list of what is to be done is words that the assistant has before it. */
   #knowTodos(todos: readonly Todo[]): void {
     if (todos.length > 0) this.#instructions.know(haystackOf(todos.map(({ text }) => text).join('\n')))

@@ -27,6 +27,8 @@ export interface Circumstances {
   readonly answers?: number
   /** The command or file that the user refused with these words. */
   readonly refused?: string
+  /** The assistant was at work when it was typed. */
+  readonly within?: true
 }
 
 interface Sentence {
@@ -61,8 +63,8 @@ export class InstructionBook {
   /** Whether the tape says when turns end; otherwise a reply without a call behind it ends one. */
   #knowsEnds = false
 
-  add(quote: Quote, { answers, refused }: Circumstances = {}): void {
-    this.#closeTurn()
+  add(quote: Quote, { answers, refused, within }: Circumstances = {}): void {
+    if (within !== true) this.#closeTurn()
     const typed = withoutPastes(quote.text)
     const sentences = typed.split('\n').flatMap((line) => {
       // What stands in front of a paste, in the same line as its announcement, may be its beginning.
@@ -79,6 +81,7 @@ export class InstructionBook {
             : sentences.map(({ text }) => text).filter((text) => text.length <= longestSentence && !asks(text)),
         ...(answers !== undefined && { answers }),
         ...(refused !== undefined && { refused }),
+        ...(within === true && { within }),
       },
       sentences,
       missing: new Set(sentences.flatMap(({ terms }) => [...terms.keys()])),

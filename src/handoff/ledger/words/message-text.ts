@@ -1,8 +1,8 @@
 // What a message says: its text, the question it may end with, and whether it answers one.
 
 import { contentText } from '../../../tape/index.ts'
-import { asks, sentencesOf, upToQuestionMark } from './sentences.ts'
-import type { Quote } from '../facts.ts'
+import { asks, lengthOf, listMark, sentencesOf, upToQuestionMark } from './sentences.ts'
+import type { Quote, Reply } from '../facts.ts'
 
 /** The text of a message, or the preview where the text lies in a blob. */
 export function messageText(content: unknown): { text: string; blob?: string } {
@@ -25,7 +25,7 @@ export function questionIn(text: string): string | undefined {
 /** The questions at the end of a text, which stand alone or in front of the one that it ends with. */
 export function questionsIn(text: string): string[] {
   const last = questionIn(text)
-  if (last === undefined) return []
+  if (last === undefined) return questionsBeforeRemark(text)
   const paragraph =
     text
       .trimEnd()
@@ -35,19 +35,36 @@ export function questionsIn(text: string): string[] {
   return [...before.slice(-2), last]
 }
 
+/** A last paragraph that says more than this is no remark behind a question. */
+const longestRemark = 160
+const mostListed = 5
+
+/**
+ * Questions that only a remark follows: "Once I know this, I start." They stand in a list of nothing but questions. A
+ * question within prose may be one that the text answers itself.
+ */
+function questionsBeforeRemark(text: string): string[] {
+  const paragraphs = text.trimEnd().split(/\n\s*\n/)
+  const remark = paragraphs.at(-1) ?? ''
+  if (paragraphs.length < 2 || remark.includes('\n') || lengthOf(remark) > longestRemark) return []
+  const list = (paragraphs.at(-2) ?? '').split('\n').filter((line) => listMark.test(line))
+  const items = list.map((line) => line.replace(listMark, '').trim())
+  return items.length > 1 && items.every(asks) ? items.slice(0, mostListed) : []
+}
+
 const mostReplies = 100
 const replyEnd = 600
 
 /** What the assistant said last in each turn, the newest of them, with their middle left out where they are long. */
 export class ReplyBook {
-  readonly #replies: Quote[] = []
+  readonly #replies: Reply[] = []
 
-  add({ text, id }: Quote): void {
-    this.#replies.push({ text: text.length > 2 * replyEnd ? bothEnds(text) : text, id })
+  add({ text, id }: Quote, cut: boolean): void {
+    this.#replies.push({ text: text.length > 2 * replyEnd ? bothEnds(text) : text, id, ...(cut && { cut }) })
     if (this.#replies.length > mostReplies) this.#replies.shift()
   }
 
-  facts(): Quote[] {
+  facts(): Reply[] {
     return [...this.#replies]
   }
 }

@@ -3,7 +3,7 @@
 /** Of a longer text, most of which may be pasted, only so much is read: its beginning and its end. */
 const longest = 12_000
 
-const listMark = /^\s*(?:[-*•–]|\(?(?:\d{1,2}|[a-z])[.)])\s+/i
+export const listMark = /^\s*(?:[-*•–]|\(?(?:\d{1,2}|[a-z])[.)])\s+/i
 
 export function sentencesOf(text: string): string[] {
   const read = text.length <= longest ? text : `${text.slice(0, longest / 2)}\n${text.slice(-longest / 2)}`
@@ -16,10 +16,16 @@ export function sentencesOf(text: string): string[] {
   )
 }
 
+/** How much a text says, counted in letters of an alphabet: a character of the scripts that write syllables or words says more. */
+export function lengthOf(text: string): number {
+  const dense = text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu)?.length ?? 0
+  return text.length + 2 * dense
+}
+
 const closing = '[\\s)"\'”»」』）*_`~\\p{Extended_Pictographic}\\uFE0F\\u200D]*$'
-/** Greek asks with `;`, and polite Japanese with か and a full stop. */
+/** Greek asks with `;`; Chinese, Japanese and Korean have endings that ask, with a full stop or with nothing behind them. */
 const question = new RegExp(
-  `(?:[?？؟՞፧]|(?<=\\p{Script=Greek}[^.;!?\\n]*);|(?<=\\p{Script=Hiragana})か[。．]?)(?=${closing})`,
+  `(?:[?？؟՞፧]|(?<=\\p{Script=Greek}[^.;!?\\n]*);|(?<=\\p{Script=Hiragana})か[。．]?|吗[。．]?|(?:까요|습니까|입니까)[.。]?)(?=${closing})`,
   'u',
 )
 const announcement = new RegExp(`[:：]${closing}`, 'u')

@@ -2,7 +2,7 @@
 // change or at the end of a turn, it says what was chosen and why. Of those, the ones that tell most of what nothing else
 // tells come first: each word counts once, and more if the session is about it.
 
-import { announces, asks, proseOf, sentencesOf } from './sentences.ts'
+import { announces, asks, lengthOf, proseOf, sentencesOf } from './sentences.ts'
 import { isCode } from './pastes.ts'
 import { type Terms, termsOf, weightIn } from './terms.ts'
 
@@ -253,7 +253,7 @@ const longestAnnouncement = 100
 function splitAnnouncement(text: string): [before: string, announced?: string] {
   const trimmed = text.trimEnd()
   const announced = sentencesOf(trimmed).at(-1) ?? ''
-  if (announced === '' || announced.length > longestAnnouncement || !trimmed.endsWith(announced)) return [text]
+  if (announced === '' || lengthOf(announced) > longestAnnouncement || !trimmed.endsWith(announced)) return [text]
   return [trimmed.slice(0, -announced.length).trimEnd(), announced]
 }
 

@@ -65,6 +65,45 @@ describe('a failure stays open', () => {
       },
       ['node --test test/cart-sum.test.mjs'],
     ],
+    [
+      'when only some of the files pass that failed',
+      (s) => {
+        s.bash('npx jest', 'FAIL test/cart.test.js\nFAIL test/pay.test.js\n\nTests: 2 failed, 7 passed, 9 total', 1)
+        s.bash('npx jest test/pay.test.js', 'Tests: 3 passed, 3 total')
+      },
+      ['npx jest'],
+    ],
+    [
+      'when a filter fits no test at all',
+      (s) => {
+        s.bash('cargo test', 'test cart::sum ... FAILED\ntest result: FAILED. 8 passed; 1 failed; 0 ignored', 101)
+        s.bash('cargo test cart::sum', 'test result: ok. 0 passed; 0 failed; 0 ignored; 9 filtered out')
+      },
+      ['cargo test'],
+    ],
+    [
+      'when other tests fail without the change, too',
+      (s) => {
+        s.bash('pytest -q', 'FAILED t/test_pay.py::test_refund - KeyError\n1 failed, 9 passed in 1.2s', 1)
+        s.bash('git stash', 'Saved working directory and index state WIP on main: 1a2b3c4 x')
+        s.bash('pytest -q', 'FAILED t/test_dns.py::test_lookup - OSError\n1 failed, 9 passed in 1.2s', 1)
+        s.bash('git stash pop', 'Dropped refs/stash@{0}')
+      },
+      ['pytest -q'],
+    ],
+    [
+      'when a server shows the log of what failed there',
+      (s) => {
+        s.bash('gh pr checks 12', 'unit\tfail\t1m2s', 1)
+        s.bash('gh run view 77 --log-failed', 'unit\tError: no such table: orders')
+      },
+      ['gh pr checks 12'],
+    ],
+    [
+      'when an app cannot be built, wherever the verb stands',
+      (s) => s.bash('xcodebuild -scheme Till build', 'error: No signing certificate found\n** BUILD FAILED **', 65),
+      ['xcodebuild -scheme Till build'],
+    ],
   ])('%s [H13]', (_, play, expected) => {
     const session = new Session()
     play(session)
@@ -132,6 +171,55 @@ describe('a failure is closed', () => {
       },
       'published',
     ],
+    [
+      'by the files that failed, once all of them pass',
+      (s) => {
+        s.bash('npm test', 'FAIL test/cart.test.js\n  ● adds up\n\nTests: 1 failed, 8 passed, 9 total', 1)
+        s.bash('npx jest test/cart.test.js', 'Tests: 4 passed, 4 total')
+      },
+      'passed',
+    ],
+    [
+      'by the package that failed, named without its module',
+      (s) => {
+        s.bash(
+          'go test ./...',
+          '--- FAIL: TestSum (0.00s)\nFAIL\tex.org/shop/cart\t0.1s\nok  \tex.org/shop/pay\t0.1s',
+          1,
+        )
+        s.bash('go test ./cart', 'ok  \tex.org/shop/cart\t0.2s')
+      },
+      'passed',
+    ],
+    [
+      'by the test that failed, named by a filter',
+      (s) => {
+        s.bash('cargo test', 'test cart::sum ... FAILED\ntest result: FAILED. 8 passed; 1 failed; 0 ignored', 101)
+        s.bash('cargo test cart::sum', 'test cart::sum ... ok\ntest result: ok. 1 passed; 0 failed; 0 ignored')
+      },
+      'passed',
+    ],
+    [
+      'by the same test that fails without the change, run alone',
+      (s) => {
+        s.bash('cargo test', 'test net::dns ... FAILED\ntest result: FAILED. 8 passed; 1 failed; 0 ignored', 101)
+        s.bash(
+          'git stash && cargo test net::dns; git stash pop',
+          'Saved working directory\ntest net::dns ... FAILED\ntest result: FAILED. 0 passed; 1 failed; 0 ignored',
+          101,
+        )
+      },
+      'before',
+    ],
+    [
+      'by a server that is asked in another way, and says that all passed',
+      (s) => {
+        s.bash('gh pr checks 12', 'unit\tfail\t1m2s', 1)
+        s.bash('git push', 'fix -> fix')
+        s.bash('gh pr checks 12 --watch', 'unit\tpass\t1m1s')
+      },
+      'passed',
+    ],
     ['when it was a probe', (s) => s.bash('python3 -c "import yaml"', 'ModuleNotFoundError: yaml', 1), 'left'],
     ['when it was a wrong guess', (s) => s.bash('gh pr diff 7 --stat', 'unknown flag: --stat', 1), 'left'],
     [
@@ -171,6 +259,24 @@ describe('what the user pasted', () => {
     expect(open(session)).toHaveLength(1)
     session.tool('Write', { file_path: 'ci.yml', content: 'x' }, 'File created')
     expect(reasons(session)).toEqual(['changed'])
+  })
+
+  test.each([
+    ['left behind when nobody speaks of it any more', 'It listens on port 3000.', []],
+    [
+      'open while somebody speaks of it',
+      'The push to org/shop.git is still denied, ask the owner.',
+      ['Reported by the user'],
+    ],
+  ])('is %s [H13]', (_, reply, expected) => {
+    const session = new Session()
+    session.user(log)
+    session.assistant('Ask the owner for another token.')
+    session.user('klappt')
+    session.assistant('Schön.')
+    session.user('und weiter')
+    session.assistant(reply)
+    expect(open(session)).toEqual(expected)
   })
 
   test('is no failure when it is a sentence about an error [H13]', () => {

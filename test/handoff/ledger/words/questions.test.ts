@@ -15,12 +15,33 @@ describe('a question to the user', () => {
     'هل يجب حذف الطلبات المؤرشفة؟',
     '古い注文も削除してよろしいですか。',
     'Να διαγράψω τις παλιές παραγγελίες ή να κάνω archive;',
+    '需要我现在删除归档的订单吗',
+    '보관된 주문을 삭제할까요.',
   ])('[H13] is open when the turn ends with it: %s', (question) => {
     const session = new Session()
     session.user('Clean up the archive')
     session.assistant(`The archive has two million rows. ${question}`)
     expect(session.ledger().questions).toMatchObject([{ text: question, source: 'text' }])
     expect(session.ledger().questions[0]!.passedOver).toBeUndefined()
+  })
+
+  it('[H13] is open when it stands in a list of questions, and only a remark follows', () => {
+    const session = new Session()
+    session.user('Räum das Archiv auf')
+    session.assistant(
+      'Das geht in zwei Schritten.\n\nVorher muss ich wissen:\n1. Ab welchem Alter?\n2. Löschen oder anonymisieren?\n\nDanach fange ich an.',
+    )
+    expect(open(session)).toEqual(['Ab welchem Alter?', 'Löschen oder anonymisieren?'])
+  })
+
+  it.each([
+    ['a text answers itself', 'Why was it slow? The index was missing.\n\nIt is fast now.'],
+    ['a list also answers', 'Checked:\n- Old rows? All gone.\n- Index? In place.\n\nNothing is left to do.'],
+  ])('[H13] is not one that %s', (_, words) => {
+    const session = new Session()
+    session.user('Clean up the archive')
+    session.assistant(words)
+    expect(open(session)).toEqual([])
   })
 
   it.each(['古い注文を削除しました。静かな一日です。', 'Die Bestellungen sind weg;', 'Οι παραγγελίες διαγράφηκαν.'])(

@@ -25,6 +25,19 @@ describe('what the assistant says that it decided', () => {
     expect(session.ledger().decisions[0]).toMatchObject({ by: 'assistant', source: 'said', id, rank: 0 })
   })
 
+  it.each([
+    ['Chinese', '订单编号加唯一索引，先查询再插入的做法在并发请求下仍然会重复入账，所以这里不用它。'],
+    ['Japanese', '分かち書きが弱いライブラリは使わず、二文字ずつの索引を自分で作ることにします。'],
+    ['Korean', '수량은 입력을 받을 때 한 번만 숫자로 바꾸고 계산하는 곳마다 다시 바꾸지는 않겠습니다.'],
+  ])('[H13] may be all that was said before a change: a sentence in %s needs fewer characters', (_, sentence) => {
+    const session = new Session()
+    session.user('Make the import faster')
+    session.assistant(`Two ways are possible here. ${sentence}`)
+    session.tool('Edit', { file_path: 'import.ts', old_string: 'a', new_string: 'b' }, 'ok')
+    session.assistant('Done.')
+    expect(said(session)).toContain(sentence)
+  })
+
   it('[H13] stands before a change, not before a look', () => {
     const session = new Session()
     session.user('Make the import faster')
