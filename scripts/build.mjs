@@ -75,6 +75,7 @@ const program = {
 // One script, since V8 keeps the compiled code of scripts, not of modules (src/cli/start.ts). What is imported when it is
 // needed is still run only then.
 const bundle = join(next, 'cli', 'program.js')
+const bundleUrl = "const bundleUrl = require('node:url').pathToFileURL(__filename).href;"
 const cli = await esbuild.build({
   ...program,
   metafile: true,
@@ -85,7 +86,12 @@ const cli = await esbuild.build({
   // Its entry for Node is UMD, which cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   define: { 'import.meta.url': 'bundleUrl' },
-  banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+  // The function that src/cli/start.ts calls: put around the code there, V8 would copy all of it.
+  banner: { js: `(function (exports, require, module, __filename, __dirname) {${bundleUrl}` },
+  footer: { js: '})' },
+  // What is not there need not be read at each start.
+  minifyWhitespace: true,
+  lineLimit: 160,
   plugins: [
     { name: 'vendored', setup: leaveInVendor },
     { name: 'one-language', setup: keepOneLanguage },

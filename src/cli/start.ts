@@ -22,26 +22,43 @@ interface KeptCode {
 const growth = 1.1
 const trailerBytes = 8
 
+/** What those commands that read a transcript load of Node. */
+const usedOfNode = [
+  'node:child_process',
+  'node:crypto',
+  'node:fs/promises',
+  'node:net',
+  'node:perf_hooks',
+  'node:process',
+  'node:stream/consumers',
+  'node:tty',
+  'node:zlib',
+]
+
 const bundle = path.join(__dirname, 'program.js')
 const name = `${BUNDLE_HASH}-${process.version}-${process.arch}-${commandOf(process.argv)}`
 const folders = [path.join(__dirname, 'compiled'), path.join(userCache(), 'baton', 'compiled')]
 
+const require = createRequire(bundle)
 // These read a transcript once and end: what V8 would optimise for later runs of a loop costs a third of their time. Only the
 // V8 of Node 20 has this flag; every later one would print that it does not know it.
-if (process.version.startsWith('v20.') && ['handoff', 'continue'].includes(commandOf(process.argv)))
+if (process.version.startsWith('v20.') && ['handoff', 'continue'].includes(commandOf(process.argv))) {
+  // Node's own modules are compiled ahead, but V8 accepts that only with the options it had then: they are loaded first.
+  for (const name of usedOfNode) require(name)
   v8.setFlagsFromString('--interrupt-budget=1000000')
+}
 const kept = readKept()
-const script = new vm.Script(
-  `(function (exports, require, module, __filename, __dirname) {${fs.readFileSync(bundle, 'latin1')}\n})`,
-  { filename: bundle, ...(kept && { cachedData: kept.code }) },
-)
+const script = new vm.Script(fs.readFileSync(bundle, 'latin1'), {
+  filename: bundle,
+  ...(kept && { cachedData: kept.code }),
+})
 const before = script.cachedDataRejected === false && kept !== undefined ? kept.compiled : 0
 process.on('exit', (code) => {
   // A command that failed has seen too little of the program.
   if (code === 0 && compiledBytes() > before * growth) keep()
 })
 const main = script.runInThisContext() as (...given: readonly unknown[]) => void
-main({}, createRequire(bundle), {}, bundle, __dirname)
+main({}, require, {}, bundle, __dirname)
 
 function commandOf([, , word]: readonly string[]): string {
   return word !== undefined && /^[a-z]+$/.test(word) ? word : 'other'

@@ -6,8 +6,10 @@ import { BatonError, InvalidError } from '../errors.ts'
 /** The JSON text of a value, taken at once, so that nothing the caller mutates later changes it. */
 export function toJson(value: unknown, path: string): string {
   try {
-    const problem = findUnserialisable(value, path, [])
-    if (problem !== undefined) throw problem
+    if (!isPlain(value, mostNested)) {
+      const problem = findUnserialisable(value, path, [])
+      if (problem !== undefined) throw problem
+    }
     return JSON.stringify(value)
   } catch (error) {
     if (BatonError.is(error)) throw error
@@ -15,6 +17,27 @@ export function toJson(value: unknown, path: string): string {
     const why = error instanceof RangeError ? 'it is nested too deeply' : String(error)
     throw new InvalidError(`${path} cannot be stored as JSON: ${why}`, { path, cause: error })
   }
+}
+
+/** What is nested deeper is looked at with its path: it may contain itself. */
+const mostNested = 20
+
+/** Whether the value is JSON as it stands, which nearly all are. What is not is looked at again, for the path of the problem. */
+function isPlain(value: unknown, levels: number): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === undefined || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || levels === 0) return false
+  if (Array.isArray(value)) {
+    if ('toJSON' in value) return false
+    for (let i = 0; i < value.length; i++) if (value[i] === undefined || !isPlain(value[i], levels - 1)) return false
+    return true
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype || 'toJSON' in value) return false
+  for (const key in value) {
+    const item: unknown = value[key as keyof typeof value]
+    if (typeof item !== 'string' && !isPlain(item, levels - 1)) return false
+  }
+  return true
 }
 
 function findUnserialisable(value: unknown, path: string, parents: object[]): InvalidError | undefined {

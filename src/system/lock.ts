@@ -3,7 +3,8 @@
 // holder, when it is this same process, needs for its sync.
 
 import fs from 'node:fs'
-import { createRequire } from 'node:module'
+import { createRequire, Module } from 'node:module'
+import path from 'node:path'
 import { LockedError, UnsupportedError } from '../errors.ts'
 
 interface Binding {
@@ -17,13 +18,31 @@ let binding: Binding | undefined
 function native(): Binding {
   if (binding !== undefined) return binding
   try {
-    binding = createRequire(import.meta.url)('fs-native-extensions') as Binding
+    const require = createRequire(import.meta.url)
+    findBinary(require)
+    binding = require('fs-native-extensions') as Binding
   } catch (cause) {
     throw new UnsupportedError(`No kernel file locks on this platform (${String(cause)})`, {
       hint: 'Reading works; to write, use a platform that fs-native-extensions has a binary for.',
     })
   }
   return binding
+}
+
+/** The package finds its binary with a dozen files of JavaScript, which takes longer than many a command: it is given the usual one. */
+function findBinary(require: NodeJS.Require): void {
+  const folder = path.dirname(require.resolve('fs-native-extensions'))
+  const finder = path.join(folder, 'binding.js')
+  const binary = path.join(folder, 'prebuilds', `${process.platform}-${process.arch}`, 'fs-native-extensions.node')
+  if (require.cache[finder] !== undefined || !fs.existsSync(finder) || !fs.existsSync(binary)) return
+  const found = new Module(finder)
+  try {
+    found.exports = require(binary)
+  } catch {
+    return // one for another C library: the package knows where to look next
+  }
+  found.loaded = true
+  require.cache[finder] = found
 }
 
 const asleep = new Int32Array(new SharedArrayBuffer(4))

@@ -238,10 +238,10 @@ class FileStore implements Store {
     const target = nameArchive(this.#layout, tape, this.#now())
     const { firstId, at } = segment
     const archive = { ref: path.relative(this.#layout.root, target), tape, firstId, lastId: at.id, bytes: at.offset }
-    const { text } = layOut(prepare(first(archive), this.#now), { offset: 0, id: at.id, crc: 0 })
+    const { bytes } = layOut(prepare(first(archive), this.#now), { offset: 0, id: at.id, crc: 0 })
     const fd = fs.openSync(paths.next, 'w', 0o600)
     try {
-      writeAll(fd, Buffer.from(text))
+      writeAll(fd, bytes)
       fs.fsyncSync(fd)
     } finally {
       fs.closeSync(fd)

@@ -31,12 +31,6 @@ export interface Position {
 
 export const origin: Position = { offset: 0, id: 0, crc: 0 }
 
-/** `body` is the entry's JSON without its closing brace. */
-function seal(body: string, prev: number): { text: string; crc: number } {
-  const crc = crc32(body, prev)
-  return { text: `${body},"crc":"${crc.toString(16).padStart(8, '0')}"}\n`, crc }
-}
-
 /** The checksum a line claims for itself, or undefined if it does not end in one. */
 export function claimedCrc(bytes: Buffer): number | undefined {
   const at = bytes.length - sealLength
@@ -144,23 +138,28 @@ export type Place = Omit<Line, 'bytes'>
 export function layOut(
   prepared: readonly Pick<Prepared, 'rest' | 'bytes'>[],
   from: Position,
-): { text: string; places: Place[]; end: Position } {
+): { bytes: Buffer; places: Place[]; end: Position } {
   const places: Place[] = []
   const size = prepared.length
-  let { id, crc, offset } = from
-  let text = ''
+  // But for `rest` everything is ASCII: head, mark, the seal and the newline.
+  const heads = prepared.map((_, i) => `{"id":${from.id + 1 + i}`)
+  const marks = prepared.map((_, i) => (size === 1 ? '' : `,"b":[${i},${size}]`))
+  const length = prepared.reduce((sum, one, i) => sum + heads[i]!.length + one.bytes + marks[i]!.length, 0)
+  // Each string is turned into bytes once: a large batch spends most of its time on copies.
+  const bytes = Buffer.allocUnsafe(length + size * (sealLength + 1))
+  let { id, crc } = from
+  let at = 0
   prepared.forEach((one, i) => {
     id++
+    const start = at
+    at += bytes.write(heads[i]!, at, 'latin1')
+    at += bytes.write(one.rest, at)
+    at += bytes.write(marks[i]!, at, 'latin1')
+    const prev = crc
+    crc = crc32(bytes.subarray(start, at), prev)
+    at += bytes.write(`,"crc":"${crc.toString(16).padStart(8, '0')}"}\n`, at, 'latin1')
     const batch: BatchMark | undefined = size === 1 ? undefined : [i, size]
-    const mark = batch === undefined ? '' : `,"b":[${i},${size}]`
-    const head = `{"id":${id}`
-    const line = seal(head + one.rest + mark, crc)
-    // But for `rest` everything is ASCII: head, mark, the seal of 18 characters and the newline.
-    const end = offset + head.length + one.bytes + mark.length + 19
-    places.push({ id, offset, end, prev: crc, crc: line.crc, batch })
-    text += line.text
-    ;({ crc } = line)
-    offset = end
+    places.push({ id, offset: from.offset + start, end: from.offset + at, prev, crc, batch })
   })
-  return { text, places, end: { offset, id, crc } }
+  return { bytes, places, end: { offset: from.offset + at, id, crc } }
 }

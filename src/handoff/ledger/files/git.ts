@@ -3,9 +3,10 @@
 // nothing that the repository configures.
 
 import { execFile } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
 import { copyFile, lstat, mkdtemp, readFile, realpath, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { countLines } from './effect.ts'
 import type { DirtyFile, Ledger } from '../facts.ts'
 import { joinPath } from './paths.ts'
@@ -25,8 +26,21 @@ export interface GitOptions {
 export async function reconcileWithGit(ledger: Ledger, options: GitOptions = {}): Promise<Ledger> {
   const cwd = options.cwd ?? ledger.git?.cwd
   if (cwd === undefined || cwd === '') return ledger
+  options.signal?.throwIfAborted()
+  if (!isInRepository(cwd)) return ledger
   const state = await readGit(cwd, ledger, options)
   return state ? reconcile(ledger, state) : ledger
+}
+
+/** Whether git would find a repository there. Many sessions come from folders that are not on this machine, and starting git takes long. */
+function isInRepository(cwd: string): boolean {
+  try {
+    for (let folder = realpathSync(cwd), above = ''; folder !== above; folder = dirname((above = folder)))
+      if (existsSync(join(folder, '.git'))) return true
+  } catch {
+    // The folder is gone.
+  }
+  return false
 }
 
 /** Git's answers; undefined when git has nothing to say about the folder. */

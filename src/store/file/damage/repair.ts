@@ -140,7 +140,7 @@ function rewrite(file: string, target: string, damage: readonly Damage[], now: (
   const fd = fs.openSync(target, 'w', 0o600)
   try {
     const lost = damage.flatMap((one) => (one.lost === undefined ? [] : [one.lost]))
-    const out = new Rewriter((text) => writeAll(fd, Buffer.from(text)), lost[0]?.from, now)
+    const out = new Rewriter((bytes) => writeAll(fd, bytes), lost[0]?.from, now)
     examine(file, (line) => out.add(line))
     out.finish(Math.max(0, ...lost.map((one) => one.to)))
     fs.fsyncSync(fd)
@@ -151,13 +151,13 @@ function rewrite(file: string, target: string, damage: readonly Damage[], now: (
 
 /** Seals lines anew as they come, fills gaps, and keeps batch marks only where the batch is whole. */
 class Rewriter {
-  readonly #write: (text: string) => void
+  readonly #write: (bytes: Buffer) => void
   readonly #now: () => Date
   readonly #firstLost: number | undefined
   #at: Position | undefined
   #batch: Line[] = []
 
-  constructor(write: (text: string) => void, firstLost: number | undefined, now: () => Date) {
+  constructor(write: (bytes: Buffer) => void, firstLost: number | undefined, now: () => Date) {
     this.#write = write
     this.#firstLost = firstLost
     this.#now = now
@@ -189,8 +189,8 @@ class Rewriter {
   }
 
   #out(batch: readonly Pick<Prepared, 'rest' | 'bytes'>[]): void {
-    const { text, end } = layOut(batch, this.#at!)
-    this.#write(text)
+    const { bytes, end } = layOut(batch, this.#at!)
+    this.#write(bytes)
     this.#at = end
   }
 

@@ -36,7 +36,7 @@ interface Refused {
 }
 
 export interface Group {
-  readonly text: string
+  readonly bytes: Buffer
   readonly placed: readonly Placed[]
   readonly repeated: readonly Repeated[]
   readonly refused: readonly Refused[]
@@ -53,7 +53,7 @@ export function placeGroup(
   const refused: Refused[] = []
   const keys = new Map<string, number>()
   const repeats = new Map<string, Entry[]>()
-  let text = ''
+  const parts: Buffer[] = []
   let at = start
   const firstId = segment === undefined || segment.at.id === 0 ? start.id + 1 : segment.firstId
   const newest = (key: string) => keys.get(key) ?? segment?.latestId(key) ?? 0
@@ -76,11 +76,11 @@ export function placeGroup(
       if (one.key !== undefined) keys.set(one.key, laidOut.places[i]!.id)
       if (one.idempotency !== undefined) repeats.set(one.idempotency, entries)
     })
-    text += laidOut.text
+    parts.push(laidOut.bytes)
     at = laidOut.end
     placed.push({ append, places: laidOut.places, entries, end: at.offset - start.offset })
   }
-  return { text, placed, repeated, refused }
+  return { bytes: parts.length === 1 ? parts[0]! : Buffer.concat(parts), placed, repeated, refused }
 }
 
 /** Makes the entries that the callers will get; apart from placing them, for there is time while the disk syncs. */

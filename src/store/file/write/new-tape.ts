@@ -38,8 +38,8 @@ export async function writeBeside(
       let at: Position = origin
       for await (const drafts of batches) {
         const prepared = prepare(drafts, now)
-        const { text, places, end } = layOut(prepared, at)
-        writeAll(fd, Buffer.from(text))
+        const { bytes, places, end } = layOut(prepared, at)
+        writeAll(fd, bytes)
         prepared.forEach((one, i) => segment.learn(places[i]!, one))
         at = end
       }

@@ -254,7 +254,7 @@ export class Writer {
     this.segment ??= Segment.open(this.paths.tape, this.paths.index)!
     this.#committing = true
     try {
-      const written = writeGroup(fd, this.paths.tape, Buffer.from(group.text), start.offset, group.placed)
+      const written = writeGroup(fd, this.paths.tape, group.bytes, start.offset, group.placed)
       // Whoever finds the file takes it for granted that it has its place in the folder.
       if (isNew) syncFolder(path.dirname(this.paths.tape))
       return { group, ...written, fd }

@@ -28,18 +28,18 @@ interface File {
 
 const file: fc.Arbitrary<File> = fc.tuple(batches, fc.constantFrom(0, 500)).map(([drafts, before]) => {
   let at: Position = { ...origin, id: before }
-  let written = ''
+  const written: Buffer[] = []
   const rests: string[] = []
   const starts: number[] = []
   for (const batch of drafts) {
     const prepared = prepare(batch, () => new Date(0))
-    const { text: lines, places, end } = layOut(prepared, at)
+    const { bytes: lines, places, end } = layOut(prepared, at)
     rests.push(...prepared.map((one) => one.rest))
     starts.push(...places.map((place) => place.offset))
-    written += lines
+    written.push(lines)
     at = end
   }
-  return { bytes: Buffer.from(written), rests, starts }
+  return { bytes: Buffer.concat(written), rests, starts }
 })
 
 const junk = fc.oneof(
