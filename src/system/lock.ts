@@ -37,7 +37,7 @@ function findBinary(require: NodeJS.Require): void {
   if (require.cache[finder] !== undefined || !fs.existsSync(finder) || !fs.existsSync(binary)) return
   const found = new Module(finder)
   try {
-    found.exports = require(binary)
+    found.exports = require(binary) as unknown
   } catch {
     return // one for another C library: the package knows where to look next
   }
