@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
+import { agentNames } from '../agents/index.ts'
 import { isReserved } from '../tape/index.ts'
 import { operation } from './operation.ts'
 
@@ -17,6 +18,7 @@ export const workspaceInfo = operation({
     project: z.string(),
     guarantee: z.string(),
     version: z.string().describe('Of Baton.'),
+    agents: z.array(z.string()).describe('The agents that Baton knows by itself.'),
     tapes: z.int(),
     entries: z.int(),
     bytes: z.int(),
@@ -29,6 +31,6 @@ export const workspaceInfo = operation({
       total.bytes += bytes
     }
     const { workspace, place, guarantee } = store
-    return { workspace, place, project, guarantee, version: manifest.version, ...total }
+    return { workspace, place, project, guarantee, version: manifest.version, agents: agentNames, ...total }
   },
 })

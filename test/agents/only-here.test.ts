@@ -13,7 +13,7 @@ const allowed = [/^agents\b/, /^demo\b/, /^system.person\.ts$/]
 
 test('no agent is named outside src/agents: what is particular to one is said there', () => {
   const name = new RegExp(`['"\`](${agentNames.join('|')})(['"\`]|/)`)
-  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
   const others = files.filter((file) => !allowed.some((place) => place.test(file)))
   expect(others.length).toBeGreaterThan(100)
   const found = others.flatMap((file) =>

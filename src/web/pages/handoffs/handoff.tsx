@@ -1,4 +1,4 @@
-// A handoff document, read: what code took from the tape and what somebody claims are told apart, and every fact leads to its entries.
+// The page of a handoff document: its text, the documents before it, whether the tape confirms it, and how to continue from it.
 
 import { useMemo, useState } from 'react'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
@@ -9,33 +9,15 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { countText } from '../../parts/numbers.ts'
 import { Answer } from '../../parts/states.tsx'
-import { Text, TextBlock } from '../../parts/text.tsx'
+import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { useCommands } from '../../shell/palette.tsx'
 import type { PageProps } from '../../shell/pages.ts'
 import { documentAddress, Link, setQuery, tapeAddress, usePlace } from '../../shell/router.tsx'
-import { References } from './references.tsx'
-import { DocumentDiff } from './diff.tsx'
+import { DocumentDiff, DocumentText, sectionTitle } from './document.tsx'
 import './handoffs.css'
 
 type Items = AnswerOf<'documentItems'>
-type Item = Items['sections'][number]['items'][number]
-
-const headings: Record<string, string> = {
-  status: 'How it stands',
-  goal: 'Goal',
-  constraints: 'Constraints',
-  done: 'Done',
-  doing: 'In progress',
-  pending: 'Pending',
-  decisions: 'Decisions',
-  context: 'Critical context',
-  next: 'Next steps',
-  blockers: 'Blockers',
-  failures: 'Open failures',
-  files: 'Files',
-  notes: 'Notes',
-}
 
 export default function Handoff({ fields: { tape = '', id: idText = '' } }: PageProps) {
   const id = Number(idText)
@@ -49,7 +31,7 @@ export default function Handoff({ fields: { tape = '', id: idText = '' } }: Page
             <Head tape={tape} id={id} found={found} />
             <div className="handoff-columns">
               {against === null ? (
-                <Reader found={found} />
+                <DocumentText found={found} />
               ) : (
                 <DocumentDiff tape={tape} from={Number(against)} to={id} />
               )}
@@ -118,78 +100,6 @@ function Head({ tape, id, found: { document, header, sections } }: { tape: strin
 function firstLine(sections: Items['sections']): string | undefined {
   const goal = sections.find(({ key }) => key === 'goal') ?? sections.find(({ key }) => key === 'doing')
   return goal?.items[0]?.text.split('\n')[0]
-}
-
-function Reader({ found: { sections } }: { found: Items }) {
-  return (
-    <article className="document panel">
-      {sections.map(({ key, items, omitted }) => (
-        <section key={key} className={`document-section document-${key}`}>
-          <h2>{headings[key] ?? key}</h2>
-          <ul>
-            {items.map((item, at) => (
-              <li key={at} className={`fact fact-${item.status}`}>
-                <Fact item={item} />
-              </li>
-            ))}
-          </ul>
-          {omitted !== undefined && <p className="small faint">{countText(omitted.count)} more did not fit.</p>}
-        </section>
-      ))}
-      <footer className="document-legend small muted">
-        <span className="fact-mark fact-mark-verified" /> taken from the tape by code
-        <span className="fact-mark fact-mark-claimed" /> claimed by an agent, a model or a person
-      </footer>
-    </article>
-  )
-}
-
-function Fact({ item }: { item: Item }) {
-  const { text, status, by, refs, data, why, ruledOut, checked, file } = item
-  return (
-    <>
-      <span className={`fact-mark fact-mark-${status}`} title={status}>
-        <span className="unseen">{status}</span>
-      </span>
-      <div className="fact-body">
-        {checked !== undefined && <span className="fact-check">{checked ? '☑' : '☐'} </span>}
-        {by === 'user' ? (
-          <blockquote className="fact-quote">
-            <TextBlock hasCode>{text}</TextBlock>
-          </blockquote>
-        ) : file === undefined ? (
-          <TextBlock hasCode>{text}</TextBlock>
-        ) : (
-          <span className="row wrap">
-            <code className="fact-file">
-              <Text max={300}>{text}</Text>
-            </code>
-            <span className="tiny faint">{file.action}</span>
-            {file.added !== undefined && <span className="tiny fact-plus number">+{file.added}</span>}
-            {file.removed !== undefined && <span className="tiny fact-minus number">−{file.removed}</span>}
-          </span>
-        )}
-        {why !== undefined && (
-          <p className="small muted">
-            Because <Text>{why}</Text>
-          </p>
-        )}
-        {ruledOut !== undefined && (
-          <p className="small muted">
-            Ruled out: <Text>{ruledOut}</Text>
-          </p>
-        )}
-        {data !== undefined && (
-          <div className="fact-data">
-            <TextBlock mono max={1_200}>
-              {data}
-            </TextBlock>
-          </div>
-        )}
-      </div>
-      <References refs={refs} />
-    </>
-  )
 }
 
 /** The documents of the same tape, and those of the tapes that it came from. */
@@ -262,7 +172,7 @@ function Check({ tape, id }: { tape: string; id: number }) {
               <ul className="check-list">
                 {problems.map(({ section, message }) => (
                   <li key={`${section} ${message}`}>
-                    <strong>{headings[section] ?? section}</strong> <Text>{message}</Text>
+                    <strong>{sectionTitle(section)}</strong> <Text>{message}</Text>
                   </li>
                 ))}
               </ul>
@@ -274,8 +184,6 @@ function Check({ tape, id }: { tape: string; id: number }) {
   )
 }
 
-const agents = ['claude', 'codex', 'gemini', 'opencode', 'pi'] as const
-
 interface ContinueProps {
   /** The tape that the document speaks of. */
   readonly about: string
@@ -285,7 +193,9 @@ interface ContinueProps {
 }
 
 function ContinueDialog({ about, tape, id, onClose }: ContinueProps) {
-  const session = /^(?:claude|codex|gemini|opencode|pi):([\w.-]+)$/.exec(about)?.[1]
+  const { agents = [] } = useOperation('workspaceInfo', {}).data ?? {}
+  const [, agent = '', named] = /^([\w-]+):([\w.-]+)$/.exec(about) ?? []
+  const session = agents.includes(agent) ? named : undefined
   return (
     <Dialog title="Continue in another agent" onClose={onClose}>
       {session === undefined ? (

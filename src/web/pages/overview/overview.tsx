@@ -2,17 +2,20 @@
 
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { useOperation } from '../../data/queries.ts'
+import { useOperation, type AnswerOf } from '../../data/queries.ts'
 import { countText, usdText } from '../../parts/numbers.ts'
-import { Answer, Loading } from '../../parts/states.tsx'
-import { useNow } from '../../parts/time.tsx'
+import { Answer, Loading, Empty } from '../../parts/states.tsx'
+import { useNow, Ago } from '../../parts/time.tsx'
 import { FirstRun } from './first-run.tsx'
-import { Lately } from './lately.tsx'
 import { type Running, runningOf } from './running.ts'
 import { Sessions } from './sessions.tsx'
 import { Timeline } from './timeline.tsx'
-import { Waiting } from './waiting.tsx'
 import './overview.css'
+import { Priority, Badge } from '../../parts/badge.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Link, documentAddress } from '../../shell/router.tsx'
+import { useTitles, writerText } from '../../data/titles.ts'
 
 /** The files of agents tell nobody that they have changed: they are looked at again and again. */
 const lookMs = 3_000
@@ -45,7 +48,7 @@ export default function Overview() {
       </section>
       <div className="overview-columns">
         <Timeline running={running} />
-        <Lately documents={documents} />
+        <RecentHandoffs documents={documents} />
       </div>
     </div>
   )
@@ -95,5 +98,106 @@ function Figure({ name, text, strong = false, title }: FigureProps) {
       <dt>{name}</dt>
       <dd className="number">{text}</dd>
     </div>
+  )
+}
+
+const mostWaiting = 4
+
+/** What waits for a person, above everything else. */
+function Waiting() {
+  const items = useOperation('waitingList', {}).data?.items ?? []
+  if (items.length === 0) return null
+  return (
+    <section className="panel waiting" aria-label="Waiting for you">
+      <header className="panel-head">
+        <h2>
+          Waiting for you <span className="waiting-count number">{items.length}</span>
+        </h2>
+        {items.length > mostWaiting && <Link to="/inbox">All {items.length}</Link>}
+      </header>
+      <ul className="waiting-list">
+        {items.slice(0, mostWaiting).map(({ kind, id, title, detail, from, priority, since }) => (
+          <li key={`${kind} ${id}`}>
+            <Link
+              className="waiting-item"
+              to={
+                kind === 'escalation' ? `/inbox?id=${encodeURIComponent(id)}` : `/supervisor/${encodeURIComponent(id)}`
+              }
+            >
+              <span className="grow">
+                <span className="waiting-title">
+                  <Text max={160}>{title}</Text>
+                </span>
+                {detail !== '' && detail !== title && (
+                  <span className="waiting-detail">
+                    <Text max={240}>{detail}</Text>
+                  </span>
+                )}
+              </span>
+              {/^(critical|high)$/.test(priority) && <Priority>{priority}</Priority>}
+              <span className="muted small">
+                <Text max={60}>{from}</Text>
+              </span>
+              <span className="faint small">
+                <Ago date={since} />
+              </span>
+              <Icon name="right" />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const mostHandoffs = 7
+
+/** The newest handoff documents. */
+function RecentHandoffs({ documents }: { documents: UseQueryResult<AnswerOf<'documentList'>> }) {
+  const titleOf = useTitles()
+  return (
+    <section className="panel" aria-label="Handed over">
+      <header className="panel-head">
+        <h2>Handed over</h2>
+        <Link to="/handoffs" className="small">
+          All
+        </Link>
+      </header>
+      <Answer query={documents}>
+        {({ documents: found }) =>
+          found.length === 0 ? (
+            <Empty title="No handoff yet">
+              A document is written whenever a context is handed over, or when you ask for one.
+            </Empty>
+          ) : (
+            <ul className="lately">
+              {found.slice(0, mostHandoffs).map(({ tape, id, date, goal, profile, writer }) => (
+                <li key={`${tape}#${id}`}>
+                  <Link to={documentAddress(tape, id)} className="lately-item">
+                    <span className="lately-baton" aria-hidden="true" />
+                    <span className="grow">
+                      <span className="cut lately-title">
+                        <Text max={120}>{goal ?? titleOf(tape)}</Text>
+                      </span>
+                      <span className="tiny faint">
+                        {profile === 'cycle' ? 'cycle' : 'document'} · <Text max={40}>{writerText(writer)}</Text>
+                      </span>
+                    </span>
+                    <span className="faint small">
+                      <Ago date={date} />
+                    </span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+      {documents.data !== undefined && documents.data.documents.length > mostHandoffs && (
+        <p className="lately-more small">
+          <Badge>{documents.data.documents.length - mostHandoffs} more</Badge>
+        </p>
+      )}
+    </section>
   )
 }

@@ -1,10 +1,9 @@
 // Every session in a line: who, where, in which state, how full, until when, at what cost. Only the lines that can be seen are drawn.
 
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, useRef, useState } from 'react'
+import { memo, useRef, useState, useCallback, useSyncExternalStore } from 'react'
 import { Badge } from '../../parts/badge.tsx'
 import { Gauge } from '../../parts/gauge.tsx'
-import { useMedia } from '../../parts/media.ts'
 import { countText, spanText, tokensText, usdText } from '../../parts/numbers.ts'
 import { Empty } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -160,4 +159,17 @@ function Quotas({ quotas }: { quotas: readonly Quota[] }) {
       )}
     </span>
   )
+}
+
+/** Whether a media query holds, for what style sheets cannot decide. */
+function useMedia(query: string): boolean {
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      const media = window.matchMedia(query)
+      media.addEventListener('change', listener)
+      return () => media.removeEventListener('change', listener)
+    },
+    [query],
+  )
+  return useSyncExternalStore(subscribe, () => window.matchMedia(query).matches)
 }

@@ -106,19 +106,20 @@ function SessionLine({ row }: { row: Row }) {
   )
 }
 
-const agentNames = ['claude', 'codex', 'gemini', 'opencode', 'pi']
-
-/** Those that the configuration adds. */
-function useConfiguredAgents(): readonly string[] {
+/** The agents that can be started: those that Baton knows, and those that the configuration adds. */
+function useAgentNames(): readonly string[] {
+  const { agents: known = [] } = useOperation('workspaceInfo', {}).data ?? {}
   const { sections = [] } = useOperation('settingsShow', {}).data ?? {}
-  const agents = sections.find(({ name }) => name === 'supervisor')?.values.find(({ name }) => name === 'agents')?.value
-  return agents === undefined ? [] : Object.keys(JSON.parse(agents) as object)
+  const configured = sections
+    .find(({ name }) => name === 'supervisor')
+    ?.values.find(({ name }) => name === 'agents')?.value
+  return [...new Set([...known, ...Object.keys(JSON.parse(configured ?? '{}') as object)])]
 }
 
 function StartDialog({ onClose }: { onClose: () => void }) {
-  const configured = useConfiguredAgents().filter((name) => !agentNames.includes(name))
+  const agents = useAgentNames()
   const [fields, setFields] = useState({
-    agent: 'claude',
+    agent: '',
     name: '',
     task: '',
     until: '',
@@ -138,7 +139,7 @@ function StartDialog({ onClose }: { onClose: () => void }) {
   const start = (event: FormEvent) => {
     event.preventDefault()
     run.mutate({
-      agent: fields.agent,
+      agent: fields.agent || agents[0]!,
       name: fields.name,
       driver: fields.driver === 'headless' ? 'headless' : 'tmux',
       ...(fields.task.trim() === '' ? {} : { task: fields.task }),
@@ -154,8 +155,8 @@ function StartDialog({ onClose }: { onClose: () => void }) {
       <form className="supervisor-form" onSubmit={start}>
         <label className="field">
           <span>Agent</span>
-          <select className="input" value={fields.agent} onChange={set('agent')}>
-            {[...agentNames, ...configured].map((name) => (
+          <select className="input" value={fields.agent || agents[0]} onChange={set('agent')}>
+            {agents.map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>
