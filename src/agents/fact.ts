@@ -145,6 +145,13 @@ export interface LineDamage {
   readonly message: string
 }
 
+/** What was said, as a fact: `at` is when, `source` the agent's own id of the line. */
+export function saidFact(kind: string, payload: unknown, at?: string, source?: string, meta?: Draft['meta']): Said {
+  const draft: Draft = meta === undefined ? { kind, payload } : { kind, payload, meta }
+  if (at !== undefined) draft.date = at
+  return source === undefined ? { type: 'said', draft } : { type: 'said', draft, source }
+}
+
 /**
  * The title of a session that nobody has named: the first words of the user that say what it is about. Undefined if the agent
  * wrote the words itself, or if they only call one of its commands.

@@ -7,6 +7,7 @@ import path from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import type { Io } from '../../src/cli/base/io.ts'
 import { run } from '../../src/cli/program.ts'
+import { outputOf } from '../support/processes.ts'
 
 /** The built command line. */
 export const program = path.join(import.meta.dirname, '../../dist/cli/main.js')
@@ -42,13 +43,8 @@ export function ioOf(cwd: string, input = '') {
 /** The same in a process of its own, as it was built. */
 export async function batonProcess(cwd: string, args: readonly string[], input = ''): Promise<Run> {
   const child = spawn(process.execPath, [program, ...args], { cwd, env: environment(cwd) })
-  let out = ''
-  let err = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
   child.stdin.on('error', () => {}).end(input)
-  const code = await new Promise<number | null>((resolve, reject) => child.on('close', resolve).on('error', reject))
-  return { code, out, err }
+  return outputOf(child)
 }
 
 /** Of a user whose home is the folder of the test, and who sees no colours. */

@@ -5,13 +5,33 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'vitest'
 import { Door } from '../support/door.ts'
-import { finish, hasBegun, isHealth, isState, isStep, open, pidOf, prompts, told } from '../support/supervised-job.ts'
+import {
+  begin,
+  finish,
+  hasBegun,
+  isHealth,
+  isState,
+  isStep,
+  open,
+  pidOf,
+  prompts,
+  told,
+} from '../support/supervised-job.ts'
+
+/** A job that had begun when its tmux and its supervisor went away. */
+async function afterReboot(onTestFinished: Parameters<typeof open>[0]): Promise<Door> {
+  const { door, run } = begin(onTestFinished, { pace: 1_000 })
+  await run.event(hasBegun)
+  run.child.kill('SIGKILL')
+  door.killTmux()
+  await run.ended
+  return door
+}
 
 describe.concurrent('the supervisor is killed with -9', () => {
   for (const step of ['asked', 'documented', 'clearing', 'resuming', 'verifying']) {
     test(`at ${step}: the next one goes on, and nothing is typed twice [C7]`, async ({ onTestFinished, expect }) => {
-      const door = open(onTestFinished)
-      const first = door.start(...door.job('scripted'))
+      const { door, run: first } = begin(onTestFinished)
       await first.event(isStep(step))
       first.child.kill('SIGKILL')
       await first.ended
@@ -26,8 +46,7 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 1_000 })
-    const run = door.start(...door.job('scripted'))
+    const { door, run } = begin(onTestFinished, { pace: 1_000 })
     await run.event(hasBegun)
     const before = prompts(door).length
     process.kill(pidOf(door), 'SIGKILL')
@@ -44,8 +63,7 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 300 })
-    const run = door.start(...door.job('scripted'))
+    const { door, run } = begin(onTestFinished, { pace: 300 })
     await run.event(isStep('asked'))
     process.kill(pidOf(door), 'SIGKILL')
     expect(await finish(door, run)).toEqual({ code: 0, twice: false })
@@ -55,8 +73,7 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 1_000 })
-    const run = door.start(...door.job('scripted'))
+    const { door, run } = begin(onTestFinished, { pace: 1_000 })
     await run.event(isState('working'))
     await run.event(hasBegun)
     door.killTmux()
@@ -68,12 +85,7 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 1_000 })
-    const first = door.start(...door.job('scripted'))
-    await first.event(hasBegun)
-    first.child.kill('SIGKILL')
-    door.killTmux()
-    await first.ended
+    const door = await afterReboot(onTestFinished)
     const second = door.start('watch')
     expect(await second.event(({ type }) => type === 'ended')).toMatchObject({ ended: { why: 'finished' } })
     second.child.kill('SIGINT')
@@ -84,12 +96,7 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 1_000 })
-    const first = door.start(...door.job('scripted'))
-    await first.event(hasBegun)
-    first.child.kill('SIGKILL')
-    door.killTmux()
-    await first.ended
+    const door = await afterReboot(onTestFinished)
     const project = path.join(door.folder, 'elsewhere')
     fs.mkdirSync(project)
     const elsewhere = new Door({ folder: door.folder, project, task: door.task, env: door.env })
@@ -104,8 +111,7 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 500 })
-    const run = door.start(...door.job('scripted'))
+    const { door, run } = begin(onTestFinished, { pace: 500 })
     await run.event(isState('working'))
     door.tmux('send-keys', '-l', 'one moment, please')
     await run.event(

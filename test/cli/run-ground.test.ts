@@ -4,7 +4,18 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'vitest'
 import type { Door } from '../support/door.ts'
-import { finish, hasBegun, isHealth, isState, isStep, open, pidOf, prompts, told } from '../support/supervised-job.ts'
+import {
+  begin,
+  finish,
+  hasBegun,
+  isHealth,
+  isState,
+  isStep,
+  open,
+  pidOf,
+  prompts,
+  told,
+} from '../support/supervised-job.ts'
 import { isAlive } from '../support/processes.ts'
 
 /** Loaded into an agent: it lives on when its terminal is gone. */
@@ -71,8 +82,7 @@ describe.concurrent('the ground gives way', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 500 })
-    const first = door.start(...door.job('scripted'))
+    const { door, run: first } = begin(onTestFinished, { pace: 500 })
     await first.event(hasBegun)
     first.child.kill('SIGHUP')
     await first.event(isStep('asked'))

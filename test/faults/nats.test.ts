@@ -4,13 +4,27 @@ import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { jetstream } from '@nats-io/jetstream'
 import { headers } from '@nats-io/transport-node'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openNatsStore } from '../../src/store/nats/engine.ts'
-import { type Damage, openStore } from '../../src/store/index.ts'
+import { type Damage, openStore, type Store } from '../../src/store/index.ts'
 import { isFull } from '../support/full.ts'
 import { Load } from './support/load.ts'
 import { administer, type NatsServers, startNats } from '../support/nats.ts'
 import { collect } from '../support/workspace.ts'
+
+/** Servers that are stopped when the test is over. */
+async function serversForTest(options?: Parameters<typeof startNats>[0]): Promise<NatsServers> {
+  const servers = await startNats(options)
+  onTestFinished(() => servers.stop())
+  return servers
+}
+
+/** A store that is closed when the test is over. */
+async function openForTest(address: string): Promise<Store> {
+  const store = await openStore(address)
+  onTestFinished(() => store.close())
+  return store
+}
 
 /** The server that leads the stream of a workspace. */
 async function leaderOf(servers: NatsServers, workspace: string): Promise<number> {
@@ -23,11 +37,8 @@ async function leaderOf(servers: NatsServers, workspace: string): Promise<number
   })
 }
 
-test('the leader of a cluster is killed three times under load: nothing acknowledged is lost, nothing is there twice, ids have no gaps [E2]', async ({
-  onTestFinished,
-}) => {
-  const servers = await startNats({ size: 3 })
-  onTestFinished(() => servers.stop())
+test('the leader of a cluster is killed three times under load: nothing acknowledged is lost, nothing is there twice, ids have no gaps [E2]', async () => {
+  const servers = await serversForTest({ size: 3 })
   const address = servers.address('load')
   const open = async () => {
     // The servers take a moment to find each other.
@@ -54,19 +65,13 @@ test('the leader of a cluster is killed three times under load: nothing acknowle
 
 const count = (n: number) => [{ kind: 'count', payload: n }]
 
-test('a stream that is deleted and made anew under a process that is at rest: its next call is refused, nothing is acknowledged that cannot be read [E2]', async ({
-  onTestFinished,
-}) => {
-  const servers = await startNats()
-  onTestFinished(() => servers.stop())
-  const address = servers.address('a')
-  const store = await openStore(address)
-  onTestFinished(() => store.close())
+test('a stream that is deleted and made anew under a process that is at rest: its next call is refused, nothing is acknowledged that cannot be read [E2]', async () => {
+  const address = (await serversForTest()).address('a')
+  const store = await openForTest(address)
   for (let n = 1; n <= 300; n++) await store.append('main', count(n))
   await administer(address, ({ streams, stream }) => streams.delete(stream))
   // All while the process makes no call; as many entries as it knows, so that its next number looks free and right.
-  const anew = await openStore(address)
-  onTestFinished(() => anew.close())
+  const anew = await openForTest(address)
   for (let n = 1; n <= 300; n++) await anew.append('main', count(-n))
   const calls = await Promise.allSettled([
     store.append('main', count(301)),
@@ -84,12 +89,8 @@ test('a stream that is deleted and made anew under a process that is at rest: it
   expect(store.workspace).toBe(anew.workspace)
 })
 
-test('many processes that open a workspace at once, new or deleted a moment ago, make one stream [E2]', async ({
-  onTestFinished,
-}) => {
-  const servers = await startNats()
-  onTestFinished(() => servers.stop())
-  const address = servers.address('a')
+test('many processes that open a workspace at once, new or deleted a moment ago, make one stream [E2]', async () => {
+  const address = (await serversForTest()).address('a')
   const names = new Set<string>()
   for (let round = 0; round < 3; round++) {
     const stores = await Promise.all(Array.from({ length: 12 }, () => openStore(address)))
@@ -105,14 +106,9 @@ test('many processes that open a workspace at once, new or deleted a moment ago,
   expect(names.size).toBe(3)
 })
 
-test('a stream that is put back to an earlier state is noticed by its next acknowledgement, and nothing stands behind a gap [E2]', async ({
-  onTestFinished,
-}) => {
-  const servers = await startNats()
-  onTestFinished(() => servers.stop())
-  const address = servers.address('a')
-  const store = await openStore(address)
-  onTestFinished(() => store.close())
+test('a stream that is put back to an earlier state is noticed by its next acknowledgement, and nothing stands behind a gap [E2]', async () => {
+  const address = (await serversForTest()).address('a')
+  const store = await openForTest(address)
   for (let n = 1; n <= 300; n++) await store.append('main', count(n))
   const restored = store.workspace
   // The same name, the same workspace, the first ten entries only: an old backup.
@@ -130,18 +126,14 @@ test('a stream that is put back to an earlier state is noticed by its next ackno
   await expect(store.append('main', count(301))).rejects.toThrow(/lost entries that it had acknowledged/)
   expect(await store.append('main', count(11))).toMatchObject([{ id: 11 }])
   expect(store.workspace).toBe(restored)
-  const fresh = await openStore(address)
-  onTestFinished(() => fresh.close())
+  const fresh = await openForTest(address)
   expect((await collect(fresh.read('main'))).map(({ payload }) => payload)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
   expect(await fresh.info('main')).toMatchObject({ lastId: 11 })
 })
 
-test('a watch of a stream that is made anew ends with the reason [E2]', async ({ onTestFinished }) => {
-  const servers = await startNats()
-  onTestFinished(() => servers.stop())
-  const address = servers.address('a')
-  const store = await openStore(address)
-  onTestFinished(() => store.close())
+test('a watch of a stream that is made anew ends with the reason [E2]', async () => {
+  const address = (await serversForTest()).address('a')
+  const store = await openForTest(address)
   await store.append('main', count(1))
   const seen: number[] = []
   const watching = (async () => {
@@ -166,12 +158,8 @@ function spoil(address: string, subject: string): Promise<void> {
   })
 }
 
-test('a damaged message is reported with the ids it held, and its neighbours are delivered; one at the end is not written behind until it is repaired [E2] [T4]', async ({
-  onTestFinished,
-}) => {
-  const servers = await startNats()
-  onTestFinished(() => servers.stop())
-  const address = servers.address('a')
+test('a damaged message is reported with the ids it held, and its neighbours are delivered; one at the end is not written behind until it is repaired [E2] [T4]', async () => {
+  const address = (await serversForTest()).address('a')
   const writer = await openStore(address)
   for (const size of [1, 2, 3, 1, 1]) {
     await writer.append(
@@ -182,8 +170,7 @@ test('a damaged message is reported with the ids it held, and its neighbours are
   await writer.close()
   await spoil(address, 'baton.a.t.main.3')
   for (const reverse of [false, true]) {
-    const store = await openStore(address)
-    onTestFinished(() => store.close())
+    const store = await openForTest(address)
     const damage: Damage[] = []
     const entries = await collect(store.read('main', { reverse, onDamage: (one) => damage.push(one) }))
     expect(entries.map(({ id }) => id)).toEqual(reverse ? [8, 7, 3, 2, 1] : [1, 2, 3, 7, 8])
@@ -192,12 +179,10 @@ test('a damaged message is reported with the ids it held, and its neighbours are
     expect(await collect(store.read('main', { after: 6 }))).toMatchObject([{ id: 7 }, { id: 8 }])
     expect(await store.verify!('main')).toMatchObject([{ entries: 5, damage: [{ lost: { from: 4, to: 6 } }] }])
   }
-  const store = await openStore(address)
-  onTestFinished(() => store.close())
+  const store = await openForTest(address)
   expect(await store.append('main', count(9), { expect: 8 })).toMatchObject([{ id: 9 }])
   await spoil(address, 'baton.a.t.main.6')
-  const late = await openStore(address)
-  onTestFinished(() => late.close())
+  const late = await openForTest(address)
   const damage: Damage[] = []
   const entries = await collect(late.read('main', { after: 6, onDamage: (one) => damage.push(one) }))
   expect(entries.map(({ id }) => id)).toEqual([7, 8])
@@ -228,12 +213,8 @@ test('a damaged message is reported with the ids it held, and its neighbours are
   expect(await late.repair!('main')).toMatchObject({ damage: [], cut: [], kept: 10 })
 })
 
-test('a repair keeps what a damaged message said of segments and anchors, and finds a tape that was made at once [E2] [T4]', async ({
-  onTestFinished,
-}) => {
-  const servers = await startNats()
-  onTestFinished(() => servers.stop())
-  const address = servers.address('a')
+test('a repair keeps what a damaged message said of segments and anchors, and finds a tape that was made at once [E2] [T4]', async () => {
+  const address = (await serversForTest()).address('a')
   const anchor = (name: string) => ({ kind: 'anchor', payload: { name, state: {} } })
   const writer = await openStore(address)
   for (const tape of ['reset', 'removed', 'anchored']) await writer.append(tape, [...count(1), anchor('first')])
@@ -250,8 +231,7 @@ test('a repair keeps what a damaged message said of segments and anchors, and fi
     await store.repair!(tape)
     await store.close()
   }
-  const store = await openStore(address)
-  onTestFinished(() => store.close())
+  const store = await openForTest(address)
   expect(await store.archives('reset')).toMatchObject([{ firstId: 1, lastId: 2 }])
   expect(await store.info('reset')).toMatchObject({ firstId: 3, lastId: 4, lastAnchor: undefined })
   expect(await store.info('removed')).toBeUndefined()
@@ -271,9 +251,8 @@ test('a repair keeps what a damaged message said of segments and anchors, and fi
   expect(await store.append('made', count(5), { expect: 4 })).toMatchObject([{ id: 5 }])
 })
 
-test('the index of a workspace is made anew from its tapes [E2]', async ({ onTestFinished }) => {
-  const servers = await startNats()
-  onTestFinished(() => servers.stop())
+test('the index of a workspace is made anew from its tapes [E2]', async () => {
+  const servers = await serversForTest()
   const workspace = `w${randomBytes(4).toString('hex')}`
   const before = await openStore(servers.address(workspace))
   await before.create('made', [[{ kind: 'count', payload: 1, meta: { key: 'k' } }]])
@@ -281,8 +260,7 @@ test('the index of a workspace is made anew from its tapes [E2]', async ({ onTes
     await before.append('main', [{ kind: 'count', payload: n, meta: { key: `k${n % 7}` } }])
   await before.close()
   await administer(servers.address(workspace), ({ streams }) => streams.delete(`baton-${workspace}-index`))
-  const after = await openStore(servers.address(workspace))
-  onTestFinished(() => after.close())
+  const after = await openForTest(servers.address(workspace))
   const tapes: string[] = []
   for await (const { tape, lastId } of after.list()) tapes.push(`${tape} ${lastId}`)
   expect(tapes).toEqual(['made 1', 'main 300'].sort())

@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { alone } from '../../scripts/bundle.mjs'
+import { outputOf } from '../support/processes.ts'
 import { program } from '../support/program.ts'
 
 export const canBeAlone = alone.length > 0
@@ -17,11 +18,7 @@ export async function runAlone(script: URL, args: readonly string[], seconds: nu
     timeout: seconds * 1000,
     killSignal: 'SIGKILL',
   })
-  let out = ''
-  let err = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
-  const code = await new Promise<number | null>((resolve, reject) => child.on('close', resolve).on('error', reject))
+  const { code, out, err } = await outputOf(child)
   if (code !== 0) throw new Error(`${path.basename(file)} ${args.join(' ')} ended with ${code}\n${out}${err}`)
   return out
 }

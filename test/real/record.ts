@@ -17,7 +17,7 @@ import { pi, piRpc } from './pi.ts'
 import { recordGemini } from './record-gemini.ts'
 import { fixtures, keep, lastAsked, open, root, Screen, writeAsked, writeSaid } from './recorder.ts'
 import { story, type Tools } from './script.ts'
-import { environment, runTurn, type Stage } from './stage.ts'
+import { environment, type RealAgent, runTurn, type Stage } from './stage.ts'
 
 async function recordClaude(): Promise<void> {
   const tools: Tools = {
@@ -131,6 +131,22 @@ function liveStatus(stage: Stage): string | undefined {
   return undefined
 }
 
+/** The same talk with every agent that runs a turn in a process; `idField` is where its first line names the session. */
+async function recordTurns(agent: RealAgent, stage: Stage, idField: string): Promise<void> {
+  let session: string | undefined
+  for (const prompt of [
+    'please write the notes',
+    'now delegate the greeting',
+    'now fill the context',
+    'go on',
+    'and once more',
+  ]) {
+    const { out, err, code } = await runTurn(agent, stage, prompt, { session })
+    if (code !== 0) throw new Error(`${agent.name} failed: ${err}`)
+    session ??= (JSON.parse(out.split('\n')[0]!) as Record<string, string>)[idField]
+  }
+}
+
 async function recordCodex(): Promise<void> {
   const tools: Tools = {
     write: (file, content) => ({
@@ -147,18 +163,7 @@ async function recordCodex(): Promise<void> {
   const { stage, server } = await open(codex, story(tools, 17_000))
   const proxy = await startNamespaceProxy(server.url)
   codex.prepare({ ...stage, url: proxy.url })
-  let session: string | undefined
-  for (const prompt of [
-    'please write the notes',
-    'now delegate the greeting',
-    'now fill the context',
-    'go on',
-    'and once more',
-  ]) {
-    const { out, err, code } = await runTurn(codex, stage, prompt, { session })
-    if (code !== 0) throw new Error(`codex failed: ${err}`)
-    session ??= (JSON.parse(out.split('\n')[0]!) as { thread_id: string }).thread_id
-  }
+  await recordTurns(codex, stage, 'thread_id')
   proxy.close()
   await server.close()
   keep('codex', stage, ['.codex/sessions'])
@@ -224,18 +229,7 @@ async function recordOpencode(): Promise<void> {
     delegate: (task) => ({ name: 'task', arguments: { description: 'greet', prompt: task, subagent_type: 'general' } }),
   }
   const { stage, server } = await open(opencode, story(tools, 97_000))
-  let session: string | undefined
-  for (const prompt of [
-    'please write the notes',
-    'now delegate the greeting',
-    'now fill the context',
-    'go on',
-    'and once more',
-  ]) {
-    const { out, err, code } = await runTurn(opencode, stage, prompt, { session })
-    if (code !== 0) throw new Error(`opencode failed: ${err}`)
-    session ??= (JSON.parse(out.split('\n')[0]!) as { sessionID: string }).sessionID
-  }
+  await recordTurns(opencode, stage, 'sessionID')
   await server.close()
   const data = '.local/share/opencode'
   keep('opencode', stage, [`${data}/opencode.db`, `${data}/opencode.db-wal`, '.config/opencode/opencode.json'])

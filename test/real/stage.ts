@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import { type Ended, outputOf } from '../support/processes.ts'
 
 export interface Stage {
   /** Everything the agent keeps lies below it. */
@@ -21,12 +22,6 @@ export interface RealAgent {
   /** On a screen. */
   screen?(stage: Stage): readonly string[]
   env(stage: Stage): Record<string, string>
-}
-
-export interface Ended {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
 }
 
 export function makeStage(folder: string, url: string): Stage {
@@ -58,12 +53,7 @@ export async function runTurn(
     timeout: seconds * 1000,
     killSignal: 'SIGKILL',
   })
-  let out = ''
-  let err = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
-  const code = await new Promise<number | null>((resolve, reject) => child.on('close', resolve).on('error', reject))
-  return { code, out, err }
+  return outputOf(child)
 }
 
 /** `BATON_TEST_AGENTS` names another folder of packages, to try an agent that is newer than the one the tests are made for. */

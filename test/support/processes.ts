@@ -1,8 +1,23 @@
 // What commands under test have started.
 
-import { execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Everything that a process prints, once it has ended. */
+export async function outputOf(child: ChildProcess): Promise<Ended> {
+  let [out, err] = ['', '']
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (err += text))
+  const code = await new Promise<number | null>((resolve, reject) => child.on('close', resolve).on('error', reject))
+  return { code, out, err }
+}
 
 /** Whether a process is there, and not only waiting to be counted. */
 export function isAlive(pid: number): boolean {

@@ -20,6 +20,12 @@ export function open(onTestFinished: AtEnd, options: Parameters<typeof scriptedD
   return door
 }
 
+/** A supervised job that has been started. */
+export function begin(...[onTestFinished, options]: Parameters<typeof open>): { door: Door; run: Started } {
+  const door = open(onTestFinished, options)
+  return { door, run: door.start(...door.job('scripted')) }
+}
+
 export const isStep =
   (step: string, cycle = 1) =>
   (event: Event) =>

@@ -2,19 +2,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { GateError } from '../../src/task/index.ts'
 import { isAlive } from '../support/processes.ts'
-import { handoff, login, project } from './project.ts'
+import { handoff, login, project, refusal } from './project.ts'
 import { temporaryStore } from '../support/workspace.ts'
-
-async function refusal(work: Promise<unknown>): Promise<GateError> {
-  const error: unknown = await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  expect(error).toBeInstanceOf(GateError)
-  return error as GateError
-}
 
 test('a phase needs its artifacts; the refusal says which, and changes nothing [S7]', async () => {
   const { tasks, write, folder } = await project()

@@ -2,8 +2,9 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { onTestFinished } from 'vitest'
-import { type People, type TaskHandoff, Tasks } from '../../src/task/index.ts'
+import { expect, onTestFinished } from 'vitest'
+import { GateError, type People, type TaskHandoff, Tasks } from '../../src/task/index.ts'
+import type { TaskState } from '../../src/task/schema.ts'
 import { taskSection } from '../../src/task/settings.ts'
 import { temporaryFolder, temporaryStore } from '../support/workspace.ts'
 
@@ -39,6 +40,37 @@ export const login = { task_id: 'TASK-001', task_title: 'Implement user login' }
 /** A handoff of that task, from engineer to qa, within planning unless it says otherwise. */
 export function handoff(more: Partial<TaskHandoff> = {}): TaskHandoff {
   return { task_id: 'TASK-001', source_agent: 'engineer', target_agent: 'qa', phase: 'planning', ...more }
+}
+
+/** The first version of that task, with nothing in it yet. */
+export function emptyState(now: string): TaskState {
+  return {
+    ...login,
+    phase: 'planning',
+    previous_phase: null,
+    phase_started_at: now,
+    artifacts: [],
+    context_summary: '',
+    decisions_made: [],
+    blocking_issues: [],
+    warnings: [],
+    quality_gates_passed: [],
+    quality_gates_failed: [],
+    source_agent: '',
+    target_agent: '',
+    handoff_timestamp: now,
+    version: 1,
+  }
+}
+
+/** The gate that refuses the work. */
+export async function refusal(work: Promise<unknown>): Promise<GateError> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(error).toBeInstanceOf(GateError)
+  return error as GateError
 }
 
 /** A person at a terminal. */

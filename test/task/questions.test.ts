@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { GateError, type PersonDecision, type TaskQuestion, type Tasks } from '../../src/task/index.ts'
+import { type PersonDecision, type TaskQuestion, type Tasks } from '../../src/task/index.ts'
 import { temporaryFolder, temporaryStore } from '../support/workspace.ts'
-import { anna, handoff, login, project } from './project.ts'
+import { anna, handoff, login, project, refusal } from './project.ts'
 
 const issue = {
   issue: 'Delete the old database?',
@@ -11,15 +11,6 @@ const issue = {
   requires_human: true,
 }
 const asking = handoff({ blocking_issues: [issue] })
-
-async function refusal(work: Promise<unknown>): Promise<GateError> {
-  const error: unknown = await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  expect(error).toBeInstanceOf(GateError)
-  return error as GateError
-}
 
 async function asked(): Promise<Tasks> {
   const { tasks } = await project()

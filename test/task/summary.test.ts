@@ -4,6 +4,7 @@ import { artifactTypes, phases, severities, type TaskState } from '../../src/tas
 import { compressContext, limitContext, summarise } from '../../src/task/summary.ts'
 import { tokenCounter } from '../../src/tape/index.ts'
 import { runs } from '../support/full.ts'
+import { emptyState } from './project.ts'
 
 const count = await tokenCounter()
 const now = '2026-01-09T10:00:00.000Z'
@@ -11,21 +12,11 @@ const file = '/home/me/project/.baton/state/TASK-001.json'
 
 function state(more: Partial<TaskState> = {}): TaskState {
   return {
-    task_id: 'TASK-001',
-    task_title: 'Implement user login',
+    ...emptyState(now),
     phase: 'implementing',
     previous_phase: 'planning',
-    phase_started_at: now,
-    artifacts: [],
-    context_summary: '',
-    decisions_made: [],
-    blocking_issues: [],
-    warnings: [],
-    quality_gates_passed: [],
-    quality_gates_failed: [],
     source_agent: 'planner',
     target_agent: 'engineer',
-    handoff_timestamp: now,
     version: 2,
     ...more,
   }

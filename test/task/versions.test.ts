@@ -6,7 +6,7 @@ import { Tasks } from '../../src/task/index.ts'
 import { applyDelta, deltaBetween } from '../../src/task/delta.ts'
 import type { TaskState } from '../../src/task/schema.ts'
 import { isFull, runs } from '../support/full.ts'
-import { handoff, login, project } from './project.ts'
+import { emptyState, handoff, login, project } from './project.ts'
 
 const now = '2026-01-09T10:00:00.000Z'
 const artifact = fc.record({
@@ -36,24 +36,7 @@ const change = fc.record(
 )
 
 function stateOf(fields: object, version: number): TaskState {
-  return {
-    ...login,
-    phase: 'planning',
-    previous_phase: null,
-    phase_started_at: now,
-    artifacts: [],
-    context_summary: '',
-    decisions_made: [],
-    blocking_issues: [],
-    warnings: [],
-    quality_gates_passed: [],
-    quality_gates_failed: [],
-    source_agent: '',
-    target_agent: '',
-    handoff_timestamp: now,
-    ...fields,
-    version,
-  }
+  return { ...emptyState(now), ...fields, version }
 }
 
 test('a delta leads from any state to any other [S10]', () => {

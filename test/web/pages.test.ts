@@ -5,22 +5,18 @@ import { expect, test } from 'vitest'
 import { program } from '../cli/cli.ts'
 import { openStore } from '../../src/store/index.ts'
 import { recordEdge } from '../../src/tape/index.ts'
+import { outputOf } from '../support/processes.ts'
 import { expectAccessible, openPage, type Server, startServer, useBrowser } from './dashboard.ts'
 
 useBrowser()
 
 /** A command of another process, in the workspace of the server. */
-function command(server: Server, args: readonly string[]): Promise<string> {
+async function command(server: Server, args: readonly string[]): Promise<string> {
   const env = { ...process.env, HOME: server.folder, BATON_HOME: path.join(server.folder, '.baton'), BATON_TRUST: '1' }
   const child = spawn(process.execPath, [program, ...args], { cwd: server.folder, env })
-  let out = ''
-  let err = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))
-  return new Promise((resolve, reject) => {
-    child.on('close', (code) => (code === 0 ? resolve(out) : reject(new Error(`${code}: ${err}`))))
-    child.on('error', reject)
-  })
+  const { code, out, err } = await outputOf(child)
+  if (code !== 0) throw new Error(`${code}: ${err}`)
+  return out
 }
 
 test('an answer in the browser releases an agent that waits in another process [W5]', async () => {

@@ -3,7 +3,7 @@
 
 import type { Draft } from '../../store/index.ts'
 import type { Part, ToolCall, ToolResult } from '../../tape/index.ts'
-import { type Compacted, type Fact, type Parser, type TurnMoved, type Used, titleIn } from '../fact.ts'
+import { type Compacted, type Fact, type Parser, type TurnMoved, type Used, saidFact, titleIn } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
 import { limitEnd } from '../limit-end.ts'
 
@@ -355,11 +355,7 @@ function noted(line: Fields, memory: Memory): Fact {
 }
 
 function said(kind: string, payload: unknown, line: Fields, meta?: Draft['meta']): Fact {
-  const draft: Draft = meta === undefined ? { kind, payload } : { kind, payload, meta }
-  const at = date(line.timestamp)
-  if (at !== undefined) draft.date = at
-  const source = text(line.uuid)
-  return source === undefined ? { type: 'said', draft } : { type: 'said', draft, source }
+  return saidFact(kind, payload, date(line.timestamp), text(line.uuid), meta)
 }
 
 function resultOf(part: Fields, memory: Memory): ToolResult {

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import type { Draft } from '../../store/index.ts'
 import type { Part } from '../../tape/index.ts'
-import { type Fact, type Quota, type Parser, titleIn } from '../fact.ts'
+import { type Fact, type Quota, type Parser, saidFact, titleIn } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, json, list, number, text } from '../fields.ts'
 import { limitEnd } from '../limit-end.ts'
 import {
@@ -82,7 +82,7 @@ function meta(payload: Fields, memory: Memory): Fact[] {
     },
   ]
   const instructions = text(fields(payload.base_instructions).text)
-  if (instructions !== undefined) facts.push(said('system', { content: instructions }, undefined))
+  if (instructions !== undefined) facts.push(saidFact('system', { content: instructions }, undefined))
   return facts
 }
 
@@ -112,7 +112,7 @@ function item(payload: Fields, memory: Memory, at: string | undefined): Fact[] {
       if (name === 'wait') beginWait(memory.code, id, args)
       remember(memory, id)
       return [
-        said(
+        saidFact(
           'tool_call',
           { calls: [{ id, name, arguments: args }] },
           at,
@@ -128,7 +128,7 @@ function item(payload: Fields, memory: Memory, at: string | undefined): Fact[] {
       delete memory.calls[id]
       return [
         ...outputOfCell(memory.code, id, payload.output, nested(at)),
-        said('tool_result', { results: [{ call_id: id, name, ...outcome(payload.output) }] }, at, text(payload.id)),
+        saidFact('tool_result', { results: [{ call_id: id, name, ...outcome(payload.output) }] }, at, text(payload.id)),
         { type: 'turn', to: 'working', ...given({ date: at }) },
       ]
     }
@@ -145,7 +145,7 @@ function message(payload: Fields, memory: Memory, at: string | undefined): Fact[
   const own = isOwn(role, words) || isHarness(payload)
   const content = parts.length === 1 && parts[0]!.type === 'text' ? words : parts
   const shown = { role: role === 'developer' ? 'user' : role, content, ...(own ? { display: false } : {}) }
-  const facts: Fact[] = [said('message', shown, at, source, own ? { isMeta: true } : undefined)]
+  const facts: Fact[] = [saidFact('message', shown, at, source, own ? { isMeta: true } : undefined)]
   if (role === 'user' && !own) {
     facts.push({ type: 'turn', to: 'asked', ...given({ date: at }) })
     const title = memory.titled === true ? undefined : titleIn(words)
@@ -182,7 +182,7 @@ function reasoning(payload: Fields, at: string | undefined): Fact {
     text: shown.join('\n'),
     ...(encrypted === undefined ? {} : { signature: encrypted }),
   }
-  return said('message', { role: 'assistant', content: [part] }, at, text(payload.id))
+  return saidFact('message', { role: 'assistant', content: [part] }, at, text(payload.id))
 }
 
 function event(payload: Fields, memory: Memory, at: string | undefined): Fact[] {
@@ -211,7 +211,7 @@ function event(payload: Fields, memory: Memory, at: string | undefined): Fact[] 
       const facts: Fact[] = [noted('task_complete', payload, at)]
       if (words !== undefined) {
         const kind = text(error.codex_error_info) ?? Object.keys(fields(error.codex_error_info))[0] ?? 'error'
-        facts.push(said('error', { kind, message: words }, at))
+        facts.push(saidFact('error', { kind, message: words }, at))
       }
       if (limited) {
         const until = limitEnd(words ?? '', at)
@@ -275,7 +275,7 @@ function remember(memory: Memory, id: string): void {
 }
 
 function nested(at: string | undefined) {
-  return (kind: string, payload: unknown, meta: Draft['meta']) => said(kind, payload, at, undefined, meta)
+  return (kind: string, payload: unknown, meta: Draft['meta']) => saidFact(kind, payload, at, undefined, meta)
 }
 
 function usage(payload: Fields, memory: Memory, at: string | undefined): Fact[] {
@@ -370,15 +370,5 @@ function without(payload: Fields, field: string): Fields {
 }
 
 function noted(name: string, data: unknown, at: string | undefined): Fact {
-  return said('event', { name: `codex/${name}`, data }, at)
-}
-
-function said(kind: string, payload: unknown, at: string | undefined, source?: string, meta?: Draft['meta']): Fact {
-  const draft: Draft = {
-    kind,
-    payload,
-    ...(meta === undefined ? {} : { meta }),
-    ...(at === undefined ? {} : { date: at }),
-  }
-  return source === undefined ? { type: 'said', draft } : { type: 'said', draft, source }
+  return saidFact('event', { name: `codex/${name}`, data }, at)
 }

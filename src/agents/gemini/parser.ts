@@ -3,7 +3,7 @@
 // end of a turn until then. `$set` with messages repeats the whole history (see history.ts), `$rewindTo` cuts it.
 
 import type { Part, ToolCall, ToolResult } from '../../tape/index.ts'
-import type { Fact, Parser } from '../fact.ts'
+import { type Fact, type Parser, saidFact } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
 import { limitEnd } from '../limit-end.ts'
 import { contentOf, thoughtsOf, wordsOf } from './content.ts'
@@ -59,7 +59,7 @@ function message(line: Fields, memory: Memory): Fact[] {
   const words = wordsOf(line.content)
   const idle = (because: 'aborted' | 'failed'): Fact => ({ type: 'turn', to: 'idle', because, ...given({ date: at }) })
   if (line.type === 'error') {
-    const facts: Fact[] = [said('error', { kind: 'error', message: words }, id, at), idle('failed')]
+    const facts: Fact[] = [saidFact('error', { kind: 'error', message: words }, at, id), idle('failed')]
     return isLimit(words)
       ? [...facts, { type: 'limited', message: words, ...given({ until: limitEnd(words, at), date: at }) }]
       : facts
@@ -90,7 +90,7 @@ function user(line: Fields, memory: Memory, id: string, at: string | undefined):
   if (shown.words) return []
   shown.words = true
   remindOf(line, memory)
-  const facts: Fact[] = [said('message', { role: 'user', content: contentOf(line.content) }, id, at)]
+  const facts: Fact[] = [saidFact('message', { role: 'user', content: contentOf(line.content) }, at, id)]
   const words = wordsOf(line.content)
   // The model sees a command that the person ran together with the next prompt.
   if (words.startsWith('I ran the following shell command:')) return facts
@@ -108,7 +108,7 @@ function answers(responses: readonly Fields[], memory: Memory, id: string, at: s
   const working: Fact = { type: 'turn', to: 'working', ...given({ date: at }) }
   if (news.length === 0) return [working]
   const results = news.map((each) => resultOf({ id: each.id, name: each.name, result: [{ functionResponse: each }] }))
-  return [said('tool_result', { results: answered(results, memory) }, id, at), working]
+  return [saidFact('tool_result', { results: answered(results, memory) }, at, id), working]
 }
 
 function answered(results: ToolResult[], memory: Memory): ToolResult[] {
@@ -128,18 +128,18 @@ function gemini(line: Fields, memory: Memory, id: string, at: string | undefined
     shown.words = true
     parts.push({ type: 'text', text: words })
   }
-  if (parts.length > 0) facts.push(said('message', { role: 'assistant', content: parts }, id, at))
+  if (parts.length > 0) facts.push(saidFact('message', { role: 'assistant', content: parts }, at, id))
   const made = callsOf(line)
   const calls: ToolCall[] = made.slice(shown.calls).map((call) => ({
     id: text(call.id) ?? 'unknown',
     name: text(call.name) ?? 'unknown',
     arguments: call.args ?? {},
   }))
-  if (calls.length > 0) facts.push(said('tool_call', { calls }, id, at))
+  if (calls.length > 0) facts.push(saidFact('tool_call', { calls }, at, id))
   shown.calls = Math.max(shown.calls, made.length)
   const done = made.filter((call) => Array.isArray(call.result) || text(call.result) !== undefined)
   const results = done.slice(shown.results).map(resultOf)
-  if (results.length > 0) facts.push(said('tool_result', { results: answered(results, memory) }, id, at))
+  if (results.length > 0) facts.push(saidFact('tool_result', { results: answered(results, memory) }, at, id))
   shown.results = Math.max(shown.results, done.length)
   const model = text(line.model)
   if (isFields(line.tokens) && !shown.used) {
@@ -202,10 +202,5 @@ function shownOf(memory: Memory, id: string): Shown {
 }
 
 function noted(name: string, data: unknown, at?: string): Fact {
-  return said('event', { name: `gemini/${name}`, data }, undefined, at)
-}
-
-function said(kind: string, payload: unknown, source: string | undefined, at: string | undefined): Fact {
-  const draft = { kind, payload, ...(at === undefined ? {} : { date: at }) }
-  return source === undefined ? { type: 'said', draft } : { type: 'said', draft, source }
+  return saidFact('event', { name: `gemini/${name}`, data }, at)
 }

@@ -1,8 +1,7 @@
 // Parses sessions of opencode: rows of its database, each message together with its parts.
 
-import type { Draft } from '../../store/index.ts'
 import type { Part } from '../../tape/index.ts'
-import { type Fact, type Parser, type TurnMoved, titleIn } from '../fact.ts'
+import { type Fact, type Parser, type TurnMoved, saidFact, titleIn } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
 
 interface Memory {
@@ -48,7 +47,7 @@ function message(line: Fields, memory: Memory): Fact[] {
   const parts = list(line.parts).map(fields)
   if (data.role === 'user') return user(parts, memory, id, at)
   if (data.role === 'assistant') return assistant(data, parts, memory, id, at)
-  return [said('event', { name: `opencode/${text(data.role) ?? 'unknown'}`, data: line }, id, at)]
+  return [saidFact('event', { name: `opencode/${text(data.role) ?? 'unknown'}`, data: line }, at, id)]
 }
 
 function user(parts: readonly Fields[], memory: Memory, id: string, at: string | undefined): Fact[] {
@@ -58,7 +57,7 @@ function user(parts: readonly Fields[], memory: Memory, id: string, at: string |
     const tail = text(compaction.tail_start_id)
     if (tail === undefined) delete memory.tail
     else memory.tail = tail
-    return [said('event', { name: 'opencode/compaction', data: compaction }, id, at)]
+    return [saidFact('event', { name: 'opencode/compaction', data: compaction }, at, id)]
   }
   const content: Part[] = []
   let typed = false
@@ -68,12 +67,12 @@ function user(parts: readonly Fields[], memory: Memory, id: string, at: string |
       content.push({ type: 'text', text: text(part.text) ?? '', ...(synthetic && { synthetic }) })
       typed ||= !synthetic
     } else if (part.type === 'file') content.push(fileOf(part))
-    else facts.push(said('event', { name: `opencode/${text(part.type) ?? 'unknown'}`, data: part }, id, at))
+    else facts.push(saidFact('event', { name: `opencode/${text(part.type) ?? 'unknown'}`, data: part }, at, id))
   }
   if (content.length === 0) return facts
   const only = content.length === 1 && content[0]!.type === 'text' ? String(content[0]!.text) : content
   const shown = { role: 'user', content: only, ...(typed ? {} : { display: false }) }
-  facts.unshift(said('message', shown, id, at, typed ? undefined : { isMeta: true }))
+  facts.unshift(saidFact('message', shown, at, id, typed ? undefined : { isMeta: true }))
   facts.push({ type: 'turn', to: typed ? 'asked' : 'working', ...given({ date: at }) })
   const words = parts.filter((part) => part.type === 'text' && part.synthetic !== true).map((part) => text(part.text))
   const title = typed ? titleIn(words.join('\n')) : undefined
@@ -98,7 +97,7 @@ function assistant(data: Fields, parts: readonly Fields[], memory: Memory, id: s
   if (error.name !== undefined) {
     const details = fields(error.data)
     const words = text(details.message) ?? text(error.name) ?? 'error'
-    facts.push(said('error', { kind: text(error.name) ?? 'error', message: words }, id, at))
+    facts.push(saidFact('error', { kind: text(error.name) ?? 'error', message: words }, at, id))
   }
   const end = date(fields(data.time).completed)
   const isFinished = end !== undefined || error.name !== undefined
@@ -121,7 +120,7 @@ function spoken(parts: readonly Fields[], id: string, at: string | undefined): F
   const facts: Fact[] = []
   const words: Part[] = []
   const flush = () => {
-    if (words.length > 0) facts.push(said('message', { role: 'assistant', content: words.splice(0) }, id, at))
+    if (words.length > 0) facts.push(saidFact('message', { role: 'assistant', content: words.splice(0) }, at, id))
   }
   for (const part of parts) {
     if (part.type === 'text') words.push({ type: 'text', text: text(part.text) ?? '' })
@@ -131,7 +130,7 @@ function spoken(parts: readonly Fields[], id: string, at: string | undefined): F
       facts.push(...tool(part, id, at))
     } else if (part.type !== 'step-start' && part.type !== 'step-finish') {
       flush()
-      facts.push(said('event', { name: `opencode/${text(part.type) ?? 'unknown'}`, data: part }, id, at))
+      facts.push(saidFact('event', { name: `opencode/${text(part.type) ?? 'unknown'}`, data: part }, at, id))
     }
   }
   flush()
@@ -142,7 +141,7 @@ function tool(part: Fields, id: string, at: string | undefined): Fact[] {
   const state = fields(part.state)
   const callId = text(part.callID) ?? 'unknown'
   const name = text(part.tool) ?? 'unknown'
-  const facts = [said('tool_call', { calls: [{ id: callId, name, arguments: state.input ?? {} }] }, id, at)]
+  const facts = [saidFact('tool_call', { calls: [{ id: callId, name, arguments: state.input ?? {} }] }, at, id)]
   const failed = state.status === 'error'
   if (state.status === 'completed' || failed) {
     const exit = number(fields(state.metadata).exit)
@@ -153,7 +152,7 @@ function tool(part: Fields, id: string, at: string | undefined): Fact[] {
       ...(failed || (exit !== undefined && exit !== 0) ? { is_error: true } : {}),
       ...(exit === undefined ? {} : { exit }),
     }
-    facts.push(said('tool_result', { results: [result] }, id, date(fields(state.time).end) ?? at))
+    facts.push(saidFact('tool_result', { results: [result] }, date(fields(state.time).end) ?? at, id))
   }
   return facts
 }
@@ -188,14 +187,4 @@ function fileOf(part: Fields): Part {
   const mediaType = text(part.mime) ?? 'application/octet-stream'
   const type = mediaType.startsWith('image/') ? 'image' : 'file'
   return { type, mediaType, url: part.url ?? '', ...given({ filename: text(part.filename) }) }
-}
-
-function said(kind: string, payload: unknown, source: string, at: string | undefined, meta?: Draft['meta']): Fact {
-  const draft: Draft = {
-    kind,
-    payload,
-    ...(meta === undefined ? {} : { meta }),
-    ...(at === undefined ? {} : { date: at }),
-  }
-  return { type: 'said', draft, source }
 }

@@ -3,7 +3,7 @@
 
 import type { Draft } from '../../store/index.ts'
 import type { Part, ToolCall } from '../../tape/index.ts'
-import { type Fact, type Parser, type TurnMoved, titleIn } from '../fact.ts'
+import { type Fact, type Parser, type TurnMoved, saidFact, titleIn } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
 
 interface Memory {
@@ -227,12 +227,5 @@ function noted(line: Fields, source: string): Fact {
 }
 
 function said(kind: string, payload: unknown, line: Fields, source?: string, meta?: Draft['meta']): Fact {
-  const at = date(line.timestamp)
-  const draft: Draft = {
-    kind,
-    payload,
-    ...(meta === undefined ? {} : { meta }),
-    ...(at === undefined ? {} : { date: at }),
-  }
-  return source === undefined ? { type: 'said', draft } : { type: 'said', draft, source }
+  return saidFact(kind, payload, date(line.timestamp), source, meta)
 }

@@ -276,6 +276,23 @@ class PostgresStore implements Store {
   }
 
   async archive(tape: string, first: (archive: ArchiveRef) => readonly Draft[]): Promise<ArchiveRef> {
+    return this.#closeSegment(tape, 'archive', async (db, encoded, archive) => {
+      await db.query(appendSql, openingParameters(encoded, prepare(first(archive), this.#now)))
+    })
+  }
+
+  async remove(tape: string): Promise<ArchiveRef> {
+    return this.#closeSegment(tape, 'delete', async (_db, _encoded, { firstId, lastId }) => {
+      if (lastId < firstId) throw new NotFoundError(`There is no tape ${tape} to delete`)
+    })
+  }
+
+  /** Makes an archive of the entries of a tape. Whatever `then` throws leaves the tape as it was. */
+  async #closeSegment(
+    tape: string,
+    verb: string,
+    then: (db: Statements, encoded: string, archive: ArchiveRef) => Promise<void>,
+  ): Promise<ArchiveRef> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     let done: ArchiveRef | undefined
@@ -283,39 +300,15 @@ class PostgresStore implements Store {
       const [row] = await db.query('select key, first_id, last_id, bytes from S.tapes where name = $1 for update', [
         encoded,
       ])
-      if (row === undefined) throw new NotFoundError(`There is no tape ${tape} to archive`)
+      if (row === undefined) throw new NotFoundError(`There is no tape ${tape} to ${verb}`)
       // The answer to the commit may have been lost: then this archive is there.
       if (done !== undefined && (await archivesOf(db, encoded)).some(({ ref }) => ref === done!.ref)) return done
       const [firstId, lastId, bytes] = [Number(row['first_id']), Number(row['last_id']), Number(row['bytes'])]
       const archive: ArchiveRef = { ref: `archived/${encoded}_${firstId}-${lastId}`, tape, firstId, lastId, bytes }
-      const prepared = prepare(first(archive), this.#now)
-      const key = String(row['key'])
-      await db.query('insert into S.archives values ($1, $2, $3, $4, $5)', [key, archive.ref, firstId, lastId, bytes])
-      await db.query('update S.tapes set first_id = last_id + 1, bytes = 0 where name = $1', [encoded])
-      await db.query(appendSql, openingParameters(encoded, prepared))
-      done = archive
-      return archive
-    })
-    this.#news.changed(encoded)
-    return archive
-  }
-
-  async remove(tape: string): Promise<ArchiveRef> {
-    const encoded = encodeName(tape)
-    this.#assertOpen()
-    let done: ArchiveRef | undefined
-    const archive = await this.#database.transaction(async (db) => {
-      const [row] = await db.query('select key, first_id, last_id, bytes from S.tapes where name = $1 for update', [
-        encoded,
-      ])
-      // The answer to the commit may have been lost: then this archive is there.
-      if (done !== undefined && (await archivesOf(db, encoded)).some(({ ref }) => ref === done!.ref)) return done
-      const [firstId, lastId, bytes] = [Number(row?.['first_id']), Number(row?.['last_id']), Number(row?.['bytes'])]
-      if (row === undefined || lastId < firstId) throw new NotFoundError(`There is no tape ${tape} to delete`)
-      const archive: ArchiveRef = { ref: `archived/${encoded}_${firstId}-${lastId}`, tape, firstId, lastId, bytes }
       const values = [String(row['key']), archive.ref, firstId, lastId, bytes]
       await db.query('insert into S.archives values ($1, $2, $3, $4, $5)', values)
       await db.query('update S.tapes set first_id = last_id + 1, bytes = 0 where name = $1', [encoded])
+      await then(db, encoded, archive)
       done = archive
       return archive
     })
