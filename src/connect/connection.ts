@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { type AgentConnection, agentNamed, type Change, type Place } from '../agents/index.ts'
 import { InvalidError } from '../errors.ts'
-import { makeFolder, replaceFile } from '../system/index.ts'
+import { asStorageError, makeFolder, replaceFile } from '../system/index.ts'
 import { applied, hasComments, removed, valueAt } from './edit.ts'
 import { type ConnectRecord, hash, keepBackup, readRecord, removeRecord, writeRecord } from './record.ts'
 
@@ -56,7 +56,7 @@ export function planConnect(agent: string, place: Place): ConnectPlan {
   let statusLine: string | undefined
   for (const [file, its] of edits) {
     const before = contentOf(file)
-    const base = withoutOurs(file, earlier)
+    const base = withoutEdits(withoutOurs(file, earlier), its)
     let after = base
     for (const edit of its) after = applied(after, edit)
     if (base !== undefined && file.endsWith('.json') && hasComments(base) && connection.strictJson === true) {
@@ -140,6 +140,11 @@ function withoutOurs(file: string, record: ConnectRecord | undefined): string | 
   return known.edits.toReversed().reduce((text, { change, before }) => removed(text, change, before), now)
 }
 
+/** What is exactly as Baton writes it is Baton's, also where no record says so: dotfiles travel from machine to machine. */
+function withoutEdits(text: string | undefined, edits: readonly Edit[]): string | undefined {
+  return text === undefined ? undefined : edits.reduceRight((rest, edit) => removed(rest, edit), text)
+}
+
 function editsByFile(changes: readonly Change[]): Map<string, Edit[]> {
   const found = new Map<string, Edit[]>()
   for (const change of changes) {
@@ -153,28 +158,28 @@ function contentOf(file: string): string | undefined {
     return fs.readFileSync(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    throw asStorageError(error, file)
   }
 }
 
 function write({ path: file, before, after, isOurs }: FileChange): void {
   if (before === after) return
+  const real = endOfLinks(file)
   if (after === undefined) {
-    fs.rmSync(file, { force: true })
+    fs.rmSync(real, { force: true })
     if (isOurs) removeEmptyFolders(path.dirname(file))
     return
   }
-  if (before === undefined) {
-    makeFolder(path.dirname(file), 0o755)
-    replaceFile(file, after)
-    fs.chmodSync(file, 0o644)
-    return
-  }
-  // Settings are often links into a folder of dotfiles: the file that they lead to is changed, and the link stays.
-  const real = fs.realpathSync(file)
-  const { mode } = fs.statSync(real)
+  const mode = before === undefined ? 0o644 : fs.statSync(real).mode & 0o777
+  makeFolder(path.dirname(real), 0o755)
   replaceFile(real, after)
-  fs.chmodSync(real, mode & 0o777)
+  fs.chmodSync(real, mode)
+}
+
+/** Settings are often links into a folder of dotfiles: the file that they lead to is changed, and the link stays. */
+function endOfLinks(file: string): string {
+  const isLink = fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  return isLink ? endOfLinks(path.resolve(path.dirname(file), fs.readlinkSync(file))) : file
 }
 
 /** The folders that held only Baton's files. */

@@ -22,6 +22,7 @@ export function applied(text: string | undefined, edit: Edit): string {
   if (edit.type === 'table') return withTable(text ?? '', edit)
   const root = (text ?? '').trim() === '' ? '{}\n' : text!
   checkJson(root, edit.path)
+  checkWayTo(root, edit)
   if (edit.type === 'value') return setAt(root, edit.at, edit.value)
   const list = valueAt(root, edit.at)
   if (Array.isArray(list) && list.some((each) => isDeepStrictEqual(each, edit.value))) return root
@@ -112,6 +113,17 @@ function checkJson(text: string, path: string): void {
   throw new InvalidError(`${path} cannot be read as JSON, so nothing was changed`, {
     hint: 'Mend it, then connect again.',
   })
+}
+
+/** Whatever the value is to stand in must be an object, or not be there yet. */
+function checkWayTo(text: string, { path, at }: Exclude<Edit, { type: 'table' }>): void {
+  for (let depth = 1; depth < at.length; depth++) {
+    const above = valueAt(text, at.slice(0, depth))
+    if (above === undefined || (typeof above === 'object' && above !== null && !Array.isArray(above))) continue
+    throw new InvalidError(`${path}: ${at.slice(0, depth).join('.')} is no object, so nothing was changed`, {
+      hint: 'Mend it, then connect again.',
+    })
+  }
 }
 
 type TableEdit = Extract<Change, { type: 'table' }>

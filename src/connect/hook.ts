@@ -37,7 +37,7 @@ const freshSources = ['startup', 'clear', 'new']
 
 export function answerHook(agent: string, event: string, input: HookInput, env: NodeJS.ProcessEnv): HookAnswer {
   const hooks = hooksOf(agent)
-  const meaning = hooks?.events[event]
+  const meaning = hooks !== undefined && Object.hasOwn(hooks.events, event) ? hooks.events[event] : undefined
   const { session } = input
   if (hooks === undefined || meaning === undefined || session === undefined) return nothing
   // The supervisor hands over by itself: a second voice would give the agent its document twice.

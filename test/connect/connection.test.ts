@@ -117,6 +117,48 @@ describe('settings that are particular', () => {
     expect(fs.readFileSync(real, 'utf8')).toContain('hook claude statusline')
   })
 
+  it('writes where a link leads to although nothing is there yet, and keeps the link [D6]', async () => {
+    const folder = home()
+    const file = path.join(folder, '.claude/settings.json')
+    fs.rmSync(file)
+    fs.symlinkSync('../dotfiles/claude.json', file)
+    expect((await baton(folder, ['connect', 'claude'])).code).toBe(0)
+    expect(fs.readFileSync(path.join(folder, 'dotfiles/claude.json'), 'utf8')).toContain('hook claude statusline')
+    expect((await baton(folder, ['disconnect', 'claude'])).code).toBe(0)
+    expect(fs.readlinkSync(file)).toBe('../dotfiles/claude.json')
+    expect(fs.existsSync(file)).toBe(false)
+  })
+
+  it.each(['this', 'another'])("never takes a status line of %s Baton for the person's own [D6]", async (which) => {
+    const folder = home()
+    const file = path.join(folder, '.claude/settings.json')
+    const mine = '{ "model": "x" }\n'
+    fs.writeFileSync(file, mine)
+    await baton(folder, ['connect', 'claude'])
+    // As if the settings had come from another machine: nothing here says that they were connected.
+    fs.rmSync(path.join(folder, '.local'), { recursive: true })
+    const other = `node /elsewhere/main.js hook claude statusline`
+    if (which === 'another') {
+      fs.writeFileSync(file, JSON.stringify({ statusLine: { type: 'command', command: other } }))
+    }
+    expect((await baton(folder, ['connect', 'claude'])).code).toBe(0)
+    const record = path.join(folder, '.local/state/baton/connected/claude-user.json')
+    expect(JSON.parse(fs.readFileSync(record, 'utf8'))).not.toHaveProperty('statusLine')
+    await baton(folder, ['disconnect', 'claude'])
+    const left = fs.readFileSync(file, 'utf8')
+    if (which === 'this') expect(left).toBe(mine)
+    else expect(left).toContain(other)
+  })
+
+  it('says in a line that settings cannot be read [D6]', async () => {
+    const folder = home()
+    const file = path.join(folder, '.claude/settings.json')
+    fs.rmSync(file)
+    fs.mkdirSync(file)
+    const run = await baton(folder, ['connect', 'claude'])
+    expect([run.code, run.err]).toEqual([1, expect.stringMatching(/^baton: Cannot use .*settings\.json: EISDIR/)])
+  })
+
   it('leaves settings that are broken as they are, and says so [D6]', async () => {
     const folder = home()
     const file = path.join(folder, '.claude/settings.json')

@@ -57,6 +57,10 @@ describe('an edit of a file that belongs to the user', () => {
   it('refuses what it cannot edit safely, and says what to do [D6]', () => {
     expect(() => applied('{"a":', value)).toThrow(/cannot be read as JSON/)
     expect(() => applied('[]', value)).toThrow(/cannot be read as JSON/)
+    const below = { ...value, at: ['mcp', 'baton'] }
+    for (const other of ['5', '"x"', '[]', 'null']) {
+      expect(() => applied(`{"mcp":${other}}`, below)).toThrow(/mcp is no object, so nothing was changed/)
+    }
     expect(() => applied('mcp_servers = { a = 1 }\n', table)).toThrow(/inline table/)
     expect(() => applied('[mcp_servers.baton]\n', table)).toThrow(/already/)
     expect(removed('{"a":', value)).toBe('{"a":')

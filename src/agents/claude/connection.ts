@@ -75,5 +75,7 @@ Do not continue the work.
 
 function ownStatusLine(settings: unknown): string | undefined {
   const { statusLine } = (settings ?? {}) as { statusLine?: { command?: unknown } }
-  return typeof statusLine?.command === 'string' ? statusLine.command : undefined
+  const command = statusLine?.command
+  // That of a Baton in another place would call itself without end.
+  return typeof command === 'string' && !command.endsWith(' hook claude statusline') ? command : undefined
 }
