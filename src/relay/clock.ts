@@ -26,10 +26,13 @@ export const clockTolerance = 120_000
 export function relayClock(given: { [K in keyof RelayClock]?: RelayClock[K] | undefined } = {}): RelayClock {
   return {
     now: given.now ?? Date.now,
-    monotonic: given.monotonic ?? (() => Number(process.hrtime.bigint()) / 1e6),
+    monotonic: given.monotonic ?? (() => performance.now() + sinceBoot),
     machine: given.machine ?? thisMachine(),
   }
 }
+
+/** `performance.now` runs like the clock of the machine, but begins with the process. */
+const sinceBoot = Number(process.hrtime.bigint()) / 1e6 - performance.now()
 
 let known: string | undefined
 

@@ -32,19 +32,44 @@ export function pause(ms: number, signal: AbortSignal | undefined): Promise<void
   })
 }
 
-/**
- * Calls back when the signal is aborted, at once if it is, unless the returned function is called before. A relay may serve any
- * number of requests at once, so many listeners on one signal are no leak.
- */
+/** Who waits for a signal: one listener of the signal serves them all, because adding and removing one is slow. */
+const waiting = new WeakMap<AbortSignal, Set<() => void>>()
+
+/** Calls back when the signal is aborted, at once if it is, unless the returned function is called before. */
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   if (signal === undefined) return () => {}
   if (signal.aborted) {
     callback()
     return () => {}
   }
+  const callbacks = waiting.get(signal) ?? newWaiting(signal)
+  // Two calls with one callback are two.
+  const own = () => callback()
+  callbacks.add(own)
+  return () => {
+    callbacks.delete(own)
+    if (callbacks.size === 0 && waiting.get(signal) === callbacks) stopWaiting(signal)
+  }
+}
+
+function newWaiting(signal: AbortSignal): Set<() => void> {
+  const callbacks = new Set<() => void>()
+  waiting.set(signal, callbacks)
+  // A relay may wait on any number of signals that its caller has made of one.
   setMaxListeners(0, signal)
-  signal.addEventListener('abort', callback, { once: true })
-  return () => signal.removeEventListener('abort', callback)
+  signal.addEventListener('abort', onSignal)
+  return callbacks
+}
+
+function stopWaiting(signal: AbortSignal): void {
+  waiting.delete(signal)
+  signal.removeEventListener('abort', onSignal)
+}
+
+function onSignal(this: AbortSignal): void {
+  const callbacks = waiting.get(this)
+  stopWaiting(this)
+  for (const callback of callbacks ?? []) callback()
 }
 
 /** Renews a lease three times in its length, until the returned function is called or `renew` says that it is lost. */

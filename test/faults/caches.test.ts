@@ -94,6 +94,45 @@ test('an index that was left behind is caught up with, also under writers that g
   await expectTruth(root, truth, 'lost')
 })
 
+test('a reader far behind goes on with the index that others have stored, and answers as they do, also when it is spoilt [T26]', async () => {
+  for (const spoil of ['nothing', 'lost', 'flipped', 'cut'] as const) {
+    const { root, index } = await indexed()
+    const reader = await openFileStore(root)
+    const behind = await answers(reader)
+    const writer = await openFileStore(root)
+    const rows = count(1, 400).map((n) => [message('y'.repeat(2_000), { key: `k${n % 9}`, idempotency: `new-${n}` })])
+    rows.push([anchor('a3', { n: 1_000 })])
+    await Promise.all(rows.map((row) => writer.append('main', row)))
+    const bytes = fs.readFileSync(index)
+    if (spoil === 'lost') fs.rmSync(index)
+    if (spoil === 'flipped') fs.writeFileSync(index, bytes.with(bytes.length - 300, bytes.at(-300)! ^ 1))
+    if (spoil === 'cut') fs.writeFileSync(index, bytes.subarray(0, bytes.length - 300))
+    const truth = await answers(writer)
+    expect(await answers(reader), spoil).toEqual(truth)
+    expect(truth).not.toEqual(behind)
+    expect(await all(reader.read('main'))).toEqual(await all(writer.read('main')))
+    await reader.append('main', [message('z', { key: 'k7' })])
+    expect((await writer.latest('main', 'k7'))?.payload).toMatchObject({ content: 'z' })
+    await reader.close()
+    await writer.close()
+  }
+})
+
+test('writers that share a tape do not spoil its index, however they interleave [T26]', async () => {
+  const root = path.join(newFolder({ inMemory: true }), '.baton')
+  const stores = await Promise.all([openFileStore(root), openFileStore(root), openFileStore(root)])
+  const write = async (store: Store, who: number) => {
+    for (const n of count(1, 60)) {
+      await Promise.all(
+        count(1, 4).map((k) => store.append('main', [message('x'.repeat(2_000), { key: `${who}-${n}-${k}` })])),
+      )
+    }
+  }
+  await Promise.all(stores.map((store, i) => write(store, i)))
+  expect(await stores[0].verify!('main')).toMatchObject([{ damage: [], index: 'ok' }])
+  for (const store of stores) await store.close()
+})
+
 test('the index of a segment that was archived is not taken for that of the next [T16] [T26]', async () => {
   const { root } = await indexed()
   const store = await openFileStore(root)

@@ -14,9 +14,13 @@ import { draftOf, eventIn, type RelayEvent, tape } from './events.ts'
 import { type OpenRequest, OpenRequests, type SegmentStart, type Snapshot } from './open-requests.ts'
 
 const leastBetween = 1_000
+/** To load a snapshot takes about as long as to fold in so many entries. */
+const worthSkipping = 200
 const snapshotKey = 'snapshot'
 /** How long the tape is followed after the last one who waited, who is often the next to wait. */
 const lingerMs = 1_000
+/** Who rests for so long does no work. */
+const longRestMs = 100
 
 /** How often a process that does not follow the tape looks whether it was archived. */
 const lookEveryMs = 1_000
@@ -51,6 +55,8 @@ class Following {
   readonly #stop = new AbortController()
   readonly #broken = new AbortController()
   #keepOn: () => void = () => {}
+  /** Ends a rest early. */
+  #wake: () => void = () => {}
 
   constructor(journal: Journal, closing: AbortSignal, onEntry: () => void) {
     this.done = this.#run(journal, closing, onEntry)
@@ -63,6 +69,7 @@ class Following {
   join(restMs: () => number): void {
     this.#users.add(restMs)
     this.#keepOn()
+    this.#wake()
   }
 
   leave(restMs: () => number, onEnd: () => void): void {
@@ -79,6 +86,19 @@ class Following {
     this.#keepOn()
   }
 
+  /** How long everybody can do without news. */
+  #restMs(): number {
+    const least = Math.min(...Array.from(this.#users, (rest) => rest()))
+    return Number.isFinite(least) ? least : 0
+  }
+
+  async #rest(ms: number): Promise<void> {
+    const woken = new AbortController()
+    this.#wake = () => woken.abort()
+    await pause(ms, AbortSignal.any([woken.signal, this.#stop.signal]))
+    this.#wake = () => {}
+  }
+
   async #run(journal: Journal, closing: AbortSignal, onEntry: () => void): Promise<void> {
     const { openRequests } = journal
     let asked = performance.now()
@@ -86,12 +106,16 @@ class Following {
       for await (const entry of journal.watch(() => openRequests.at, this.#stop.signal)) {
         // It had to be waited for, so what follows was written just now, and more will come.
         const isNews = performance.now() - asked > 0.5
-        const restMs = isNews ? Math.min(...Array.from(this.#users, (rest) => rest())) : 0
+        const restMs = isNews ? this.#restMs() : 0
         // While everything is read again, what is watched cannot be folded in.
         if (entry.id > openRequests.at + 1) await journal.current()
         openRequests.apply(entry)
         onEntry()
-        if (restMs > 0 && Number.isFinite(restMs)) await pause(restMs, this.#stop.signal)
+        if (restMs > 0) {
+          await this.#rest(restMs)
+          // Whoever rests for long need not hear of each entry, only of what is open.
+          if (this.#restMs() >= longRestMs) await journal.skipAhead()
+        }
         asked = performance.now()
       }
       this.#keepOn()
@@ -136,7 +160,7 @@ export class Journal {
     this.#monotonic = clock.monotonic
     this.#onSnapshot = onSnapshot
     this.#archive = new Archive(store)
-    this.openRequests = new OpenRequests(clock.monotonic)
+    this.openRequests = new OpenRequests(clock)
   }
 
   /** Durable when resolved. A conflict is a `ConflictError`, as the store says. */
@@ -149,7 +173,10 @@ export class Journal {
       this.#checkRepaired(error, expect)
       throw tooLarge(error, drafts) ?? error
     })
-    for (const entry of entries) this.openRequests.apply(entry)
+    for (const entry of entries) {
+      if (this.#following === undefined) this.openRequests.apply(entry)
+      else this.openRequests.applyInTurn(entry)
+    }
     this.appendMs += (this.#monotonic() - start - this.appendMs) / 8
     this.#written += entries.length
     // A process that writes much also takes snapshots; one that writes a line or two need not even load the state.
@@ -158,6 +185,16 @@ export class Journal {
       this.#refreshing = this.current().catch(() => {}) // whoever needs the state next gets the error
     }
     return entries
+  }
+
+  /** Goes on with the newest snapshot, for one who was away for so long that to read everything since would take longer. */
+  async skipAhead(): Promise<void> {
+    const [newest] = await this.store.anchors(tape, { limit: 1 })
+    if (newest === undefined) return
+    if ((newest.state as Stored).through - this.openRequests.at < worthSkipping) return
+    this.openRequests.clear()
+    this.#loaded = undefined
+    await this.#reload()
   }
 
   /** The open requests with that entry, which is durable, and all before it. */

@@ -2,7 +2,7 @@
 // are dropped, so the size follows the open work, not the history.
 
 import { Inbox } from '../work/inbox.ts'
-import type { Beginning } from '../clock.ts'
+import type { Beginning, RelayClock } from '../clock.ts'
 import type { BlobRef, Entry } from '../../store/index.ts'
 import { Activity, type ActivityRows } from './activity.ts'
 import {
@@ -49,7 +49,7 @@ interface RequestFacts {
 
 /** A hold as this process knows it. */
 export interface SeenHold extends Hold {
-  /** When this process saw it, by a clock that never jumps. */
+  /** Since when this process knows it, by a clock that never jumps; since it began, if that was on this machine. */
   readonly seen: number
   /** The entry by which its worker took the request; undefined where the request came with it. */
   readonly entry: number | undefined
@@ -58,7 +58,7 @@ export interface SeenHold extends Hold {
 /** It begins when it is accepted. */
 export interface OpenRequest extends RequestFacts, Beginning {
   readonly deadline: number | undefined
-  /** When this process first saw it, by a clock that never jumps. */
+  /** Since when this process knows it, by a clock that never jumps; since it began, if that was on this machine. */
   readonly seen: number
   /** What the next entry under the request's key expects, see `expected`. */
   head: number
@@ -131,6 +131,8 @@ type SnapshotRow = readonly [
   steady?: Beginning['steady'] | null,
 ]
 
+/** So many entries may wait for those before them; any others are read again. */
+const mostAhead = 1_000
 /** Beyond so many open requests, envelopes are read when they are needed. */
 const mostEnvelopes = 10_000
 
@@ -164,10 +166,18 @@ export class OpenRequests {
   /** By agent, when each of its workers last claimed something. */
   readonly #workers = new Map<string, Map<string, number>>()
   readonly #listeners = new Set<(change: RequestChange) => void>()
-  readonly #monotonic: () => number
+  /** By id, entries before which others are still to be folded in. */
+  readonly #ahead = new Map<number, Entry>()
+  readonly #clock: Pick<RelayClock, 'monotonic' | 'machine'>
 
-  constructor(monotonic: () => number) {
-    this.#monotonic = monotonic
+  constructor(clock: Pick<RelayClock, 'monotonic' | 'machine'>) {
+    this.#clock = clock
+  }
+
+  /** Since when this process could have known of something, had it read the tape all the time. */
+  #since(steady: Beginning['steady']): number {
+    const now = this.#clock.monotonic()
+    return steady?.machine === this.#clock.machine ? Math.min(now, steady.ms) : now
   }
 
   /** Calls `listener` for every change from now on, until the returned function is called. */
@@ -179,6 +189,21 @@ export class OpenRequests {
   /** Folds in the next entry; an earlier one, or one that leaves a gap, is ignored. */
   apply(entry: Entry): void {
     if (entry.id !== this.at + 1) return
+    this.#apply(entry)
+    for (let next = this.#ahead.get(this.at + 1); next !== undefined; next = this.#ahead.get(this.at + 1)) {
+      this.#ahead.delete(next.id)
+      this.#apply(next)
+    }
+  }
+
+  /** As `apply`; an entry that leaves a gap is folded in as soon as those before it are, without being read again. */
+  applyInTurn(entry: Entry): void {
+    if (entry.id <= this.at + 1) return this.apply(entry)
+    if (this.#ahead.size >= mostAhead) this.#ahead.clear()
+    this.#ahead.set(entry.id, entry)
+  }
+
+  #apply(entry: Entry): void {
     const event = eventIn(entry)
     if (event !== undefined) this.#fold(event, entry)
     else if (entry.kind === 'anchor') this.#anchored(entry)
@@ -188,7 +213,9 @@ export class OpenRequests {
 
   /** Goes on with that entry, because those before it are lost. */
   skipTo(id: number): void {
-    if (id > this.at + 1) this.at = id - 1
+    if (id <= this.at + 1) return
+    this.at = id - 1
+    this.#ahead.clear()
   }
 
   #anchored({ id, payload }: Entry): void {
@@ -230,7 +257,7 @@ export class OpenRequests {
       case 'dropped':
         return void this.deadLetters.delete(event.requestId)
       case 'late':
-        return this.#count({ late: 1 })
+        return void this.counters.late++
       case 'progress':
         return this.#emit({ type: 'progress', requestId: event.requestId, progress: event })
       case 'question':
@@ -270,11 +297,11 @@ export class OpenRequests {
 
   #tookTurn({ agent, hold }: { agent: string; hold: Hold }): void {
     this.inbox(agent).tookTurn()
-    this.#workers.set(agent, this.#workersOf(agent).set(hold.worker, this.#monotonic()))
+    this.#workers.set(agent, this.#workersOf(agent).set(hold.worker, this.#clock.monotonic()))
   }
 
   #requested({ envelope, steady, hold, rejection }: Requested, entry: Entry): void {
-    this.#count({ requests: 1 })
+    this.counters.requests++
     if (rejection !== undefined) return
     const { requestId, request: body, acceptedAt, deadline } = envelope
     const request = this.#open({
@@ -298,7 +325,7 @@ export class OpenRequests {
   #open(about: Omit<OpenRequest, 'seen' | 'head' | 'hold' | 'lapsed' | 'escalation' | 'lost'>): OpenRequest {
     const request: OpenRequest = {
       ...about,
-      seen: this.#monotonic(),
+      seen: this.#since(about.steady),
       head: -about.entry,
       hold: undefined,
       lapsed: undefined,
@@ -325,12 +352,10 @@ export class OpenRequests {
     if (rejection === 'circular') this.activity.add('circular', at)
     // People take long, and refusals take no time: neither says anything about the agents.
     if (rejection === undefined && response.respondingAgent !== human) this.activity.add('duration', at, durationMs)
-    this.#count({
-      [response.status]: 1,
-      ...(rejection === undefined ? {} : { rejected: 1 }),
-      ...(rejection === 'circular' ? { circularBlocked: 1 } : {}),
-      ...(timedOut === undefined ? {} : { timedOut: 1 }),
-    })
+    this.counters[response.status]++
+    if (rejection !== undefined) this.counters.rejected++
+    if (rejection === 'circular') this.counters.circularBlocked++
+    if (timedOut !== undefined) this.counters.timedOut++
     const request = this.byId.get(requestId)
     if (request !== undefined) {
       this.drop(request)
@@ -353,7 +378,7 @@ export class OpenRequests {
 
   #toPerson(request: OpenRequest, escalation: string, date: string): void {
     request.escalation = escalation
-    this.#count({ escalated: 1 })
+    this.counters.escalated++
     this.activity.add('escalated', Date.parse(date))
     this.#emit({ type: 'escalated', requestId: request.requestId, escalation })
   }
@@ -365,7 +390,7 @@ export class OpenRequests {
 
   #hold(request: OpenRequest, hold: Hold, entry: number | undefined): void {
     this.#forget(request)
-    request.hold = { ...hold, entry, seen: this.#monotonic() }
+    request.hold = { ...hold, entry, seen: this.#since(hold.steady) }
     request.lapsed = undefined
     let held = this.#held.get(request.to)
     if (held === undefined) this.#held.set(request.to, (held = new Map<string, OpenRequest>()))
@@ -418,7 +443,7 @@ export class OpenRequests {
   /** The workers of an agent that have claimed something in the last so many milliseconds. */
   workers(agent: string, withinMs: number): string[] {
     const known = this.#workersOf(agent)
-    const oldest = this.#monotonic() - withinMs
+    const oldest = this.#clock.monotonic() - withinMs
     for (const [worker, seen] of known) if (seen < oldest) known.delete(worker)
     return [...known.keys()]
   }
@@ -426,10 +451,6 @@ export class OpenRequests {
   /** The agents some of whose requests are, or were, held. */
   holders(): string[] {
     return [...this.#held.keys()]
-  }
-
-  #count(more: Partial<Record<keyof Counters, number>>): void {
-    for (const [name, n] of Object.entries(more)) this.counters[name as keyof Counters] += n
   }
 
   #emit(change: RequestChange): void {
@@ -451,6 +472,7 @@ export class OpenRequests {
   /** Forgets everything, to be loaded again. */
   clear(): void {
     this.at = 0
+    this.#ahead.clear()
     this.archived = 0
     this.segment = undefined
     this.byId.clear()

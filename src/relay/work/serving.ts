@@ -108,6 +108,8 @@ export async function serve(
   }
 
   const stopListening = journal.openRequests.listen((change) => {
+    // Any number of requests may have come.
+    if (change.type === 'reloaded') return bell.ring()
     if (change.type !== 'waiting' || change.request.to !== agent) return
     // Without room for it, only a request that this worker may itself be waiting for matters.
     const { traceId } = change.request

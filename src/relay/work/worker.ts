@@ -53,7 +53,18 @@ export class Workers {
     this.#questions = questions
     context.journal.openRequests.listen((change) => {
       if (change.type === 'answered') this.#running.get(change.requestId)?.(change.answer)
+      else if (change.type === 'reloaded' && this.#running.size > 0) context.inBackground(this.#lookAgain())
     })
+  }
+
+  /** Finds what was answered by somebody else while everything was read again. */
+  async #lookAgain(): Promise<void> {
+    const { journal } = this.#context
+    for (const requestId of this.#running.keys()) {
+      if (journal.openRequests.byId.has(requestId)) continue
+      const event = (await journal.newestOf(requestId))?.event
+      if (event?.type === 'answered') this.#running.get(requestId)?.(event)
+    }
   }
 
   /**

@@ -325,6 +325,33 @@ test('workers that serve answer everything, each once, and give back what they h
   expect((await relay.status('held')).status).toBe('pending')
 })
 
+test('a worker that leaves the work to another reads less, takes over when that one stops, and asks meanwhile [P9]', async () => {
+  const { relay, again } = await open(patient)
+  const served = { first: 0, second: 0 }
+  const stops = { first: new AbortController(), second: new AbortController() }
+  const serve = (each: Relay, name: 'first' | 'second') =>
+    each.serve('researcher', () => (served[name]++, resolved), {
+      signal: stops[name].signal,
+      worker: name,
+      concurrency: 16,
+    })
+  const [first, second] = await Promise.all([again(), again()])
+  const serving = [serve(first, 'first'), serve(second, 'second')]
+  const ask = (n: number, by = relay) => Promise.all(Array.from({ length: n }, () => by.request(request())))
+  // Far more than there are between two snapshots, so that whoever rests finds a newer one.
+  for (let round = 0; round < 30; round++) await ask(50)
+  expect(served.first + served.second).toBe(1_500)
+  expect(await ask(3, second)).toMatchObject(Array.from({ length: 3 }, () => ({ status: 'resolved' })))
+  stops.first.abort()
+  await serving[0]
+  const before = served.second
+  expect(await ask(40)).toMatchObject(Array.from({ length: 40 }, () => ({ status: 'resolved' })))
+  expect(served.second).toBe(before + 40)
+  stops.second.abort()
+  await serving[1]
+  expect((await relay.status()).counters).toMatchObject({ requests: 1_543, resolved: 1_543, late: 0 })
+})
+
 test('long work is kept by heartbeats [P9]', async () => {
   const { relay, again } = await open({ settings: { limits: boundless, leaseMs: 100 } })
   let claims = 0

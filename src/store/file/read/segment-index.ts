@@ -59,6 +59,15 @@ export class IndexTable {
     this.#slots = undefined
   }
 
+  /** Forgets the rows behind the last mark. */
+  backToLastMark(): void {
+    const rows = this.rowsAtMark.at(-1) ?? 0
+    if (rows === this.#count) return
+    this.#count = rows
+    while (this.anchors.length > 0 && this.anchors.at(-1)! >= rows) this.anchors.pop()
+    this.#slots = undefined
+  }
+
   add(kind: RowKind, name: string, row: Row): void {
     this.#reserve(1)
     const at = this.#count * rowBytes
@@ -209,9 +218,40 @@ export class IndexFile {
     return undefined
   }
 
+  /**
+   * Takes over the marks that another process has stored beyond those of the table; false where there are none, or where the stored index
+   * is not that of this table.
+   */
+  follow(table: IndexTable): boolean {
+    if (this.#stored.bytes === 0) return false
+    const stored = { ...this.#stored }
+    const start = stored.bytes
+    const bytes = readFrom(this.path, start)
+    let isFurther = false
+    for (let frame = this.#frameAt(bytes, start); frame !== undefined; frame = this.#frameAt(bytes, start)) {
+      const mark = table.marks[this.#stored.marks]
+      if (mark === undefined) {
+        if (!isFurther) table.backToLastMark()
+        table.load(frame.rows)
+        table.mark(frame.end)
+        isFurther = true
+      } else if (mark.offset !== frame.end.offset || mark.crc !== frame.end.crc) {
+        this.#stored = stored
+        return false
+      }
+      this.#accept(frame)
+    }
+    return isFurther
+  }
+
+  /** Whether the table has marks that are not stored, as far as this process knows. */
+  isBehind(table: IndexTable): boolean {
+    return table.marks.length > Math.max(1, this.#stored.marks)
+  }
+
   /** Appends the marks that are not stored yet. Called under the tape's lock. */
   save(table: IndexTable, fingerprint: number): void {
-    if (table.marks.length <= Math.max(1, this.#stored.marks)) return
+    if (!this.isBehind(table)) return
     const fd = fs.openSync(this.path, 'a+', 0o600)
     try {
       const { size } = fs.fstatSync(fd)
@@ -279,6 +319,20 @@ export class IndexFile {
     frame.writeUInt32BE(check, 24)
     this.#accept({ length: frame.length, check })
     return frame
+  }
+}
+
+/** What a file has behind that offset; nothing where it cannot be read. */
+function readFrom(path: string, offset: number): Buffer {
+  let fd: number | undefined
+  try {
+    fd = fs.openSync(path, 'r')
+    const bytes = Buffer.alloc(Math.max(0, fs.fstatSync(fd).size - offset))
+    return bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, offset))
+  } catch {
+    return Buffer.alloc(0) // the tape itself is read instead
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd)
   }
 }
 

@@ -26,8 +26,11 @@ const keyMember = Buffer.from('"key":')
 const idempotencyMember = Buffer.from('"idempotency":')
 const smallChunk = 64 * 1024
 const largeChunk = 1024 * 1024
-/** How much of what was read last is kept for those who follow the tape, and read it next. */
+/** How much of what was read or written last is kept for those who follow the tape, and read it next. */
 const mostKept = 256 * 1024
+
+/** Who is so far behind looks for an index that others have stored, rather than reading every line. */
+const farBehind = 4 * markEvery
 
 export interface Facts {
   anchor?: string | undefined
@@ -56,8 +59,7 @@ export class Segment {
   #indexed = 0
   #fingerprint = 0
   #recent = new Map<string, number>()
-  /** The lines that the last look found, and where it began and ended. */
-  #kept: Look | undefined
+  readonly #kept = new KeptLines()
 
   /** The segment at that path, or undefined if there is no such file. */
   static open(path: string, indexPath: string): Segment | undefined {
@@ -108,7 +110,7 @@ export class Segment {
     this.#end = this.at.offset
     this.#recent.clear()
     this.catchUp()
-    this.#kept = undefined
+    this.#kept.clear()
     if (this.firstId === 0 && this.at.id > 0) this.#readFirst()
   }
 
@@ -127,6 +129,7 @@ export class Segment {
     }
     // Shortened from outside: what is known of it may be gone.
     if (size < this.at.offset) return this.#load()
+    if (size - this.at.offset > farBehind && !this.#followIndex()) return this.#load()
     const start = this.at.offset
     this.#endedAt = this.at
     const lines: Line[] = []
@@ -139,9 +142,19 @@ export class Segment {
     this.tail = scan.finish()
     this.damage = [...this.damage.filter((known) => known.offset < start), ...scan.damage]
     this.at = { ...scan.at }
-    this.#kept = keeps ? { from: this.#endedAt, to: this.at, lines } : undefined
+    this.#kept.add(this.#endedAt, this.at, lines)
     this.#end = this.tail?.offset ?? size
     if (this.firstId === 0 && this.at.id > 0) this.#readFirst()
+  }
+
+  /** Goes to the last mark that another process has stored; false where the tape does not fit to it. */
+  #followIndex(): boolean {
+    if (this.damage.length > 0 || !this.index.follow(this.table)) return true
+    const mark = this.table.marks.at(-1)!
+    if (!this.#endsAt(mark)) return false
+    this.at = { ...mark }
+    this.#recent.clear()
+    return true
   }
 
   /** Whether a line ends right before that offset, as it should. */
@@ -162,9 +175,10 @@ export class Segment {
     }
   }
 
-  /** Takes in a line that was just made durable by us, without reading it back. */
-  learn(line: Place, facts: Facts): void {
+  /** Takes in a line that was just made durable by us, without reading it back; `bytes` are those of the line. */
+  learn(line: Place, facts: Facts, bytes?: Buffer): void {
     if (line.offset < this.at.offset) return
+    const before = this.at
     if (line.offset === 0) {
       this.firstId = line.id
       this.#fingerprint = line.crc
@@ -172,6 +186,7 @@ export class Segment {
     this.#learn(line, facts)
     this.at = { offset: line.end, id: line.id, crc: line.crc }
     this.#end = line.end
+    this.#kept.add(before, this.at, bytes === undefined ? [] : [{ ...line, bytes }])
   }
 
   #learn(line: Place, facts: Facts): void {
@@ -206,6 +221,11 @@ export class Segment {
   /** How many marks the stored index had. */
   get indexed(): number {
     return this.#indexed
+  }
+
+  /** Whether there are marks that this process has not seen in the stored index. */
+  get hasMoreThanIndex(): boolean {
+    return this.index.isBehind(this.table)
   }
 
   saveIndex(): void {
@@ -273,13 +293,13 @@ export class Segment {
   /** The lines with ids between the bounds, both exclusive, as known when called. */
   lines(after: number, before: number, onDamage?: (damage: Damage) => void): Generator<Line> {
     const bounds = { after, before, onDamage }
-    const kept = this.#kept
-    const isKept = this.damage.length === 0 && kept !== undefined && after >= kept.from.id && after <= kept.to.id
-    return isKept ? this.#following(kept, this.#end, bounds) : this.#stretch(this.startOf(after), this.#end, bounds)
+    const kept = this.damage.length === 0 ? this.#kept.behind(after) : undefined
+    if (kept === undefined) return this.#stretch(this.startOf(after), this.#end, bounds)
+    return this.#following(kept, this.#kept.to, this.#end, bounds)
   }
 
-  /** As `#stretch`, for who has read up to where the last look began, or further. */
-  *#following({ lines, to }: Look, end: number, bounds: Bounds): Generator<Line> {
+  /** As `#stretch`, for who has read so far that the lines up to `to` are still at hand. */
+  *#following(lines: readonly Line[], to: Position, end: number, bounds: Bounds): Generator<Line> {
     for (const line of lines) if (line.id > bounds.after && line.id < bounds.before) yield line
     if (bounds.before > to.id + 1 && end > to.offset) yield* this.#stretch(to, end, bounds)
   }
@@ -376,10 +396,40 @@ export class Segment {
   }
 }
 
-interface Look {
-  readonly from: Position
-  readonly to: Position
-  readonly lines: readonly Line[]
+/** The newest lines, as they were read or written, without a gap between them. */
+class KeptLines {
+  #lines: Line[] = []
+  #from: Position = origin
+  /** The end of the last one. */
+  to: Position = origin
+
+  /** Takes in all lines between two positions; none where they are too many to be kept. */
+  add(from: Position, to: Position, lines: readonly Line[]): void {
+    if (from.offset !== this.to.offset || lines.length !== to.id - from.id) this.clear()
+    if (lines.length !== to.id - from.id) return
+    if (this.#lines.length === 0) this.#from = from
+    this.#lines.push(...lines)
+    this.to = to
+    if (to.offset - this.#from.offset > 2 * mostKept) this.#dropOldest()
+  }
+
+  #dropOldest(): void {
+    this.#lines = this.#lines.slice(this.#lines.findIndex(({ offset }) => this.to.offset - offset <= mostKept))
+    const { id, offset, prev } = this.#lines[0]!
+    this.#from = { id: id - 1, offset, crc: prev }
+  }
+
+  /** The lines behind that id; undefined where some of them are not kept. */
+  behind(after: number): readonly Line[] | undefined {
+    const isKept = this.#lines.length > 0 && after >= this.#from.id && after <= this.to.id
+    return isKept ? this.#lines.slice(after - this.#from.id) : undefined
+  }
+
+  clear(): void {
+    this.#lines = []
+    this.#from = origin
+    this.to = origin
+  }
 }
 
 interface Bounds {

@@ -26,6 +26,8 @@ const lookAround = 8
 /** From how many appends at once it pays to wait for those who return, and for how long at most. */
 const crowd = 4
 const mostWaitMs = 2
+/** Each wait in vain doubles the number of groups that are not waited for, up to so many times. */
+const mostInVain = 6
 
 /** Work that needs the tape for itself: archive, repair, the arrival of a new tape. */
 interface Exclusive {
@@ -40,8 +42,8 @@ interface Written {
   readonly group: Group
   readonly kept: number
   readonly failure: unknown
-  /** What is to be synced; undefined where nothing was written. */
-  readonly fd?: number
+  /** What was written and is to be synced; undefined where nothing was. */
+  readonly to?: { readonly fd: number; readonly start: number }
 }
 
 export interface WriterOptions {
@@ -70,6 +72,8 @@ export class Writer {
   #lastGroup = 0
   /** How many appends were under way when the last group was done. */
   #atOnce = 0
+  /** How often callers were waited for in vain of late, and how many groups are therefore not waited for. */
+  #waits = { inVain: 0, skipped: 0 }
   /** How long a sync takes, of late. */
   #syncMs = 0
   #aloneFor = 0
@@ -156,13 +160,19 @@ export class Writer {
   /**
    * Callers whom the last group answered are often on their way back, such as clients of a server. With a sync for each half of
    * them they would get half as much done, so a group that is smaller than the crowd was waits for a part of what a sync takes.
+   * Other callers have something else to wait for first, such as answers to what they wrote. To wait for them only takes time from
+   * whoever they wait for, so it is tried less and less often.
    */
   async #awaitReturning(): Promise<void> {
-    if (this.#atOnce < crowd || this.#queue.length >= this.#atOnce) return
+    const missing = this.#atOnce - this.#queue.length
+    if (this.#atOnce < crowd || missing <= 0 || this.#waits.skipped-- > 0) return
     const deadline = performance.now() + Math.min(mostWaitMs, this.#syncMs / 2)
     while (this.#queue.length < this.#atOnce && performance.now() < deadline) {
       await new Promise((resolve) => setImmediate(resolve))
     }
+    const isWorthIt = this.#atOnce - this.#queue.length <= missing / 2
+    const inVain = isWorthIt ? 0 : Math.min(this.#waits.inVain + 1, mostInVain)
+    this.#waits = { inVain, skipped: isWorthIt ? 0 : 2 ** inVain }
   }
 
   #takeGroup(): Append[] | Exclusive {
@@ -257,7 +267,7 @@ export class Writer {
       const written = writeGroup(fd, this.paths.tape, group.bytes, start.offset, group.placed)
       // Whoever finds the file takes it for granted that it has its place in the folder.
       if (isNew) syncFolder(path.dirname(this.paths.tape))
-      return { group, ...written, fd }
+      return { group, ...written, to: { fd, start: start.offset } }
     } catch (failure) {
       this.#committing = false
       return { group, kept: 0, failure }
@@ -265,21 +275,24 @@ export class Writer {
   }
 
   /** Makes durable what was written, without the lock. */
-  async #commit({ group, kept, failure, fd }: Written): Promise<() => void> {
-    if (fd === undefined) return () => settle(group, { kept, isSynced: failure === undefined, failure })
+  async #commit({ group, kept, failure, to }: Written): Promise<() => void> {
+    if (to === undefined) return () => settle(group, { kept, isSynced: failure === undefined, failure })
     let outcome: Outcome = { kept, isSynced: true, failure }
     try {
       // Also for an answer from an earlier append alone: that one may have died before its sync.
-      await this.#sync(fd, group.placed.length > 1, () => fillEntries(group))
+      await this.#sync(to.fd, group.placed.length > 1, () => fillEntries(group))
     } catch (error) {
       outcome = { kept: 0, isSynced: false, failure: error }
     } finally {
       this.#committing = false
     }
     for (const { append, places } of group.placed.slice(0, outcome.kept)) {
-      append.prepared.forEach((one, i) => this.segment!.learn(places[i]!, one))
+      append.prepared.forEach((one, i) => {
+        const place = places[i]!
+        this.segment!.learn(place, one, group.bytes.subarray(place.offset - to.start, place.end - 1 - to.start))
+      })
     }
-    if (outcome.kept > 0) this.#saveIndex()
+    if (outcome.kept > 0) this.#saveIndexIfFree()
     return () => {
       settle(group, outcome)
       if (outcome.kept > 0) this.#options.onCommit()
@@ -315,6 +328,16 @@ export class Writer {
         cause: this.#poison,
       },
     )
+  }
+
+  /** Two processes that write an index at the same time spoil it, so whoever does not get the lock leaves it to the other. */
+  #saveIndexIfFree(): void {
+    if (!this.segment!.hasMoreThanIndex || !this.#lock.tryNow()) return
+    try {
+      this.#saveIndex()
+    } finally {
+      this.#lock.release()
+    }
   }
 
   #saveIndex(): void {
