@@ -245,7 +245,7 @@ function report(
       ),
       bars: [
         ...complete.map((kind) => ({
-          name: `every ${kind} told where the oracle tells all`,
+          name: `every ${kind} kept where the oracle keeps all`,
           value: percent(gaps.filter((gap) => gap.kind === kind).map(({ ok }) => (ok ? 1 : 0))),
           unit: '%',
           atLeast: 100,

@@ -2,7 +2,7 @@
 // again, which `npm run bench page` does alone. What a bench imports from src/ is taken from dist/: the figures are those of the code
 // that ships.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { bundle } from './bundle.mjs'
 import { root } from './stamps.mjs'
@@ -31,7 +31,10 @@ if (name === undefined) {
   if ((await run(name, args)) !== 0) failed.push(name)
 }
 page.write(join(root, 'docs/bench'))
-console.log('The figures are in docs/bench/figures.md.')
+const readme = await load(join(root, 'scripts/figures/readme.ts'))
+const readmeFile = join(root, 'README.md')
+writeFileSync(readmeFile, readme.withFigures(readFileSync(readmeFile, 'utf8'), join(root, 'docs/bench')))
+console.log('The figures are in docs/bench/figures.md and README.md.')
 if (failed.length > 0) {
   console.log(`A target was missed, or the bench failed: ${failed.join(', ')}`)
   process.exitCode = 1

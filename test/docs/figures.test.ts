@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { benches, figuresPage } from '../../scripts/figures/page.ts'
+import { withFigures } from '../../scripts/figures/readme.ts'
 import { plot } from '../../scripts/figures/plot.ts'
 
 const folder = path.join(import.meta.dirname, '../../docs/bench')
@@ -14,6 +15,11 @@ test('docs/bench is what "npm run bench page" writes', () => {
     expect(fs.readFileSync(path.join(folder, name), 'utf8')).toBe(content)
   const kept = fs.readdirSync(folder).filter((name) => name !== 'results')
   expect(kept.toSorted()).toEqual(Object.keys(files).toSorted())
+})
+
+test('the figures of the README are those of the page', () => {
+  const readme = fs.readFileSync(path.join(import.meta.dirname, '../../README.md'), 'utf8')
+  expect(readme).toBe(withFigures(readme, folder))
 })
 
 test('every kept result is on the page, with when it was measured, and every bench exists', () => {
