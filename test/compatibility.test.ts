@@ -176,5 +176,5 @@ test('a supervised session has its history, its document and its state', async (
   const logs = await printed(['logs', 'till'])
   expect(logs).toContain('cycle 1   the document is stored, written by the agent: ')
   expect(logs).toContain('Handed over to a fresh context')
-  expect(logs).toContain('finished: the command of --until succeeds')
+  expect(logs).toContain('finished: the --until command succeeded')
 })

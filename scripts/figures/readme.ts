@@ -29,7 +29,7 @@ function figures(folder: string): string[] {
       ]),
     ]),
     ...part(fidelity, ({ tables: [facts] }) => {
-      const documents = facts!.rows.filter(({ name }) => / turns$/.test(name))
+      const documents = facts!.rows.filter(({ name }) => name.endsWith(' turns'))
       const worst = facts!.columns.map((_, at) => Math.min(...documents.map(({ values }) => values[at] ?? 0)))
       return table([
         ['share of known facts in the document (1.00 = an oracle that only lists facts)', ...facts!.columns],

@@ -80,7 +80,7 @@ const relayEvents = {
   requested: 'an agent asks another agent, or a person',
   taken: 'a worker takes one or more requests that nobody holds',
   claimed: 'a worker takes over a request whose worker has gone silent',
-  extended: 'a heartbeat: the lease starts anew',
+  extended: 'a heartbeat: the lease starts again',
   released: 'a worker gives a request back',
   escalated: 'an agent hands a request on to a person',
   answered: 'the answer; also when the request was refused, cancelled or ran out of time',

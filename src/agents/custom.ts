@@ -143,8 +143,8 @@ function customAdapter(name: string, settings: AgentSettings, base: Partial<Adap
       path: `supervisor.agents.${name}.${missing}`,
       hint:
         missing === 'transcript'
-          ? `Say whose form its transcripts have: ${alternatives(known.map((agent) => agent.name))}.`
-          : 'Say which program it is, as a list: ["my-agent", "--flag"].',
+          ? `Name the agent whose transcript format it writes: ${alternatives(known.map((agent) => agent.name))}.`
+          : 'Name the program, as a list: ["my-agent", "--flag"].',
     })
   }
   const run = (template: readonly string[], options: LaunchOptions = {}, prompt = options.prompt): Command => ({

@@ -112,7 +112,7 @@ export function build(io: Io): Command {
   group('Sessions of agents:', addSessions)
   group('Hand over:', addHandoff, addChat)
   group('Agents around the clock:', addSupervise, addDemo)
-  group('Beside your agents:', addConnect)
+  group('Inside your agents:', addConnect)
   group('Between agents and people:', addTask, addRelay, addNotify)
   group('For programs and browsers:', addUp)
   group('The workspace:', addWorkspace, addTape)
@@ -122,7 +122,7 @@ export function build(io: Io): Command {
 }
 
 function addWorkspace(program: Command): void {
-  const config = program.command('config').description('what baton.config.json says, and what it may say')
+  const config = program.command('config').description('check baton.config.json, and print its schema')
   whenBare(config, async (globals) => (await import('./config.ts')).check(globals))
   const add = lazily(config, () => import('./config.ts'))
   add('check', 'validate baton.config.json; --json prints the effective settings', 'check')
@@ -151,7 +151,7 @@ function addWorkspace(program: Command): void {
     .option('--decisions', 'of a range: what was decided')
     .option('--section <title>', 'of a range: a section of its handoff document, whole')
     .option('--left-out <document>', 'of a range: what that document about it left out; with --section, of one section')
-    .addOption(new Option('--profile <profile>', 'with --section: of which document').choices(['session', 'cycle']))
+    .addOption(new Option('--profile <profile>', 'with --section: the kind of document').choices(['session', 'cycle']))
   lazily(program, () => import('./tape/lineage.ts'))(
     'lineage [tape]',
     'which tape came from which',

@@ -24,5 +24,5 @@ export const transcriptsSection = z.strictObject({
   models: z
     .record(z.string(), model)
     .default({})
-    .describe('models by their name: what Baton does not know, or knows wrong'),
+    .describe('models by name: what Baton does not know about them, or has wrong'),
 })

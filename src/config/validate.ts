@@ -37,7 +37,7 @@ function problem(issue: z.core.$ZodIssue): string {
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}, not ${shown(input)}`
     case 'unrecognized_keys':
-      return `knows no field ${issue.keys.map((key) => `"${key}"`).join(', ')}`
+      return `has no field ${issue.keys.map((key) => `"${key}"`).join(', ')}`
     case 'too_small':
       return issue.origin === 'number' ? `must be at least ${issue.minimum}, not ${shown(input)}` : 'is empty'
     case 'too_big':

@@ -57,7 +57,7 @@ function storeInConfig(cwd: string): string | undefined {
   if (typeof store !== 'string' || store === '') {
     throw new InvalidError(`${file}: "store" is the address of a store`, {
       path: 'store',
-      hint: 'Such as "postgres://HOST/DATABASE". Leave a password out: it may stand in PGPASSWORD or ~/.pgpass.',
+      hint: 'Such as "postgres://HOST/DATABASE". Leave the password out: put it into PGPASSWORD or ~/.pgpass.',
     })
   }
   if (/^[a-z][a-z+]*:/.test(store) && !/^file:(?!\/\/)/.test(store)) return store

@@ -27,7 +27,7 @@ export function applied(text: string | undefined, edit: Edit): string {
   const list = valueAt(root, edit.at)
   if (Array.isArray(list) && list.some((each) => isDeepStrictEqual(each, edit.value))) return root
   if (list !== undefined && !Array.isArray(list))
-    throw new InvalidError(`${edit.path}: ${edit.at.join('.')} is no list`)
+    throw new InvalidError(`${edit.path}: ${edit.at.join('.')} is not a list`)
   return list === undefined ? setAt(root, edit.at, [edit.value]) : withItem(root, edit.at, edit.value)
 }
 

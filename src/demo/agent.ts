@@ -229,7 +229,7 @@ export async function onScreen(agent: ScriptedAgent, { input, output }: Terminal
   input.setRawMode?.(true)
   output.write(bracketedPaste.on)
   input.on('keypress', onKey).on('end', leave)
-  tell(agent.session === undefined ? 'Scripted agent. Ready.' : `Scripted agent. Going on with ${agent.session}.`)
+  tell(agent.session === undefined ? 'Scripted agent. Ready.' : `Scripted agent. Continuing ${agent.session}.`)
   if (first !== undefined) submit(first)
   await left
   input.off('keypress', onKey)

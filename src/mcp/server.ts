@@ -116,7 +116,7 @@ function addPrompts(server: McpServer, workspace: Workspace): void {
     },
     ({ goal }) =>
       said(
-        `Call document_write with next: true${goal === undefined ? '' : ` and goal: ${JSON.stringify(goal)}`}. If something that the next session must know is missing from the document, say so. Then ask me to start a new session, and do not go on with the work.`,
+        `Call document_write with next: true${goal === undefined ? '' : ` and goal: ${JSON.stringify(goal)}`}. If something that the next session must know is missing from the document, say so. Then ask me to start a new session, and do not continue the work.`,
       ),
   )
   server.registerPrompt(
@@ -125,7 +125,7 @@ function addPrompts(server: McpServer, workspace: Workspace): void {
     async () => {
       const { documents } = await operations.documentList.run(workspace, { limit: 1 }, reading)
       const [newest] = documents
-      if (newest === undefined) return said('Tell me that no handoff document is there yet.')
+      if (newest === undefined) return said('Tell me that there is no handoff document yet.')
       return said(
         `Call document_show with tape: ${JSON.stringify(newest.tape)} and id: ${newest.id}, and resume the work it describes.`,
       )

@@ -26,7 +26,7 @@ const rules: Record<CheckResult['rule'], Rule> = {
   version: ({ schemaVersion: given }) => ({
     found: `the agents speak version ${given}`,
     problems: !semver.test(given)
-      ? [`schemaVersion "${given}" is no semantic version such as ${handoffSchemaVersion}`]
+      ? [`schemaVersion "${given}" is not a semantic version such as ${handoffSchemaVersion}`]
       : given === handoffSchemaVersion
         ? []
         : [`schemaVersion is ${given}, but this Baton speaks ${handoffSchemaVersion}`],
@@ -106,9 +106,11 @@ function topology({ agents, routes, forbidden, recovery, roles }: RelaySettings)
   return {
     found: 'every name is an agent of the topology',
     problems: [
-      ...named.filter(([, name]) => !isKnown(name)).map(([where, name]) => `${where} is "${name}", which is no agent`),
+      ...named
+        .filter(([, name]) => !isKnown(name))
+        .map(([where, name]) => `${where} is "${name}", which is not an agent`),
       ...selves.map(({ from }) => `${from} is to hand over to itself`),
-      ...given.map(([role, name]) => `roles.${role} is "${name}", which is no agent`),
+      ...given.map(([role, name]) => `roles.${role} is "${name}", which is not an agent`),
     ],
     notes: usual.map(([role, name]) => `there is no agent "${name}" for assess() to turn to (roles.${role})`),
   }

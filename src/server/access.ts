@@ -49,7 +49,7 @@ export function tokenOf(knock: Knock, tokens: Tokens): Token {
     const value = /^Bearer ([\w.~+/=-]{1,300})$/i.exec(authorization)?.[1]
     const token = value === undefined ? undefined : tokens.find(value, knock.proven)
     if (token !== undefined && token.kind !== 'browser') return token
-    throw unauthenticated('This token does not count')
+    throw unauthenticated('This token is not valid')
   }
   const cookie = knock.cookie(cookieName)
   if (cookie === undefined) throw unauthenticated('A token is needed')

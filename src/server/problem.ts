@@ -142,7 +142,7 @@ function problemOf(
   onUnexpected(error)
   return {
     ...about('internal'),
-    detail: 'The server failed at something nobody foresaw',
+    detail: 'The server failed unexpectedly',
     hint: 'The log of "baton up" says more. Please report it.',
   }
 }

@@ -39,8 +39,8 @@ export class SignIn {
     if (found < 0) {
       this.#failures += 1
       if (this.#failures >= 3) this.#openAt = now + Math.min(waitMs.most, waitMs.first * 2 ** (this.#failures - 3))
-      throw new HttpError('unauthenticated', 'This sign-in code does not count', {
-        hint: 'A code counts once and for a minute. "baton up" prints a new one, also while the server is running.',
+      throw new HttpError('unauthenticated', 'This sign-in code is not valid', {
+        hint: 'A code works once and for a minute. "baton up" prints a new one, also while the server is running.',
         field: 'code',
       })
     }

@@ -177,7 +177,7 @@ function read(file: string): readonly Token[] {
     return fileSchema.parse(JSON.parse(fs.readFileSync(file, 'utf8'))).tokens
   } catch (cause) {
     throw new StorageError('The file of the tokens cannot be read', {
-      hint: `Delete ${file}: the tokens in it count no longer, and "baton up" makes a new one.`,
+      hint: `Delete ${file}: the tokens in it no longer work, and "baton up" makes a new one.`,
       cause,
     })
   }

@@ -54,7 +54,7 @@ export async function advance(state: TaskState, positions: ArtifactPositions, in
   }
   const unknown = artifacts_removed.find((path) => !positions.has(path))
   if (unknown !== undefined) {
-    throw new InvalidError(`${unknown} is no artifact of ${state.task_id}`, { path: 'artifacts_removed' })
+    throw new InvalidError(`${unknown} is not an artifact of ${state.task_id}`, { path: 'artifacts_removed' })
   }
   const made = decisions.map(({ decision, rationale, timestamp = now, agent = handoff.source_agent, ...more }) => ({
     decision,
@@ -115,7 +115,7 @@ function criteriaAfter(state: TaskState, { handoff, now }: TaskStepInput) {
   const criteria = spec?.success_criteria ?? []
   const added = criteria_met.map(({ agent = source_agent, timestamp = now, ...each }, i) => {
     if (criteria.includes(each.criterion)) return { ...each, agent, timestamp }
-    throw new InvalidError(`"${each.criterion}" is no success criterion of ${state.task_id}`, {
+    throw new InvalidError(`"${each.criterion}" is not a success criterion of ${state.task_id}`, {
       path: `criteria_met[${i}].criterion`,
       hint: criteria.length === 0 ? 'Its specification names none.' : `They are: ${criteria.join('; ')}`,
     })

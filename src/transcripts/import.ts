@@ -223,7 +223,7 @@ async function checkOurs(job: ImportJob): Promise<void> {
 }
 
 function refuse({ tape, file }: ImportJob, mark: Mark | undefined): Refusal {
-  const holds = mark === undefined ? 'is no import' : `holds ${mark.agent} session ${mark.session}`
+  const holds = mark === undefined ? 'was not imported' : `holds ${mark.agent} session ${mark.session}`
   return new Refusal(`The tape ${tape} ${holds}, so ${file.agent} session ${file.id} cannot be imported to it`, {
     actual: 0,
     hint: 'Choose another one with --tape.',

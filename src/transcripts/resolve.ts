@@ -95,8 +95,8 @@ function recognises(agent: Agent, file: string, first: readonly Fields[]): boole
 }
 
 function unknownFile(file: string): InvalidError {
-  return new InvalidError(`${file} is no transcript of an agent that Baton knows`, {
-    hint: `Say whose it is with --agent: ${agents.map(({ name }) => name).join(', ')}.`,
+  return new InvalidError(`${file} is not a transcript that Baton recognises`, {
+    hint: `Name its agent with --agent: ${agents.map(({ name }) => name).join(', ')}.`,
   })
 }
 

@@ -31,7 +31,7 @@ describe.concurrent('the built program', () => {
     ['continue --in codex nothing', 4, /^baton: There is no session "nothing"/],
     ['escalations ls', 0, /^Nothing is waiting for you\.\n$/],
     ['follow nothing', 4, /^baton: There is no session "nothing"/],
-    ['handoff', 4, /^baton: Nobody has worked in this folder yet/],
+    ['handoff', 4, /^baton: Baton found no work in this folder/],
     ['handoff nothing', 4, /^baton: There is no session "nothing"/],
     ['health', 0, /^No supervised sessions on this machine\./],
     ['import nothing', 4, /^baton: There is no session "nothing"/],

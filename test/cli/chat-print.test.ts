@@ -192,7 +192,7 @@ describe.concurrent('baton chat -p', () => {
     const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
     const pane = here.run(['sh', '-c', script, 'sh', process.execPath, program, 'chat', '-p', 'Hi'])
     expect(await pane.exit()).toBe(1)
-    expect(pane.text).toContain('baton: The current folder is not there any more')
+    expect(pane.text).toContain('baton: The current folder no longer exists')
     expect(pane.text).not.toContain('unexpected')
   })
 

@@ -54,7 +54,7 @@ test('--print only prints the command; an agent that is not there is named, with
   expect(records(await baton(home, ['lineage', '--json'])).map(({ how }) => how)).not.toContain('continue')
   expect(await baton(home, ['continue', session!.path])).toMatchObject({
     code: 2,
-    err: expect.stringContaining('--in and one of claude, codex') as string,
+    err: expect.stringContaining('--in with one of claude, codex') as string,
   })
   const before = process.env.PATH
   process.env.PATH = path.dirname(process.execPath)

@@ -376,7 +376,7 @@ test('a tape that others came from, or that is somebody’s, is deleted only by 
 test('prune deletes the tapes of answered questions, and says what it keeps', async () => {
   const cwd = await folder()
   for (const name of ['print', 'print-2', 'printer', 'main']) await baton(cwd, ['tape', 'append', name], line('x'))
-  expect((await baton(cwd, ['tape', 'prune'])).out).toBe('No print tape is older than 7 days and unused.\n')
+  expect((await baton(cwd, ['tape', 'prune'])).out).toBe('No unused print tape is older than 7 days.\n')
   await baton(cwd, ['tape', 'fork', 'print-2', 'kept'])
   expect((await baton(cwd, ['tape', 'prune', '--days', '0', '--dry-run'])).out).toBe('print would be deleted\n')
   const pruned = await baton(cwd, ['tape', 'prune', '--days', '0'])

@@ -47,7 +47,7 @@ test('a mistake is named by file and path, and stops only its own section', () =
     [{ task: { gates: [{ name: 'completeness', run: 'x' }] } }, 'task.gates[0].name is not valid: Baton has a gate'],
     [{ task: { gates: [1, 2].map(() => ({ name: 'x', run: 'x' })) } }, 'two gates have the same name'],
     [{ task: { bounds: { text: -1 } } }, 'task.bounds.text must be at least'],
-    [{ task: { colour: 'red' } }, 'task knows no field "colour"'],
+    [{ task: { colour: 'red' } }, 'task has no field "colour"'],
   ]
   for (const [content, message] of cases) {
     const cwd = configured(content)
@@ -88,7 +88,7 @@ test('a mistake is put in words that name the field, what is expected and what w
   expect(problem({ ...right, size: 0 })).toBe('The box: size must be at least 1, not 0')
   expect(problem({ ...right, colour: 'green' })).toBe('The box: colour must be one of red, blue, not "green"')
   expect(problem({ ...right, parts: [{ path: 'x' }, { path: '' }] })).toBe('The box: parts[1].path is empty')
-  expect(problem({ ...right, weight: 1 })).toBe('The box: it knows no field "weight"')
+  expect(problem({ ...right, weight: 1 })).toBe('The box: it has no field "weight"')
   expect(() => checked(schema, { ...right, size: 10 }, 'The box')).toThrow(
     expect.objectContaining({ code: 'limit', message: 'The box: size is larger than 9' }),
   )

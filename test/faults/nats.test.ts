@@ -81,7 +81,7 @@ test('a stream that is deleted and made anew under a process that is at rest: it
     store.append('main', count(302)),
   ])
   expect(calls.map((call) => (call.status === 'rejected' ? String(call.reason) : call.value))).toEqual(
-    calls.map(() => expect.stringMatching(/deleted and made anew.*no longer in it/)),
+    calls.map(() => expect.stringMatching(/deleted and recreated.*no longer in it/)),
   )
   // And the process continues with what is there now.
   expect(await store.append('main', count(301))).toMatchObject([{ id: 301 }])
@@ -139,7 +139,7 @@ test('a watch of a stream that is made anew ends with the reason [E2]', async ()
   const watching = (async () => {
     for await (const { id } of store.watch('main', 0, new AbortController().signal)) seen.push(id)
   })()
-  const ended = expect(watching).rejects.toThrow(/made anew|is gone/)
+  const ended = expect(watching).rejects.toThrow(/recreated|is gone/)
   await expect.poll(() => seen).toEqual([1])
   await administer(address, ({ streams, stream }) => streams.delete(stream))
   await (await openStore(address)).close()

@@ -59,7 +59,7 @@ test.each([
   fs.writeFileSync(path.join(folder, 'baton.config.json'), JSON.stringify({ [section]: { mistake: 1 } }))
   const refused = await ended(command(folder, ['up', '--port', '0', ...options]))
   expect([refused.code, refused.out]).toEqual([2, ''])
-  expect(refused.err).toMatch(new RegExp(`^baton: .*${section} knows no field "mistake"\\n$`))
+  expect(refused.err).toMatch(new RegExp(`^baton: .*${section} has no field "mistake"\\n$`))
   expect(fs.existsSync(path.join(folder, '.baton/server/server.json'))).toBe(false)
 })
 

@@ -202,7 +202,7 @@ describe('a session is named', () => {
     }
     const nobody = path.join(temporaryFolder(), 'talk.jsonl')
     fs.writeFileSync(nobody, '{"hello":"world"}\n')
-    expect(() => resolveSession(nobody)).toThrow('no transcript of an agent')
+    expect(() => resolveSession(nobody)).toThrow('not a transcript that Baton recognises')
   })
 
   test('clearly: one of several, and none, say so [C2]', () => {

@@ -15,7 +15,7 @@ test('an agent is started, paused, resumed, handed over and stopped in the brows
   await page.getByRole('combobox', { name: 'Agent' }).selectOption('scripted')
   await page.getByLabel('Name').fill('job')
   await page.getByLabel('Task').fill(fs.readFileSync(door.task, 'utf8'))
-  await page.getByLabel('At most dollars').fill('5')
+  await page.getByLabel('Dollars, at most').fill('5')
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Start', exact: true }).click()
   await page.waitForURL('**/supervisor/job')

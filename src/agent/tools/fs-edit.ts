@@ -13,7 +13,7 @@ const maxBytes = 16 * 1024 * 1024
 export const fsEdit = defineTool({
   name: 'fs.edit',
   description:
-    'Replace a text in a file with another. old_string must stand in the file exactly so, and only once unless replace_all is set.',
+    'Replace a text in a file with another. old_string must be in the file exactly as given, and only once unless replace_all is set.',
   input: z.object({
     path: z.string(),
     old_string: z.string().describe('The text to replace, with its white space'),

@@ -45,7 +45,7 @@ export function problemText(thrown: unknown): string {
   return `baton: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
 }
 
-const folderGone = new StorageError('The current folder is not there any more', { hint: 'Change to one that is.' })
+const folderGone = new StorageError('The current folder no longer exists', { hint: 'Change to another one.' })
 
 /** Recognises what `process.cwd()` throws when the folder was deleted. */
 function isFolderGone(error: unknown): boolean {

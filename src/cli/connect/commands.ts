@@ -11,7 +11,7 @@ export function addConnect(program: Command): void {
   lazily(program, () => import('./mcp.ts'))('mcp', 'the MCP server on standard input and output, for agents', 'mcp')
   lazily(program, () => import('./doctor.ts'))(
     'doctor',
-    'whether everything that Baton needs is there and works, and what to do if not',
+    'check that everything Baton needs is there and works, and say what to do if not',
     'doctor',
   )
   lazily(program, () => import('./trust.ts'))(

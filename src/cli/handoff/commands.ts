@@ -9,7 +9,11 @@ const format = () => new Option('--format <format>', 'md, or json').choices(['md
 
 export function addHandoff(program: Command): void {
   const load = () => import('./handoff.ts')
-  const handoff = lazily(program, load)('handoff', 'write the document that whoever takes over starts from', 'handoff')
+  const handoff = lazily(program, load)(
+    'handoff',
+    'write the document that the next agent or person starts from',
+    'handoff',
+  )
     .argument('[session]', "an agent's session or transcript, or a tape (else what this folder worked on last)")
     .option('--tape <tape>', 'of that tape')
     .addOption(new Option('--agent <agent>', 'only sessions of this agent').choices(agentNames))

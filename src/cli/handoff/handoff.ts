@@ -1,4 +1,4 @@
-// `baton handoff`: the document that whoever takes over starts from.
+// `baton handoff`: the document that the next agent or person starts from.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -200,7 +200,7 @@ export async function next(options: Globals & { drop?: boolean }): Promise<void>
   out.record(
     { ...pending, dropped: options.drop === true },
     options.drop === true
-      ? `${pending.tape}#${pending.entry} waits no longer`
+      ? `${pending.tape}#${pending.entry} no longer opens a session`
       : `${pending.tape}#${pending.entry} opens the next session in ${project}: ${pending.document}`,
   )
 }

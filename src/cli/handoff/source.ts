@@ -43,7 +43,7 @@ async function chosen({ run }: Door, options: SourceOptions, out: Output): Promi
   const { work } = await run(workList, { agent: options.agent })
   const [newest] = work
   if (newest === undefined) {
-    throw new NotFoundError('Nobody has worked in this folder yet, as far as Baton can see', {
+    throw new NotFoundError('Baton found no work in this folder', {
       hint: 'Name a session of another folder; "baton ls" shows them.',
     })
   }

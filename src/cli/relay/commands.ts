@@ -101,7 +101,7 @@ function addWork(relay: Command): void {
     .option('--worker <name>', 'who takes it (else you)')
     .option('--request <id>', 'this one and no other')
     .option('--wait', 'wait for one, if there is none')
-  add('heartbeat <request>', 'keep a claimed request: the lease begins anew', 'heartbeat').requiredOption(
+  add('heartbeat <request>', 'keep a claimed request: the lease starts again', 'heartbeat').requiredOption(
     '--token <token>',
     'of the claim',
   )
@@ -154,7 +154,11 @@ function addViews(relay: Command): void {
     'of one request: wait for its answer',
   )
   add('check', 'check the relay section of baton.config.json as a whole', 'check')
-  add('alerts', 'when the relay itself needs attention; whoever is configured is notified, once per onset', 'alerts')
+  add(
+    'alerts',
+    'when the relay itself needs attention; the configured channels are notified once, when it begins',
+    'alerts',
+  )
   add('routes', 'who may hand over to whom', 'routes').addOption(
     new Option('--format <format>', 'how to draw it').choices(['table', 'mermaid']).default('table'),
   )

@@ -15,12 +15,14 @@ export function parseInputs(
   for (const each of given) {
     const at = each.indexOf('=')
     if (at <= 0) {
-      throw new InvalidError(`"${each}" is no input: it must be KEY=JSON`, { hint: 'For example: --input budget=1000' })
+      throw new InvalidError(`"${each}" is not an input: it must be KEY=JSON`, {
+        hint: 'For example: --input budget=1000',
+      })
     }
     const key = each.slice(0, at)
     if (Object.hasOwn(inputs, key)) throw new InvalidError(`The input "${key}" is given twice`)
     // Assigning it would set the object's prototype instead of a key.
-    if (key === '__proto__') throw new InvalidError('"__proto__" is no name of an input')
+    if (key === '__proto__') throw new InvalidError('"__proto__" cannot be the name of an input')
     const type = missing.find((input) => input.key === key)?.expectedType
     inputs[key] = parseValue(key, each.slice(at + 1), type)
   }

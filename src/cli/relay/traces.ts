@@ -48,11 +48,11 @@ export async function archive(options: Globals & { olderThan?: number; keep?: nu
   await withWorkspace(options, async ({ run }, out) => {
     const { archived: result } = await run(traceArchive, { olderThanMs, keep })
     if (out.json) return out.data(result ?? { traces: 0, requests: 0 })
-    if (result === undefined) return out.note('No closed trace is to be archived.')
+    if (result === undefined) return out.note('There is no closed trace to archive.')
     const { traces, requests, open, kept } = result
     const stay = `${many(open, 'open trace')}${kept === 0 ? '' : ` and ${many(kept, 'closed one')}`}`
     out.line(`Archived ${many(traces, 'trace')} with ${many(requests, 'request')}; ${stay} stayed.`)
-    out.note('What is archived is still found: baton relay history TRACE, baton relay status REQUEST')
+    out.note('Archived ones can still be looked up: baton relay history TRACE, baton relay status REQUEST')
   })
 }
 
@@ -78,6 +78,8 @@ export async function dead(options: Globals & { retry?: string; drop?: string; b
       brief(lost.map(({ worker }) => worker).join(', '), 80),
     ])
     out.table([['REQUEST', 'FROM', 'TO', 'GIVEN UP', 'WORKERS THAT DID NOT COME BACK'], ...rows])
-    out.note(`\nTry one again with "baton relay dead --retry ${letters[0]!.requestId}", or take it off with --drop.`)
+    out.note(
+      `\nTry one again with "baton relay dead --retry ${letters[0]!.requestId}", or remove it from the list with --drop.`,
+    )
   })
 }

@@ -20,7 +20,7 @@ export function addSessions(program: Command): void {
     .option('--subagents', 'those of subagents too')
     .option('--watch', 'keep the list up to date')
   const add = lazily(program, () => import('./import.ts'))
-  onto(add('import', 'bring a session onto a tape, or what is new of it', 'importOne'))
+  onto(add('import', 'copy a session onto a tape, or what is new in it', 'importOne'))
   onto(add('follow', 'keep the tape of a session up to date while it is running', 'followOne'))
   lazily(program, () => import('./log.ts'))(
     'log',

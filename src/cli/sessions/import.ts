@@ -30,7 +30,7 @@ export async function importOne(options: ImportOptions, ref?: string): Promise<v
     for (const damage of imported.damaged) warnOf(out, damage)
     if (out.json) return out.data(imported)
     const { tape, entries, created, replaced, subagents } = imported
-    if (replaced) out.warn(`baton: ${file.path} is not the file it was; it was read anew from its beginning`)
+    if (replaced) out.warn(`baton: ${file.path} was replaced; it was read again from its beginning`)
     const news = created
       ? entryCount(entries)
       : entries === 0

@@ -45,7 +45,7 @@ function attachCommands(place: z.output<typeof screenPlace>, env: NodeJS.Process
   const select = [...tmux, 'select-window', '-t', place.pane]
   if (inside) return [select, [...tmux, 'switch-client', '-t', place.pane]]
   if (env.TMUX !== undefined && env.TMUX !== '') {
-    throw new UnsupportedError('This is a tmux of its own, and the session runs in another', {
+    throw new UnsupportedError('This terminal is in another tmux server than the session', {
       hint: `Run it outside of tmux, or: env -u TMUX tmux -S ${shellWord(place.socket)} attach -t ${shellWord(place.pane)}`,
     })
   }

@@ -31,7 +31,7 @@ export function addSupervise(program: Command): void {
   ).option('--dry-run', 'only report what it would supervise')
   const resume = add(
     'resume',
-    'take up a session again: one that was paused, or ended, or was never supervised',
+    'resume a session that was paused or has ended, or supervise one that never was',
     'resume',
   )
     .argument('<session>', 'the name of a supervised session, or an id from "baton ls"')
@@ -54,11 +54,11 @@ export function addSupervise(program: Command): void {
 function addControl(program: Command): void {
   const add = lazily(program, () => import('./control.ts'))
   add('pause <session>', 'leave a session alone: no cycles, no prompts', 'pause')
-  add('unpause <session>', 'the former word for resume', 'unpause', { hidden: true })
+  add('unpause <session>', 'former name of resume', 'unpause', { hidden: true })
   add('stop <session>', 'end a session and its agent; it stays ended', 'stop')
   add('cycle <session>', 'hand over now, however full the context is', 'cycle')
   lazily(program, () => import('./attach.ts'))('attach <session>', "the agent's own screen", 'attach')
-  lazily(program, () => import('./logs.ts'))('logs <session>', 'the former word for log', 'logs', {
+  lazily(program, () => import('./logs.ts'))('logs <session>', 'former name of log', 'logs', {
     hidden: true,
   }).option('-f, --follow', 'keep printing new entries')
   lazily(program, () => import('./health.ts'))(

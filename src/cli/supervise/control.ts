@@ -9,7 +9,7 @@ import type { Globals } from '../base/output.ts'
 import { withSupervised } from './supervised.ts'
 
 const done: Record<ControlCommand, string> = {
-  pause: 'is paused; "baton resume" takes it up again',
+  pause: 'is paused; "baton resume" ends the pause',
   unpause: 'is supervised again',
   stop: 'is stopped, and stays so',
   cycle: 'hands over to itself now',
@@ -37,6 +37,6 @@ async function send(globals: Globals, ref: string, wanted: ControlCommand): Prom
     const what = waits ? 'hands over to itself as soon as it is resumed' : done[wanted]
     out.record({ name: row.name, wish: wanted }, `${row.name} ${what}`)
     if (wanted === 'stop' || held) return
-    out.warn(`Nobody supervises ${row.name} now: it is done once somebody does, as with "baton watch".`)
+    out.warn(`Nobody supervises ${row.name} now; this happens once somebody does, for example "baton watch".`)
   })
 }

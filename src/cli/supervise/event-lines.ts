@@ -107,13 +107,13 @@ export function stateWord({ state, until }: Pick<SessionRow, 'state' | 'until'>)
 export function endText(ended: Ended): string {
   switch (ended.why) {
     case 'finished':
-      return 'finished: the command of --until succeeds'
+      return 'finished: the --until command succeeded'
     case 'bound':
       return `ended at a bound: ${ended.details}`
     case 'stopped':
       return 'stopped'
     case 'exited':
-      return 'the agent was left'
+      return 'the agent quit'
     case 'crashed':
       return `given up: ${ended.details}`
     case 'released':

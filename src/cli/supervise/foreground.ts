@@ -105,8 +105,8 @@ export async function stopHere(
 }
 
 function printAdvice(name: string, out: Output): void {
-  out.note(`  Take it up again:  baton resume ${shellWord(name)}`)
-  out.note(`  End it:            baton stop ${shellWord(name)}`)
+  out.note(`  Resume it:  baton resume ${shellWord(name)}`)
+  out.note(`  End it:     baton stop ${shellWord(name)}`)
 }
 
 /** 0 if the session ended as it should; a run with --until that did not get there has failed. */

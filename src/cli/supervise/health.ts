@@ -42,7 +42,7 @@ export async function health(options: HealthOptions, ref: string | undefined): P
     return out.line(
       everywhere.length === 0
         ? 'No supervised sessions on this machine. Start one with "baton run AGENT".'
-        : 'No supervised session runs. Those that have ended: baton health --all',
+        : 'No supervised session is running. Ended ones: baton health --all',
     )
   out.table([
     ['SESSION', 'PROJECT', 'STATE', 'CONTEXT', 'CYCLES', 'CHECKED', 'SUPERVISOR'],

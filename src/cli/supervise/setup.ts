@@ -32,9 +32,9 @@ export interface SupervisorSetup extends Required<
 export function supervisorSetup(globals: Globals, cwd: string, out: Output, store: Store): SupervisorSetup {
   const { env } = globals.io
   const { settings, onSettings, ...live } = liveSettings(cwd, (error) =>
-    out.warn(`baton: the settings stay as they were: ${error.message}`),
+    out.warn(`baton: the last valid settings stay in effect: ${error.message}`),
   )
-  const onProblem = (error: Error) => out.warn(`baton: an alert could not be written down: ${error.message}`)
+  const onProblem = (error: Error) => out.warn(`baton: an alert could not be recorded: ${error.message}`)
   const notify = new Alerts({ store, project: cwd, notifier: notifierOf(cwd, env, out, alertMs), onProblem })
   return {
     settings,
@@ -67,7 +67,7 @@ export function deliverLeftAlerts(store: Store, { io }: Globals, out: Output, si
   return deliverAlerts({
     store,
     openNotifier: (project, patienceMs) => notifierOf(project, io.env, out, patienceMs),
-    onProblem: (error) => out.warn(`baton: an alert could not be written down: ${error.message}`),
+    onProblem: (error) => out.warn(`baton: an alert could not be recorded: ${error.message}`),
     signal,
   })
 }

@@ -64,7 +64,7 @@ async function locate(globals: Globals, ref: string): Promise<Located> {
   if (named.length > 1) {
     const places = named.map(({ row }) => row.project).join(', ')
     throw new NotFoundError(`There are several sessions "${ref}", and none of them in this folder: ${places}`, {
-      hint: 'Go to the folder of the one that is meant.',
+      hint: 'Run the command in the folder of the one you mean.',
     })
   }
   const names = all.map(({ row }) => row.name)

@@ -31,7 +31,7 @@ export async function watch(options: WatchOptions): Promise<void> {
   if (options.dryRun === true) return printFound(options, out)
   const machine = new WatchOfMachine(options)
   if (!machine.take()) {
-    throw new ConflictError('A watcher of yours runs on this machine already', {
+    throw new ConflictError('You already run a watcher on this machine', {
       actual: 0,
       hint: 'One is enough: it sees every workspace. Find it with: pgrep -af "baton.* watch".',
     })
@@ -116,7 +116,7 @@ export async function watchWorkspaces(options: Globals, out: Output, watched: Wa
     },
     onEvent: (event) => printer.print(event),
     onTaken: (name, why, { agent, cwd }) => {
-      if (!out.json) out.note(`${name}: ${agent} in ${cwd}, ${why === 'left' ? 'taken up again' : 'found running'}`)
+      if (!out.json) out.note(`${name}: ${agent} in ${cwd}, ${why === 'left' ? 'resumed' : 'found running'}`)
     },
     onProblem: (what, error) => {
       const text = error instanceof Error ? error.message : String(error)
@@ -151,7 +151,7 @@ async function printFound(options: WatchOptions, out: Output): Promise<void> {
   const found = (await runningHere(options.io.env, options.io.cwd())).filter(({ place }) => !known.has(paneOf(place)!))
   for (const agent of found) printRunning(agent, out)
   if (count + found.length > 0 || out.json) return
-  out.line('Nothing to take up: no session was left alone, and no agent runs in a tmux pane.')
+  out.line('Nothing to supervise: no session lacks a supervisor, and no agent runs in a tmux pane.')
   out.note('Without --dry-run, "baton watch" waits for what comes.')
 }
 

@@ -30,7 +30,7 @@ export async function prune(options: DeleteOptions & { days: number; dryRun?: bo
     for (const { tape, reasons } of kept) out.warn(`baton: ${tape} is kept: ${reasons.join('; ')}`)
     if (dryRun === true) for (const tape of old) out.record({ tape }, `${tape} would be deleted`)
     for (const each of deleted) print(each, options, out)
-    if (old.length === 0) out.note(`No print tape is older than ${count(days)} days and unused.`)
+    if (old.length === 0) out.note(`No unused print tape is older than ${count(days)} days.`)
   })
 }
 

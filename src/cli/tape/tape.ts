@@ -71,7 +71,7 @@ export async function append(options: AppendOptions, tape: string): Promise<void
     if (options.atomic === true || expect !== undefined) {
       const drafts: Draft[] = []
       for await (const { draft } of draftLines(options)) drafts.push(draft)
-      if (drafts.length === 0) throw new InvalidError('There is nothing to append: no line came in')
+      if (drafts.length === 0) throw new InvalidError('There is nothing to append: the input is empty')
       const { entries } = await run(tapeAppend, { tape, entries: drafts, expect, as })
       entries.forEach(print)
       return
@@ -192,7 +192,7 @@ export async function search(options: SearchOptions, tape: string, text: string)
     if (out.json) for (const { entry, blob } of hits) out.data({ ...entry, ...defined({ found_in: blob }) })
     else
       out.list(hits, {
-        none: `Nothing on ${tape} holds "${text}".`,
+        none: `No entry of ${tape} contains "${text}".`,
         head: ['ENTRY', 'KIND', 'MADE', 'TEXT'],
         row: ({ entry, blob }) => hitRow(entry, blob),
       })
@@ -252,7 +252,7 @@ export async function merge(options: Globals & { into?: string }, tape: string):
       done,
       merged === 0
         ? `${parent} has everything of ${tape} already`
-        : `${entryCount(merged)} of ${tape} came to ${parent}`,
+        : `${entryCount(merged)} of ${tape} merged into ${parent}`,
     )
   })
 }

@@ -17,7 +17,7 @@ export function addTask(program: Command): void {
     .option('--full', 'the whole state')
     .option('--version <n>', 'as it was at that version', wholeNumber)
   for (const [verb, what] of [
-    ['approve', 'let work continue that waits for a person; only a person at a terminal can'],
+    ['approve', 'approve what waits for a person; only a person at a terminal can'],
     ['reject', 'say no to what waits for a person; the agent may ask again with a changed proposal'],
     ['withdraw', 'drop a question that does not matter any more'],
   ] as const) {

@@ -145,7 +145,7 @@ function parseArtifact(text: string, cwd: string): { path: string; artifact_type
     return { path: path.resolve(cwd, text.slice(0, colon)), artifact_type: type }
   }
   if (colon > 0 && !fs.existsSync(path.resolve(cwd, text)) && fs.existsSync(path.resolve(cwd, text.slice(0, colon)))) {
-    throw new InvalidError(`"${type}" is no type of artifact: they are ${artifactTypes.join(', ')}`)
+    throw new InvalidError(`"${type}" is not a type of artifact; there are ${artifactTypes.join(', ')}`)
   }
   return { path: path.resolve(cwd, text) }
 }

@@ -51,7 +51,7 @@ export async function revoke(globals: Globals, ref: string): Promise<void> {
     const gone = await tokens.revoke(ref)
     out.list(
       gone.map(({ id, name, scope }) => ({ id, name, scope })),
-      { line: ({ name, id }) => `${name} (${id}) counts no longer` },
+      { line: ({ name, id }) => `${name} (${id}) is revoked` },
     )
   })
 }

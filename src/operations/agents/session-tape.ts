@@ -30,7 +30,7 @@ export function namedSession(
   { local }: Caller,
 ): SessionFile {
   if (local !== true && !/^[\w:.-]{4,100}$/.test(ref)) {
-    throw new InvalidError(`"${ref}" is no id of a session`, { path: 'session', hint: 'session.list shows them.' })
+    throw new InvalidError(`"${ref}" is not the id of a session`, { path: 'session', hint: 'session.list shows them.' })
   }
   return resolveSession(ref, { env, cwd, agent })
 }

@@ -86,7 +86,7 @@ export const sessionContinue = operation({
   route: 'POST /continue-session',
   input: z.object({
     session: z.string().min(1).max(4000).optional().describe("Its id, or its beginning; else the project's newest."),
-    agent: agent.optional().describe('Of which agent the session is.'),
+    agent: agent.optional().describe('The agent of the session.'),
     in: agent.describe('The agent to continue in.'),
     goal: z.string().max(2000).optional().describe('What it is to do; steers what is kept.'),
     print: z

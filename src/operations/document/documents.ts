@@ -121,7 +121,7 @@ async function documentOn(store: Store, tape: string, id: number | undefined): P
 
 export const documentCheck = operation({
   name: 'document.check',
-  summary: 'Whether a document has what it must have, and whether its tape bears out what it claims.',
+  summary: 'Whether a document is complete, and whether its tape confirms what it claims.',
   scope: 'read',
   route: 'GET /documents/{tape}/check',
   input: z.object({

@@ -36,7 +36,7 @@ const wanted = z.object({
     .optional()
     .describe("The tape to write about; else the newest agent session in the workspace's project."),
   session: z.string().min(1).max(4000).optional().describe('An agent session to write about: its id or its beginning.'),
-  agent: agentName.optional().describe('Of which agent the session is.'),
+  agent: agentName.optional().describe('The agent of the session.'),
   from: z.string().min(1).max(500).optional().describe('From that anchor on; else the last one.'),
   profile: z.enum(['session', 'cycle']).optional(),
   goal: z.string().max(2_000).optional().describe('What the next session is for; steers what is kept.'),
@@ -48,7 +48,7 @@ const wanted = z.object({
 export const documentWrite = operation({
   name: 'document.write',
   summary:
-    'Write the handoff document that whoever takes over starts from: files, commands, failures, decisions and the words of the user, taken from the record.',
+    'Write the handoff document that the next agent or person starts from: files, commands, failures, decisions and the words of the user, taken from the record.',
   scope: 'write',
   route: 'POST /documents',
   input: wanted.extend({

@@ -112,7 +112,7 @@ async function askedBefore(relay: Relay, id: string | undefined): Promise<{ trac
 
 export const relayShow = operation({
   name: 'relay.show',
-  summary: 'How a request stands, with its answer once there is one; with wait, when there is.',
+  summary: 'The status of a request, with its answer once there is one; with wait, waits for that.',
   scope: 'read',
   route: 'GET /relay/requests/{requestId}',
   input: z.object({ requestId, wait: z.boolean().optional() }),

@@ -12,6 +12,6 @@ export const json = z.looseObject({})
 export function tooLate(id: string, { response }: Extract<AnswerResult, { status: 'late' }>): ConflictError {
   return new ConflictError(`The answer to ${id} came too late: it is kept, but changes nothing`, {
     actual: 0,
-    ...(response === undefined ? {} : { hint: `What counts is the answer of ${response.respondingAgent}.` }),
+    ...(response === undefined ? {} : { hint: `The answer that was accepted is that of ${response.respondingAgent}.` }),
   })
 }

@@ -109,7 +109,7 @@ export const relayRelease = operation({
 
 export const relayProgress = operation({
   name: 'relay.progress',
-  summary: 'Report to whoever waits how far the work has come.',
+  summary: 'Report progress to the agent that waits for the answer.',
   scope: 'write',
   route: 'POST /relay/requests/{requestId}/progress',
   input: z.object({

@@ -31,7 +31,7 @@ export const tapeAnchors = operation({
 
 export const tapeHandoff = operation({
   name: 'tape.handoff',
-  summary: 'Begin a new phase on the same tape: an anchor with the state that whoever takes over starts from.',
+  summary: 'Begin a new phase on the same tape: an anchor with the state that the next agent or person starts from.',
   scope: 'write',
   route: 'POST /tapes/{tape}/handoff',
   input: z.object({

@@ -129,7 +129,7 @@ export const tapeSearch = operation({
         blob: z
           .object({ sha256: z.string(), offset: z.int(), excerpt: z.string() })
           .optional()
-          .describe('Where the text stands in large content.'),
+          .describe('Where the text is in large content.'),
       }),
     ),
     damage: z.array(damage),

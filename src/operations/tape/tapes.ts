@@ -136,7 +136,7 @@ export const tapeVerify = operation({
 
 export const tapeRepair = operation({
   name: 'tape.repair',
-  summary: 'Cut what cannot be read out of a tape and keep it beside; no valid entry is lost.',
+  summary: 'Set aside what cannot be read, so that the tape can be used again; no valid entry is lost.',
   scope: 'admin',
   route: 'POST /tapes/{tape}/repair',
   input: z.object({ tape: tapeName }),

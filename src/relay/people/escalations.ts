@@ -120,7 +120,7 @@ function answerOf(inputs: unknown, { status = 'resolved', reason }: Omit<Escalat
 function alreadyAnswered(id: string, { by, response }: Answered): ConflictError {
   return new ConflictError(`${id} was answered by ${by} on ${response.timestamp}`, {
     actual: 0,
-    hint: `An answer counts once; see it with "baton escalations show ${id}".`,
+    hint: `It can be answered only once; see the answer with "baton escalations show ${id}".`,
   })
 }
 

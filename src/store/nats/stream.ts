@@ -185,14 +185,14 @@ export function deleted(place: string, name: string): StorageError {
 
 function replaced(place: string): StorageError {
   return new StorageError(
-    `The stream of ${place} was deleted and made anew: what was acknowledged before is no longer in it`,
+    `The stream of ${place} was deleted and recreated: what was acknowledged before is no longer in it`,
     { hint: 'Nothing was written. Restore a backup if there is one; the next call continues in the new stream.' },
   )
 }
 
 function withoutIndex(place: string): StorageError {
   return new StorageError(`Cannot use ${place}: the stream with its index is gone from the server`, {
-    hint: 'No entry is lost. Start this process again: it makes the index anew.',
+    hint: 'No entry is lost. Start this process again: it rebuilds the index.',
   })
 }
 

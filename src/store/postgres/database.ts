@@ -296,7 +296,7 @@ const notTrusted =
   'The certificate of the server is not trusted. Name the file of its authority: ?sslmode=verify-full&sslrootcert=FILE'
 
 const hints: Record<string, string> = {
-  '28P01': 'The password is wrong. It may stand in the address, in PGPASSWORD or in ~/.pgpass.',
+  '28P01': 'The password is wrong. It can be in the address, in PGPASSWORD or in ~/.pgpass.',
   '28000': 'The server does not let this user in; see its pg_hba.conf.',
   '3D000': 'There is no such database. Make it with "createdb".',
   '42501': 'This user lacks the permission. Grant it CREATE on the database, and all on the schema.',

@@ -74,7 +74,7 @@ async function take(
     outer.try('status', '--porcelain=v2', '--branch', '--no-renames', '-z', '--untracked-files=all'),
   ])
   if (asked.code !== 0) {
-    if (/not a git repository/i.test(asked.err)) return { status: 'none', reason: `${cwd} is no git repository` }
+    if (/not a git repository/i.test(asked.err)) return { status: 'none', reason: `${cwd} is not a git repository` }
     if (/must be run in a work tree/i.test(asked.err)) return { status: 'none', reason: 'a repository without files' }
     throw new GitError(asked.err)
   }

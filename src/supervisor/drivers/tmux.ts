@@ -242,7 +242,7 @@ export class TmuxDriver implements Driver {
         if (screen.is === 'starting') throw new RefusedError('starting', `${label} has not started yet`)
         throw new RefusedError(
           'unknown',
-          `The screen of ${label} shows nothing that Baton knows, so nothing was typed`,
+          `Baton does not recognise the screen of ${label}, so nothing was typed`,
           `Look at it with "tmux -S ${this.#place.socket} attach".`,
         )
       }
@@ -321,7 +321,7 @@ export class TmuxDriver implements Driver {
       // Somebody has begun to type, or a list has put in something else.
       if (!isDraftOf(screen.draft, words)) {
         if (!isDraftOf(screen.draft.slice(0, 20), words)) return true
-        throw new UnknownOutcomeError(`${this.#adapter.label} made something else of what was typed: ${screen.draft}`, {
+        throw new UnknownOutcomeError(`${this.#adapter.label} changed what was typed: ${screen.draft}`, {
           hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
         })
       }

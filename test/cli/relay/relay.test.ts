@@ -218,7 +218,7 @@ test('people are asked, told how to answer, and answer once [P6, P15, C16]', asy
   expect((await answer('buy=maybe', 'name=a', 'note=x')).err).toContain('providedInputs.buy must be boolean')
   expect((await answer('buy=true', 'name=c', 'note=x')).code).toBe(2)
   expect((await answer('buy=true', 'name=a')).err).toContain('It is not resolved without note')
-  expect((await answer('buy')).err).toContain('"buy" is no input: it must be KEY=JSON')
+  expect((await answer('buy')).err).toContain('"buy" is not an input: it must be KEY=JSON')
   expect((await answer('buy=true', 'buy=false')).err).toContain('given twice')
   expect((await answer('__proto__=1', 'buy=true', 'name=a', 'note=x')).code).toBe(2)
   expect((await answer('buy=true', 'name=a', 'note=007')).out).toContain('note = "007"')

@@ -150,7 +150,7 @@ test('exit codes: 3 conflict, 4 not found, 2 bad input, 1 a gate that failed [S4
   }
   write('x.ts', '1')
   const wrong = await task('handoff', 'T1', ...from('a', 'b', 'planning'), '--artifact', 'x.ts:poem')
-  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('"poem" is no type of artifact') as string })
+  expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('"poem" is not a type of artifact') as string })
   const refused = await task('handoff', 'T1', ...from('a', 'b', 'testing'), '--json')
   expect(JSON.parse(refused.err)).toMatchObject({
     error: {

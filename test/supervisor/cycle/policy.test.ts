@@ -125,7 +125,7 @@ test('a wrong setting is named; the schema is JSON Schema [C1]', () => {
   const open = () => liveSettings(folder, () => undefined)
   expect(open).toThrow(`${file}: supervisor.threshold is larger than 1`)
   fs.writeFileSync(file, '{"supervisor":{"treshold":0.8}}')
-  expect(open).toThrow(`${file}: supervisor knows no field "treshold"`)
+  expect(open).toThrow(`${file}: supervisor has no field "treshold"`)
   fs.writeFileSync(file, '{"supervisor":{"onSilence":"wait"}}')
   expect(open).toThrow('supervisor.onSilence must be one of ledger, ask, not "wait"')
   expect(supervisorSchema()).toMatchObject({

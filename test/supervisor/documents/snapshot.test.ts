@@ -91,7 +91,7 @@ test('where there is nothing to keep, it says so [C18]', async () => {
   write(at, { ignored: 'x' })
   expect(await snapshotWork(at, 's')).toEqual({ status: 'clean' })
   const plain = temporaryFolder()
-  expect(await snapshotWork(plain, 's')).toEqual({ status: 'none', reason: `${plain} is no git repository` })
+  expect(await snapshotWork(plain, 's')).toEqual({ status: 'none', reason: `${plain} is not a git repository` })
   const bare = path.join(plain, 'bare')
   git(plain, 'init', '-q', '--bare', bare)
   expect(await snapshotWork(bare, 's')).toMatchObject({ status: 'none' })

@@ -131,7 +131,7 @@ export function DocumentDiff({ tape, from, to }: { tape: string; from: number; t
       <Answer query={diff}>
         {({ text }) =>
           text.trim() === '' ? (
-            <Empty title="The two say the same" />
+            <Empty title="No differences" />
           ) : (
             <div className="document-diff">
               {text.split('\n').map((line, at) => (

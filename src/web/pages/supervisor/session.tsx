@@ -103,7 +103,7 @@ function Head({ row }: { row: Row }) {
   const [stopping, setStopping] = useState(false)
   const control = useAction('supervisedControl', {
     onDone: ({ supervised }, { command }) => {
-      notify(supervised ? `${words[command]}.` : 'Noted. Nobody supervises it now; "baton watch" carries it out.')
+      notify(supervised ? `${words[command]}.` : 'Noted. Nobody supervises it now; "baton watch" will carry it out.')
       void queryClient.invalidateQueries({ queryKey: ['supervisedShow'] })
     },
     onError: notifyProblem,

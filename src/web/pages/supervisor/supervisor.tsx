@@ -181,11 +181,11 @@ function StartDialog({ onClose }: { onClose: () => void }) {
           <input className="input mono" placeholder="npm test" value={fields.until} onChange={set('until')} />
         </label>
         <label className="field">
-          <span>At most hours</span>
+          <span>Hours, at most</span>
           <input className="input" type="number" min="0.1" step="any" value={fields.hours} onChange={set('hours')} />
         </label>
         <label className="field">
-          <span>At most dollars</span>
+          <span>Dollars, at most</span>
           <input className="input" type="number" min="0.01" step="any" value={fields.usd} onChange={set('usd')} />
         </label>
         <label className="field">
