@@ -4,6 +4,7 @@
 
 const marker = Symbol.for('baton.error')
 
+/** The `code` of each kind of error, the same in the library, over REST and with `--json`. */
 export type ErrorCode =
   | 'invalid'
   | 'limit'
@@ -17,6 +18,7 @@ export type ErrorCode =
   | 'storage'
   | 'unsupported'
 
+/** Every error of Baton has a stable `code`, a sentence that says what happened, and mostly a `hint` that says what to do. */
 export class BatonError extends Error {
   readonly [marker] = true
   readonly code: ErrorCode
@@ -64,6 +66,7 @@ export class ConflictError extends BatonError {
   }
 }
 
+/** What was named does not exist. */
 export class NotFoundError extends BatonError {
   /** Names close to what was asked for, best first. */
   readonly nearest: readonly string[]
@@ -76,6 +79,7 @@ export class NotFoundError extends BatonError {
   }
 }
 
+/** The caller aborted it, or the user declined. */
 export class CancelledError extends BatonError {
   constructor(message: string) {
     super('cancelled', message)

@@ -15,6 +15,7 @@ import type { ContextSize } from './context-size.ts'
 import type { Prompt } from './images.ts'
 import type { Queue } from './queue.ts'
 
+/** The store, the tape, the model and the tools of an agent, and how it behaves. */
 export interface AgentOptions {
   store: Store
   /** A tape's name, or a tape that is open already. If its session was handed over, the agent opens the tape where it continues. */
@@ -50,6 +51,7 @@ export interface RetryOptions {
   seconds?: number
 }
 
+/** An agent on a tape: it takes messages, runs turns, and hands off before its context is full. */
 export interface Agent {
   readonly tape: Tape
   /** A turn or a handoff is running. */

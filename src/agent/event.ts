@@ -4,6 +4,7 @@ import type { Progress } from '../handoff/index.ts'
 import type { Recovered } from './recovery.ts'
 import type { Access, Answer } from './tools/tool.ts'
 
+/** What happens during a turn, as it happens. */
 export type AgentEvent =
   /** The last process died in a turn; this is where the work stands. */
   | ({ readonly type: 'recovered' } & Recovered)

@@ -10,6 +10,7 @@ import { parseDocument } from './document/markdown/parse.ts'
 /** The key of the newest document on a tape. */
 const documentKey = 'handoff_document'
 
+/** A handoff document that was stored on a tape. */
 export interface SavedDocument {
   readonly tape: string
   /** The entry of its event. */

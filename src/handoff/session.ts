@@ -53,6 +53,10 @@ interface Intent {
   readonly before?: string
 }
 
+/**
+ * Hands the session on a tape over to a new tape that starts with a handoff document. How it went is the `status` of the
+ * result.
+ */
 export async function handoffSession(tape: Tape, options: SessionHandoffOptions = {}): Promise<SessionHandoff> {
   try {
     if (options.isStreaming?.() === true) throw new ConflictError(texts.streaming, { actual: 0 })

@@ -32,6 +32,7 @@ import { opensPhase, type PhaseFacts } from './phase.ts'
 import { redact } from './safety/redact.ts'
 import { type DocumentNote, saveDocument, type SavedDocument } from './saved.ts'
 
+/** What a document is about, how long it may be, and which model writes its narrative. */
 export interface WriteOptions {
   /** Start at that anchor rather than at the last one. */
   from?: string
@@ -63,6 +64,7 @@ export interface WriteOptions {
   now?: () => Date
 }
 
+/** A document that was written, as data and as Markdown, and the ledger behind it. */
 export interface Written {
   readonly document: HandoffDocument
   readonly markdown: string
@@ -308,6 +310,7 @@ function stopwatch(report: ((progress: Progress) => void) | undefined): Stopwatc
   }
 }
 
+/** As for a document, and the anchor that the handoff puts on the tape. */
 export interface WriteHandoffOptions extends WriteOptions {
   /** The name of the anchor. */
   name?: string

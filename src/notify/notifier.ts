@@ -43,6 +43,7 @@ export interface NotifierOptions {
   repeatMs?: number
 }
 
+/** Sends notifications to people, over every channel that takes their level. */
 export interface Notifier {
   /** How many channels there are. */
   readonly channels: number
@@ -54,6 +55,7 @@ export interface Notifier {
 
 const rememberedKeys = 10_000
 
+/** Opens the channels of a configuration: webhooks, commands, the desktop. */
 export function openNotifier(settings: NotifySettings, options: NotifierOptions = {}): Notifier {
   const {
     now = Date.now,

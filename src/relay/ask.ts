@@ -15,6 +15,7 @@ import {
   type Priority,
 } from './schema.ts'
 
+/** What to ask for, and how to wait for it. A `schema` types the result. */
 export interface AskOptions<S extends z.ZodObject = z.ZodObject> extends RequestOptions {
   /** What the other has to know. */
   readonly summary: string
@@ -35,6 +36,7 @@ export interface AskOptions<S extends z.ZodObject = z.ZodObject> extends Request
   readonly timeoutMs?: number
 }
 
+/** How a request ended, by its `status`. */
 export type AskResult<T> =
   | (Omit<Extract<RequestOutcome, { status: 'resolved' }>, 'inputs'> & { readonly inputs: T })
   | Exclude<RequestOutcome, { status: 'resolved' }>

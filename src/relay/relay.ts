@@ -52,6 +52,7 @@ const archiveSchema = z.strictObject({
   keep: z.int().min(0).optional(),
 })
 
+/** The store, the settings and the agents of a relay. All of them have defaults. */
 export interface RelayOptions extends Partial<RelayClock> {
   /** A store that is open; it stays open when the relay is closed. By default, that of the workspace, which is closed with the relay. */
   readonly store?: Store
@@ -74,6 +75,7 @@ export interface ResumeOptions {
   readonly signal?: AbortSignal
 }
 
+/** Opens the relay of a workspace, by default that of the current folder. */
 export async function openRelay(options: RelayOptions = {}): Promise<Relay> {
   const settings = options.settings ?? loadConfig(process.cwd()).section('relay', relaySection)
   for (const agent of Object.keys(options.handlers ?? {})) checkAgent(settings, agent, 'handlers')
@@ -81,6 +83,7 @@ export async function openRelay(options: RelayOptions = {}): Promise<Relay> {
   return new Relay({ ...options, settings, store, ownsStore: options.store === undefined })
 }
 
+/** Durable requests between agents, and to people, in any number of processes. */
 export class Relay {
   readonly settings: RelaySettings
   /** Requests that wait for a person. */
@@ -296,6 +299,7 @@ export class Relay {
     return serving
   }
 
+  /** The relay as a whole, or one request. */
   status(): Promise<RelayStatus>
   status(requestId: string): Promise<RequestStatus>
   async status(requestId?: string): Promise<RelayStatus | RequestStatus> {

@@ -89,6 +89,7 @@ export const requestSchema = z.strictObject({
   priority: z.enum(priorities),
   timeoutMs: z.int().min(1).max(longestTimeout).optional(),
 })
+/** A request from one agent to another agent or a person. */
 export type HandoffRequest = z.output<typeof requestSchema>
 export type HandoffReason = HandoffRequest['reason']
 export type Priority = HandoffRequest['priority']
@@ -110,6 +111,7 @@ export const responseSchema = z.strictObject({
     .optional()
     .describe('tokensUsed in two parts, as models report them'),
 })
+/** The answer to a request. */
 export type HandoffResponse = z.output<typeof responseSchema>
 export type HandoffStatus = HandoffResponse['status']
 

@@ -1,8 +1,10 @@
 // What a tape is made of. An entry is typed by its kind: `entry.kind === 'message'` gives `entry.payload` the fields of a message.
 // Kinds that Baton does not know are kept as they are, and their payload is `unknown`.
 
+/** Anything that JSON can hold. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
+/** What is known about an entry besides its payload. Unknown fields are kept. */
 export interface Meta {
   run_id?: string
   /** Entries with a key can be read and checked as the latest of their key. */

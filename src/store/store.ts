@@ -96,6 +96,7 @@ export interface RepairReport {
   readonly kept: number
 }
 
+/** What an engine implements: the tapes, anchors and blobs of one workspace. */
 export interface Store {
   /** Identifies the workspace in `tape://` references. */
   readonly workspace: string

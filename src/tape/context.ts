@@ -12,6 +12,7 @@ import { type Message, pair } from './pairing.ts'
 import { contextKinds, type Item, itemsOf, outputMedia, outputText, type Piece, pieceText } from './content.ts'
 import { type AnthropicMessage, type OpenAiMessage, toAiSdk, toAnthropic, toOpenAi, toText } from './render.ts'
 
+/** Which part of a tape makes the context, and how many tokens it may take. */
 export interface ContextQuery {
   /** Start at the newest anchor of that name rather than at the last one. */
   anchor?: string
@@ -39,6 +40,7 @@ export interface Formats {
 
 export type Format = keyof Formats
 
+/** What a model is given, in the format that was asked for. */
 export interface Context<Messages> {
   /** The newest system entry of the tape, if there is one. */
   readonly system: string | undefined

@@ -44,6 +44,7 @@ import { type Step, stepDrafts, usageKey } from './step.ts'
 import { contextTokensOf } from './context-tokens.ts'
 import { formatUri } from './reference.ts'
 
+/** A message as programs record it. Fields of their own are kept. */
 export interface RecordedMessage {
   role: string
   content: string | Part[]
@@ -52,14 +53,16 @@ export interface RecordedMessage {
   [field: string]: unknown
 }
 
+/** The state of the new anchor, and what stays in the context before it. */
 export interface HandoffOptions {
-  /** What whoever takes over starts from: any JSON value. */
+  /** What the next reader starts from: any JSON value. */
   state?: unknown
   runId?: string
   /** The first entry that stays in the context, for a tail that is kept or a tool call that is still open. */
   from?: number
 }
 
+/** How long a tape is, and how many tokens its context takes. */
 export interface Info {
   readonly tape: string
   readonly entries: number
@@ -74,6 +77,7 @@ export interface Info {
   readonly date: string | undefined
 }
 
+/** One tape: what is recorded on it, its anchors, and the contexts built from it. */
 export class Tape {
   readonly name: string
   readonly store: Store
@@ -155,34 +159,42 @@ export class Tape {
     throw new InvalidError(`There is no entry ${from} on ${this.name} to keep the context from`, { path: 'from' })
   }
 
+  /** What a model is given: by default, the state of the last anchor and what follows it, as valid messages. */
   async context<F extends Format = 'openai'>(query: ContextQuery & { format?: F } = {}): Promise<Context<Formats[F]>> {
     return buildContext(this.store, this.name, query, query.format ?? ('openai' as F))
   }
 
+  /** The entries of the tape, oldest first unless the range says otherwise. */
   entries(range?: Range): AsyncIterable<Entry> {
     return this.store.read(this.name, range)
   }
 
+  /** The entries after that id, and then each new one as it is written, until aborted. */
   watch(after: number, signal: AbortSignal): AsyncIterable<Entry> {
     return this.store.watch(this.name, after, signal)
   }
 
+  /** The anchors of the tape, from an index. */
   async anchors(query?: AnchorQuery): Promise<AnchorRef[]> {
     return this.store.anchors(this.name, query)
   }
 
+  /** The entries between the newest anchors of those names. */
   async betweenAnchors(start: string, end: string = latestAnchor, query: KindsQuery = {}): Promise<Entry[]> {
     return betweenAnchors(this.store, this.name, start, end, query)
   }
 
+  /** The entries after the newest anchor of that name. */
   async afterAnchor(name: string, query: KindsQuery = {}): Promise<Entry[]> {
     return afterAnchor(this.store, this.name, name, query)
   }
 
+  /** The entries after the last anchor. */
   async fromLastAnchor(query: KindsQuery = {}): Promise<Entry[]> {
     return fromLastAnchor(this.store, this.name, query)
   }
 
+  /** The entries that contain the text, newest first. */
   async search(text: string, query?: SearchQuery): Promise<Entry[]> {
     return (await this.find(text, query)).map(({ entry }) => entry)
   }
@@ -221,6 +233,7 @@ export class Tape {
     return entry!
   }
 
+  /** The payload of the newest entry with that key. */
   async get(key: string): Promise<unknown> {
     const entry = await this.store.latest(this.name, `set:${key}`)
     return entry?.kind === 'event' ? (entry.payload.data as { value?: unknown }).value : undefined
@@ -266,6 +279,7 @@ export class Tape {
     return this.store.purge(this.name)
   }
 
+  /** Where the tape came from, and what came from it. */
   async lineage(): Promise<{ ancestors: string[]; descendants: string[]; edges: Edge[] }> {
     const edges = await readEdges(this.store)
     return {
@@ -275,10 +289,12 @@ export class Tape {
     }
   }
 
+  /** Large content that was moved out of an entry. */
   async readBlob(sha256: string, range?: { start?: number; end?: number }): Promise<Buffer> {
     return readBlob(this.store, sha256, range)
   }
 
+  /** A `tape://` reference to an entry or an anchor. */
   uri(place: { entry: number } | { anchor: string }): string {
     const { workspace } = this.store
     const target =
@@ -288,6 +304,7 @@ export class Tape {
     return formatUri({ workspace, tape: this.name, place: target })
   }
 
+  /** Closes the store too, unless it was given. */
   async close(): Promise<void> {
     await this.#close()
   }
@@ -304,6 +321,7 @@ function withKey(draft: Draft): Draft {
     : draft
 }
 
+/** Which store a tape is in, and which agent opens it. */
 export interface OpenOptions {
   /** A store that is open already; it stays open when the tape is closed. */
   store?: Store

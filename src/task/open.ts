@@ -23,6 +23,7 @@ export interface OpenTasksOptions {
   clock?: () => Date
 }
 
+/** Opens the tasks of a workspace, by default those of the current folder. */
 export async function openTasks(options: OpenTasksOptions = {}): Promise<Tasks> {
   const cwd = path.resolve(options.cwd ?? process.cwd())
   const address = options.address ?? findWorkspace({ cwd }).address

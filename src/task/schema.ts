@@ -91,6 +91,7 @@ export const stateSchema = z.looseObject({
   artifact_waivers: z.array(waiverSchema).optional(),
   criteria_met: z.array(criterionSchema).optional(),
 })
+/** The state of a task at one version. */
 export type TaskState = z.output<typeof stateSchema>
 
 export const newTaskSchema = z.looseObject({
@@ -141,6 +142,7 @@ export const handoffSchema = z.looseObject({
   context_summary: z.string().optional().describe("the agent's own words, in place of Baton's"),
   spec: specSchema.optional().describe('takes the place of the earlier one, if given'),
 })
+/** What one agent hands to the next, and to which phase. */
 export type TaskHandoff = z.input<typeof handoffSchema>
 export type GivenHandoff = z.output<typeof handoffSchema>
 

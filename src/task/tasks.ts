@@ -104,6 +104,7 @@ export interface TaskProblem {
   readonly error: BatonError
 }
 
+/** The tasks of a workspace: typed, versioned state that passes from agent to agent through gates. */
 export class Tasks {
   readonly project: string
   readonly settings: TaskSettings
@@ -302,6 +303,7 @@ export class Tasks {
     return this.#questions.open(state)
   }
 
+  /** The state of a task as it was at that version. */
   async at(task: string, version: number): Promise<TaskState> {
     return (await this.#versions.at(task, version)).state
   }
@@ -373,6 +375,7 @@ export class Tasks {
     return summarise(state, this.stateFile(state.task_id))
   }
 
+  /** Where the state is written for people and agents to read. */
   stateFile(task: string): string {
     return this.#files.path(task)
   }
@@ -382,6 +385,7 @@ export class Tasks {
     return this.#files.settle()
   }
 
+  /** Closes the store too, unless it was given. */
   async close(): Promise<void> {
     await this.#files.settle()
     await this.#close()

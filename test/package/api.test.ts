@@ -32,3 +32,18 @@ function namesIn(file: string): string[] {
     ...whole.flatMap(([, from]) => namesIn(path.join(path.dirname(file), from!))),
   ]
 }
+
+test('every export of the root has a doc comment', () => {
+  const sources = fs
+    .readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !/^(?:cli|web|demo)\b/.test(file))
+    .map((file) => fs.readFileSync(path.join(root, 'src', file), 'utf8'))
+  const isDescribed = (name: string) => {
+    const declaration = new RegExp(
+      `\\*/\\nexport (?:async |abstract )?(?:class|interface|type|const|function\\*?) ${name}\\b`,
+    )
+    return sources.some((code) => declaration.test(code))
+  }
+  const names = namesIn(path.join(root, 'src/index.ts')).map((name) => name.replace('type ', ''))
+  expect(names.filter((name) => !isDescribed(name))).toEqual([])
+})

@@ -43,6 +43,7 @@ export interface PolicyOptions extends PermissionSettings {
 /** Names that no write may touch, wherever they stand in a path, unless a rule names them. */
 const closed = ['.git', '.baton', 'baton.config.json']
 
+/** Decides by rules about each call of a tool: allow it, deny it, or ask. */
 export function permissionPolicy(options: PolicyOptions): Policy {
   return new Policy(options)
 }

@@ -6,6 +6,7 @@ import type * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
 import { type Tape, toolName } from '../../tape/index.ts'
 
+/** A tool that an agent offers to its model. */
 export interface AgentTool<Input = unknown> {
   /** Dotted, such as `fs.read`; a model sees it in its provider's alphabet (`fs_read`), the tape and people as it is here. */
   readonly name: string

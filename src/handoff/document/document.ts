@@ -20,6 +20,7 @@ export type SectionKey =
   | 'files'
   | 'notes'
 
+/** A handoff document as data. */
 export interface HandoffDocument {
   readonly profile: Profile
   readonly header: Header

@@ -33,8 +33,8 @@ export default function Supervisor() {
         </div>
         <div className="row wrap">
           <label className="row small">
-            <input type="checkbox" checked={all} onChange={() => setQuery({ all: all ? undefined : '1' })} /> Ended ones
-            too
+            <input type="checkbox" checked={all} onChange={() => setQuery({ all: all ? undefined : '1' })} /> Show ended
+            sessions
           </label>
           <button type="button" className="button button-main" onClick={() => setStarting(true)}>
             Start an agent
