@@ -101,9 +101,23 @@ test('a shell completes commands, options, choices and tapes', async ({ onTestFi
   expect(await words('tape', 'ap')).toEqual(['append'])
   expect(await words('tape', 'read', 'm')).toEqual(['main'])
   expect(await words('tape', 'read', '--li')).toEqual(['--limit'])
+  expect(await words('tape', 'read', 'main', '')).toEqual([])
+  expect(await words('tape', 'read', '--json', 'm')).toEqual(['main'])
+  expect(await words('tape', 'fork', 'main', '--limit', '5', 'm')).toEqual([])
   expect(await words('continue', '--in', 'co')).toEqual(['codex'])
   for (const shell of ['bash', 'zsh', 'fish'])
     expect((await baton(cwd, ['completion', shell])).out).toContain('baton complete --')
+})
+
+test('bash completes the name of a tape after its colon', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  const script = (await baton(cwd, ['completion', 'bash'])).out
+  const typed = 'baton tape read claude:0b'
+  // The shell function calls the program, which is a function here, and answers in COMPREPLY.
+  const code = `${script}
+baton() { [ "$*" = 'complete -- tape read claude:0b' ] && printf 'claude:0b41-5\\t2 entries\\n'; }
+COMP_LINE='${typed}' COMP_POINT=${typed.length}; _baton; printf '%s\\n' "\${COMPREPLY[@]}"`
+  expect(execFileSync('bash', ['--norc', '-c', code], { encoding: 'utf8' })).toBe('0b41-5\n')
 })
 
 test('the man page and the pages of the documentation come with the program', async ({ onTestFinished }) => {

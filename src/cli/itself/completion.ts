@@ -4,14 +4,22 @@
 import type { Command, Option } from 'commander'
 import { InvalidError } from '../../errors.ts'
 import { isHidden } from '../base/commands.ts'
-import { type Globals, Output } from '../base/output.ts'
+import { entryCount, type Globals, Output } from '../base/output.ts'
 
 const scripts = {
   bash: `# baton for bash: baton completion bash >> ~/.bashrc
 _baton() {
-  local IFS=$'\\n' word
+  local typed="\${COMP_LINE:0:COMP_POINT}" before='' current words=() line
+  read -ra words <<< "$typed"
+  [[ $typed == *[[:space:]] ]] && words+=('')
+  current="\${words[\${#words[@]}-1]}"
+  # Bash begins another word after a colon: what comes before it is no part of the answer.
+  [[ $COMP_WORDBREAKS == *:* ]] && before="\${current%"\${current##*:}"}"
   COMPREPLY=()
-  while read -r word; do COMPREPLY+=("\${word%%$'\\t'*}"); done < <(baton complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  while IFS= read -r line; do
+    line="\${line%%$'\\t'*}"
+    COMPREPLY+=("\${line#"$before"}")
+  done < <(baton complete -- "\${words[@]:1}" 2>/dev/null)
 }
 complete -o default -F _baton baton
 `,
@@ -48,18 +56,31 @@ interface Candidate {
 export async function complete(globals: Globals, words: readonly string[], program: Command): Promise<void> {
   const out = new Output(globals)
   const begun = words.at(-1) ?? ''
-  const { command, before } = reached(program, words.slice(0, -1))
-  const found = begun.startsWith('-') ? optionsOf(command, program) : await argumentsOf(globals, command, before)
+  const place = reached(program, words.slice(0, -1))
+  const found = begun.startsWith('-') ? optionsOf(place.command, program) : await argumentsOf(globals, place)
   for (const { word, about } of found) if (word.startsWith(begun)) out.line(`${word}\t${about}`)
 }
 
-function reached(program: Command, words: readonly string[]): { command: Command; before: string | undefined } {
-  let command = program
+interface Place {
+  readonly command: Command
+  /** The option whose value comes next. */
+  readonly option: Option | undefined
+  /** How many arguments of the command are there already. */
+  readonly given: number
+}
+
+function reached(program: Command, words: readonly string[]): Place {
+  let place: Place = { command: program, option: undefined, given: 0 }
   for (const word of words) {
+    const { command, option, given } = place
     const next = command.commands.find((each) => each.name() === word || each.aliases().includes(word))
-    if (next !== undefined) command = next
+    const named = [...command.options, ...program.options].find(({ long, short }) => long === word || short === word)
+    if (option !== undefined) place = { command, option: undefined, given }
+    else if (named !== undefined) place = { command, option: named.required ? named : undefined, given }
+    else if (next !== undefined && given === 0) place = { command: next, option: undefined, given: 0 }
+    else if (!word.startsWith('-')) place = { command, option: undefined, given: given + 1 }
   }
-  return { command, before: words.at(-1) }
+  return place
 }
 
 function optionsOf(command: Command, program: Command): Candidate[] {
@@ -71,15 +92,18 @@ function optionsOf(command: Command, program: Command): Candidate[] {
   ]
 }
 
-async function argumentsOf(globals: Globals, command: Command, before: string | undefined): Promise<Candidate[]> {
-  const option = command.options.find(({ long, short }) => long === before || short === before)
-  if (option?.argChoices !== undefined) return option.argChoices.map((word) => ({ word, about: '' }))
-  const verbs = command.commands.filter((each) => !isHidden(each))
-  const words = verbs.map((each) => ({ word: each.name(), about: each.description() }))
-  const [argument] = command.registeredArguments
-  if (argument?.argChoices !== undefined) words.push(...argument.argChoices.map((word) => ({ word, about: '' })))
-  const kind = option === undefined ? argument?.name() : option.long?.slice(2)
-  return [...words, ...(await idsOf(globals, kind, command))]
+async function argumentsOf(globals: Globals, { command, option, given }: Place): Promise<Candidate[]> {
+  const chosen = (choices: readonly string[] = []) => choices.map((word) => ({ word, about: '' }))
+  if (option !== undefined)
+    return [...chosen(option.argChoices), ...(await idsOf(globals, option.long?.slice(2), command))]
+  const verbs = given > 0 ? [] : command.commands.filter((each) => !isHidden(each))
+  const last = command.registeredArguments.at(-1)
+  const argument = command.registeredArguments[given] ?? (last?.variadic === true ? last : undefined)
+  return [
+    ...verbs.map((each) => ({ word: each.name(), about: each.description() })),
+    ...chosen(argument?.argChoices),
+    ...(await idsOf(globals, argument?.name(), command)),
+  ]
 }
 
 /** Ids that stand where an argument of that name does. */
@@ -109,7 +133,7 @@ async function tapes(globals: Globals): Promise<Candidate[]> {
   const { withWorkspace } = await import('../base/workspace.ts')
   const { tapeList } = await import('../../operations/index.ts')
   const { tapes } = await withWorkspace(globals, ({ run }) => run(tapeList, { limit: 1000 }))
-  return tapes.map(({ tape, entries }) => ({ word: tape, about: `${entries} entries` }))
+  return tapes.map(({ tape, entries }) => ({ word: tape, about: entryCount(entries) }))
 }
 
 async function tasks(globals: Globals): Promise<Candidate[]> {
