@@ -7,7 +7,7 @@ import type { AgentEvent } from './event.ts'
 import type { Access, AgentTool, Answer, Permissions, Question, ToolContext, ToolOutcome } from './tools/tool.ts'
 
 /** A call whose input has been checked. */
-export interface Call {
+export interface RunnableCall {
   readonly id: string
   readonly tool: AgentTool
   readonly input: unknown
@@ -24,13 +24,13 @@ const graceMs = 1_000
 const cancelled = 'interrupted: the user cancelled it. It may have taken effect in part.'
 
 /** Resolves when every call has its result on the tape, cancelled or not. */
-export async function runCalls(calls: readonly Call[], setting: CallSetting): Promise<void> {
+export async function runCalls(calls: readonly RunnableCall[], setting: CallSetting): Promise<void> {
   const permit = permissionQueue(setting)
   const ended = await Promise.allSettled(calls.map((call) => runCall(call, setting, permit)))
   for (const each of ended) if (each.status === 'rejected') throw each.reason
 }
 
-async function runCall({ id, tool, input }: Call, setting: CallSetting, permit: Permit): Promise<void> {
+async function runCall({ id, tool, input }: RunnableCall, setting: CallSetting, permit: Permit): Promise<void> {
   const { tape, emit, signal, runId } = setting
   const { name } = tool
   emit({ type: 'tool-start', id, name, input })

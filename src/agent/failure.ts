@@ -3,7 +3,7 @@
 import { APICallError, InvalidResponseDataError, JSONParseError, RetryError } from 'ai'
 import { isTooLong } from '../handoff/index.ts'
 
-export interface Failure {
+export interface ModelFailure {
   readonly message: string
   /** What the person can do about it. */
   readonly hint?: string
@@ -19,7 +19,7 @@ export interface Failure {
   readonly window?: number
 }
 
-export function failureOf(error: unknown): Failure {
+export function modelFailure(error: unknown): ModelFailure {
   const cause = RetryError.isInstance(error) ? error.lastError : error
   const call = APICallError.isInstance(cause) ? cause : undefined
   const status = call?.statusCode

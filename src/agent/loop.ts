@@ -9,13 +9,13 @@ import { resumeHandoff, writeHandoff } from '../handoff/index.ts'
 import type { Draft } from '../store/index.ts'
 import { spillBytes, stepDrafts, type Tape } from '../tape/index.ts'
 import type { AgentState } from './agent.ts'
-import { type Call, type CallSetting, runCalls } from './calls.ts'
+import { type RunnableCall, type CallSetting, runCalls } from './calls.ts'
 import { failureText } from './commands.ts'
 import { largestMessage } from './context-size.ts'
 import type { AgentEvent } from './event.ts'
 import { callModel, type Reply } from './model.ts'
 import { PartialAnswer, partialDraft } from './recovery.ts'
-import { type Outcome, Turn } from './turn.ts'
+import { type TurnEnding, Turn } from './turn.ts'
 
 /** A turn while it runs. */
 interface Run {
@@ -30,7 +30,7 @@ interface Run {
 }
 
 /** One turn: as many steps as the model takes, and as many more as the person has to say meanwhile. */
-async function runTurn(run: Run): Promise<Outcome> {
+async function runTurn(run: Run): Promise<TurnEnding> {
   const { state, signal } = run
   const { maxSteps = 200 } = state.options
   let text = ''
@@ -64,7 +64,7 @@ interface TurnSetting {
 export async function takeTurn(
   setting: TurnSetting,
   messages: readonly Draft[],
-): Promise<Outcome & { readonly runId: string }> {
+): Promise<TurnEnding & { readonly runId: string }> {
   const { state, signal } = setting
   const { emit, model } = state
   const runId = `run_${randomUUID()}`
@@ -78,26 +78,26 @@ export async function takeTurn(
   }
   emit({ type: 'turn-start', runId })
   warnOfLarge(state, said)
-  let outcome: Outcome
+  let ending: TurnEnding
   try {
-    outcome = await runTurn({ state, turn, model, signal, said, madeRoom: false })
-    if (outcome.status === 'done') await state.autoHandoff.afterTurn(state, runId, signal)
+    ending = await runTurn({ state, turn, model, signal, said, madeRoom: false })
+    if (ending.status === 'done') await state.autoHandoff.afterTurn(state, runId, signal)
   } catch (error) {
     const message = failureText(error)
-    outcome = { status: signal.aborted ? 'aborted' : 'failed', text: '', error: message }
+    ending = { status: signal.aborted ? 'aborted' : 'failed', text: '', error: message }
     if (!signal.aborted) await recordError(errorDraft('agent', message, runId), state)
   }
   try {
-    await turn.end(outcome.status)
+    await turn.end(ending.status)
   } catch (error) {
     emit({ type: 'warning', message: `The end of the turn is not on the tape: ${failureText(error)}` })
   }
   for (const work of state.afterTurn.splice(0)) {
     await work().catch((error: unknown) => emit({ type: 'warning', message: failureText(error) }))
   }
-  const { status, error } = outcome
+  const { status, error } = ending
   emit({ type: 'turn-end', runId, status, ...(error === undefined ? {} : { error }) })
-  return { runId, ...outcome }
+  return { runId, ...ending }
 }
 
 /** The tape itself may be what is broken; then the person is at least warned. */
@@ -257,7 +257,7 @@ async function makeRoom(run: Run): Promise<void> {
 async function recordStep(
   { state, turn }: Run,
   step: StepResult<ToolSet>,
-): Promise<{ calls: Call[]; entryId: number }> {
+): Promise<{ calls: RunnableCall[]; entryId: number }> {
   const { tape, toolbox, emit } = state
   const content = step.content.map((part) =>
     'toolName' in part ? { ...part, toolName: toolbox.nameOf(part.toolName) } : part,
@@ -272,7 +272,7 @@ async function recordStep(
   await tellUsage(state, step)
   const cut = cuts[finishReason]
   if (cut !== undefined) emit({ type: 'warning', message: cut })
-  const calls: Call[] = []
+  const calls: RunnableCall[] = []
   for (const { toolCallId: id, toolName, input, invalid, providerExecuted, error } of step.toolCalls) {
     const tool = toolbox.find(toolName)
     if (tool !== undefined && invalid !== true && providerExecuted !== true) calls.push({ id, tool, input })
@@ -314,13 +314,13 @@ function emptyReply({ finishReason }: StepResult<ToolSet>): string {
   return cut === undefined ? 'The model returned no text' : `The model returned no text. ${cut}`
 }
 
-async function recordFailure({ state, turn }: Run, error: string, text = ''): Promise<Outcome> {
+async function recordFailure({ state, turn }: Run, error: string, text = ''): Promise<TurnEnding> {
   await state.tape.append([errorDraft('model', error, turn.runId)])
   return { status: 'failed', text, error }
 }
 
 /** Keeps the part of the answer that came before it broke off. */
-async function recordBroken({ state, turn }: Run, reply: Exclude<Reply, { status: 'done' }>): Promise<Outcome> {
+async function recordBroken({ state, turn }: Run, reply: Exclude<Reply, { status: 'done' }>): Promise<TurnEnding> {
   const { runId } = turn
   const drafts: Draft[] = []
   if (reply.text.trim() !== '') drafts.push(partialDraft(reply.text, runId))

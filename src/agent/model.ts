@@ -5,7 +5,7 @@ import type { LanguageModel, ModelMessage, StepResult, SystemModelMessage, ToolS
 import { aiSdkFor } from '../config/index.ts'
 import type { RetryOptions } from './agent.ts'
 import type { AgentEvent } from './event.ts'
-import { type Failure, failureOf } from './failure.ts'
+import { type ModelFailure, modelFailure } from './failure.ts'
 
 export interface Request {
   readonly model: LanguageModel
@@ -21,7 +21,7 @@ export type Reply =
   | { readonly status: 'done'; readonly step: StepResult<ToolSet> }
   /** Cancelled, or failed for good; `text` is what was said until then. */
   | { readonly status: 'aborted'; readonly text: string }
-  | { readonly status: 'failed'; readonly text: string; readonly failure: Failure }
+  | { readonly status: 'failed'; readonly text: string; readonly failure: ModelFailure }
 
 /** The longest wait that a provider may ask for before the next attempt. */
 const longestWait = 120
@@ -42,7 +42,7 @@ export async function callModel(request: Request): Promise<Reply> {
       return step === undefined ? { status: 'aborted', text } : { status: 'done', step }
     } catch (error) {
       if (signal.aborted) return { status: 'aborted', text }
-      const failure = failureOf(error)
+      const failure = modelFailure(error)
       // Jitter, so that many agents of one key do not come back at the same moment.
       const backoff = Math.min(longestBackoff, first * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2)
       const seconds = failure.after ?? backoff
@@ -57,7 +57,7 @@ export async function callModel(request: Request): Promise<Reply> {
 }
 
 /** Nobody waits that long here; the person should know how long it would be. */
-function askedToWait(failure: Failure, seconds: number): Failure {
+function askedToWait(failure: ModelFailure, seconds: number): ModelFailure {
   const at = new Date(Date.now() + seconds * 1000)
   const until = seconds < 86_400 ? at.toTimeString().slice(0, 5) : at.toISOString().slice(0, 10)
   const hint = `The provider asks to wait ${duration(seconds)}, until ${until}.`

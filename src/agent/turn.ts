@@ -23,7 +23,7 @@ type Mark = z.infer<typeof markSchema>
 
 type TurnStatus = 'done' | 'aborted' | 'failed'
 
-export interface Outcome {
+export interface TurnEnding {
   readonly status: TurnStatus
   /** What the model said last. */
   readonly text: string

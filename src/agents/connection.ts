@@ -1,7 +1,7 @@
 // How Baton is put beside an agent: the files and entries that make the agent call Baton, one description for each agent.
 
 /** Where to put it. */
-export interface Place {
+export interface ConnectionPlace {
   /** For everything the user does with the agent, or for one project. */
   readonly scope: 'user' | 'project'
   /** The top folder of the project. */
@@ -25,19 +25,19 @@ export type Change =
 export interface AgentConnection {
   /** Where the agent keeps the settings of the user. */
   home(env: NodeJS.ProcessEnv): string
-  changes(place: Place): Change[]
+  changes(place: ConnectionPlace): Change[]
   /** The status line that the person has in this file of settings, which Baton's replaces and calls. */
   ownStatusLine?(settings: unknown): string | undefined
   /** A file of settings with comments is ignored as a whole. */
   readonly strictJson?: boolean
   /** What the person has to know or do after connecting. */
-  notes?(place: Place): string[]
+  notes?(place: ConnectionPlace): string[]
   /** Whether what was connected works, where more than the files decides it. */
-  check?(place: Place): string[]
+  check?(place: ConnectionPlace): string[]
 }
 
 /** The words that start Baton, for a shell. */
-export function shellCommand({ self: [node, script] }: Place, ...words: string[]): string {
+export function shellCommand({ self: [node, script] }: ConnectionPlace, ...words: string[]): string {
   return [quoted(node), quoted(script), ...words].join(' ')
 }
 
@@ -45,12 +45,12 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
-export function mcpCommand({ self: [node, script] }: Place): { command: string; args: string[] } {
+export function mcpCommand({ self: [node, script] }: ConnectionPlace): { command: string; args: string[] } {
   return { command: node, args: [script, 'mcp'] }
 }
 
 /** What the agent's own form of `/baton:handoff` tells the model. */
-export function handoffPrompt(place: Place, goal: string): string {
+export function handoffPrompt(place: ConnectionPlace, goal: string): string {
   return [
     'Hand this session over to a fresh one. Run this command in the shell, and nothing else:',
     '',
@@ -68,7 +68,7 @@ export function handoffPrompt(place: Place, goal: string): string {
  * The part that Baton's plugins for opencode and pi share, a call of `baton hook` that never throws and never takes long:
  * JavaScript that defines `call(event, input)`, which resolves with the text for the model, or with undefined.
  */
-export function forwarding({ self: [node, script] }: Place, agent: string): string {
+export function forwarding({ self: [node, script] }: ConnectionPlace, agent: string): string {
   return `// Written by "baton connect ${agent}"; "baton disconnect ${agent}" removes it.
 import { spawn } from 'node:child_process'
 

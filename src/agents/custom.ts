@@ -8,7 +8,7 @@ import type { Agent, LaunchOptions, ScreenState, Screen } from './agent.ts'
 import type { AgentName } from './names.ts'
 import { agentNamed, agents as known, isAgentName } from './registry.ts'
 import { aboutOf } from './screen-parsing.ts'
-import { failureOf } from './turn-output.ts'
+import { turnFailure } from './turn-output.ts'
 
 const pattern = z.string().refine(isPattern, 'must be a regular expression')
 
@@ -174,7 +174,7 @@ function customAdapter(name: string, settings: AgentSettings, base: Partial<Adap
     ...(turn !== undefined && {
       turn: (prompt: string, session: string | undefined, options?: LaunchOptions) =>
         session === undefined ? run(turn, options, prompt) : run(resumeTurn ?? turn, { ...options, session }, prompt),
-      outcome: base.outcome ?? ((output) => ({ session: undefined, error: failureOf(output, true) })),
+      outcome: base.outcome ?? ((output) => ({ session: undefined, error: turnFailure(output, true) })),
     }),
     ...(clear !== undefined && { clear }),
     clearShows: clearShows ?? base.clearShows ?? showsClear(transcript),

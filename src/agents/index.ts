@@ -13,7 +13,7 @@ export {
   type TurnOutcome,
   type TurnOutput,
 } from './agent.ts'
-export { type AgentConnection, type Change, type Place } from './connection.ts'
+export { type AgentConnection, type Change, type ConnectionPlace } from './connection.ts'
 export { adapterNamed, agentSettings, type AgentSettings } from './custom.ts'
 export {
   type About,

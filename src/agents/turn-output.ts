@@ -21,7 +21,7 @@ export function jsonIn(output: string): Fields[] {
 const ended = 143
 
 /** Why a turn failed: it ended with an error, or without reporting that it ended well. */
-export function failureOf({ code, err, out }: TurnOutput, endedWell: boolean): string | undefined {
+export function turnFailure({ code, err, out }: TurnOutput, endedWell: boolean): string | undefined {
   if (code === undefined || (endedWell && (code === 0 || code === ended))) return undefined
   // What was printed before has nothing to do with it.
   const killer = Object.entries(os.constants.signals).find(([, number]) => number === code - 128)?.[0]

@@ -3,7 +3,7 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { type AgentConnection, agentNamed, type Change, type Place } from '../agents/index.ts'
+import { type AgentConnection, agentNamed, type Change, type ConnectionPlace } from '../agents/index.ts'
 import { InvalidError } from '../errors.ts'
 import { asStorageError, makeFolder, replaceFile } from '../system/index.ts'
 import { applied, hasComments, removed, valueAt } from './edit.ts'
@@ -34,7 +34,7 @@ function connectionOf(agent: string): AgentConnection {
   return connection
 }
 
-export function planConnect(agent: string, place: Place): ConnectPlan {
+export function planConnect(agent: string, place: ConnectionPlace): ConnectPlan {
   const connection = connectionOf(agent)
   const earlier = readRecord(place.env, agent, place.scope, place.project)
   const changes = connection.changes(place)
@@ -96,7 +96,7 @@ export function planConnect(agent: string, place: Place): ConnectPlan {
 }
 
 /** Undefined if it is not connected there. */
-export function planDisconnect(agent: string, place: Place): ConnectPlan | undefined {
+export function planDisconnect(agent: string, place: ConnectionPlace): ConnectPlan | undefined {
   const record = readRecord(place.env, agent, place.scope, place.scope === 'user' ? '' : place.project)
   if (record === undefined) return undefined
   const files: FileChange[] = [

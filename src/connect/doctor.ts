@@ -1,7 +1,7 @@
 // Whether everything that Baton needs is there and works. Each finding is one line: fine, a warning, or a problem and what to do.
 
 import fs from 'node:fs'
-import { agents, type Place } from '../agents/index.ts'
+import { agents, type ConnectionPlace } from '../agents/index.ts'
 import { findWorkspace, stateFolder, untrusted } from '../config/index.ts'
 import { openStore } from '../store/index.ts'
 import { makeFolder, runCommand } from '../system/index.ts'
@@ -19,7 +19,7 @@ export interface Finding {
   readonly advice?: string
 }
 
-export interface DoctorOptions extends Omit<Place, 'scope'> {
+export interface DoctorOptions extends Omit<ConnectionPlace, 'scope'> {
   readonly cwd: string
   /** What opens the store; found by the folder unless given. */
   readonly address?: string
@@ -166,7 +166,7 @@ async function connected(record: ConnectRecord, options: DoctorOptions): Promise
   if (missing !== undefined) {
     return [{ about, is: 'problem', text: `${agent} calls ${missing}, which is gone`, advice: `Run: ${again}` }]
   }
-  const place: Place = {
+  const place: ConnectionPlace = {
     scope,
     project: scope === 'user' ? options.project : project,
     env: options.env,

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Readable, Writable } from 'node:stream'
 import { type Habits, type Move, nextMove } from './scripted-model.ts'
-import { type Call, model, Transcript, type Usage } from './transcript.ts'
+import { type ScriptedCall, model, Transcript, type ScriptedUsage } from './transcript.ts'
 
 export interface AgentOptions extends Habits {
   readonly cwd: string
@@ -96,7 +96,7 @@ export class ScriptedAgent {
   }
 
   /** What the reply that is being written will count. */
-  #usage(): Usage {
+  #usage(): ScriptedUsage {
     const output = 50
     const { growth, window } = this.#options
     return { input: Math.min(this.#tokens + growth, Math.floor(window * most)) - output, output }
@@ -123,7 +123,7 @@ export class ScriptedAgent {
   }
 }
 
-function callOf(move: Exclude<Move, { do: 'say' }>): Call {
+function callOf(move: Exclude<Move, { do: 'say' }>): ScriptedCall {
   const id = `call_${randomBytes(6).toString('hex')}`
   switch (move.do) {
     case 'write':

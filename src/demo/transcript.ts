@@ -7,12 +7,12 @@ import path from 'node:path'
 import * as z from 'zod'
 import type { Spoken } from './scripted-model.ts'
 
-export interface Usage {
+export interface ScriptedUsage {
   readonly input: number
   readonly output: number
 }
 
-export interface Call {
+export interface ScriptedCall {
   readonly id: string
   readonly name: 'write' | 'read' | 'bash'
   readonly arguments: Readonly<Record<string, string>>
@@ -60,7 +60,7 @@ export class Transcript {
     this.conversation.push({ role: 'user', text, toolCalls: [], toolResults: [] })
   }
 
-  assistant(text: string, calls: readonly Call[], stopReason: Stop, { input, output }: Usage): void {
+  assistant(text: string, calls: readonly ScriptedCall[], stopReason: Stop, { input, output }: ScriptedUsage): void {
     const content = [{ type: 'text', text }, ...calls.map((call) => ({ type: 'toolCall', ...call }))]
     const cost = { input: input * 1e-6, output: output * 5e-6, cacheRead: 0, cacheWrite: 0 }
     const usage = {
@@ -75,7 +75,7 @@ export class Transcript {
     this.conversation.push({ role: 'assistant', text, toolCalls: calls, toolResults: [] })
   }
 
-  toolResult(call: Call, text: string, isError: boolean): void {
+  toolResult(call: ScriptedCall, text: string, isError: boolean): void {
     const content = [{ type: 'text', text }]
     this.#message({ role: 'toolResult', toolCallId: call.id, toolName: call.name, content, isError })
     this.conversation.push({ role: 'tool', text: '', toolCalls: [], toolResults: [{ text }] })

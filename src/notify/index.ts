@@ -3,11 +3,11 @@
 
 export type { Notification } from './notification.ts'
 export {
-  type Failure as NotifyFailure,
+  type NotifyFailure,
   type Notifier,
   type NotifierOptions,
   openNotifier,
-  type Outcome as NotifyOutcome,
+  type NotifyOutcome,
 } from './notifier.ts'
 export {
   type Channel as NotifyChannel,

@@ -6,7 +6,7 @@ import { attempt, desktopCommand, notifyCommand, post } from './channels.ts'
 import type { Notification } from './notification.ts'
 import type { Channel, NotifySettings } from './settings.ts'
 
-export type Outcome = { readonly channel: string } & (
+export type NotifyOutcome = { readonly channel: string } & (
   | { readonly status: 'sent'; readonly attempts: number; readonly ms: number }
   | {
       readonly status: 'failed'
@@ -20,7 +20,7 @@ export type Outcome = { readonly channel: string } & (
   | { readonly status: 'repeated' }
 )
 
-export interface Failure {
+export interface NotifyFailure {
   readonly channel: string
   readonly error: string
   readonly notification: Notification
@@ -34,7 +34,7 @@ export interface NotifierOptions {
   env?: NodeJS.ProcessEnv
   platform?: NodeJS.Platform
   /** Called once for each channel that could not be reached. What it throws is added to the outcome. */
-  onFailure?: (failure: Failure) => void | Promise<void>
+  onFailure?: (failure: NotifyFailure) => void | Promise<void>
   /** Before the first retry; doubled for each further one. */
   backoffMs?: number
   /** For so long a channel is tried again and again, however often it has failed. */
@@ -48,7 +48,7 @@ export interface Notifier {
   /** How many channels there are. */
   readonly channels: number
   /** Resolves when every channel that takes this level has been tried, or each of those named; never rejects. */
-  notify(notification: Notification, channels?: readonly string[]): Promise<Outcome[]>
+  notify(notification: Notification, channels?: readonly string[]): Promise<NotifyOutcome[]>
   /** Waits for what is under way, then gives it up; notifications after that fail. */
   close(options?: { withinMs?: number }): Promise<void>
 }
@@ -72,7 +72,7 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions 
   const doors = settings.channels.map((channel, at) => ({ channel, at, name: channelName(channel) }))
   const tools = { fetch: options.fetch ?? fetch, env, timeoutMs: settings.timeoutMs, now }
 
-  async function tell({ channel, at, name }: (typeof doors)[number], told: Notification): Promise<Outcome> {
+  async function tell({ channel, at, name }: (typeof doors)[number], told: Notification): Promise<NotifyOutcome> {
     const key = told.key === undefined ? undefined : `${at} ${told.key}`
     const before = key === undefined ? undefined : sent.get(key)
     if (before !== undefined && Math.abs(now() - before) < repeatMs) return { channel: name, status: 'repeated' }
@@ -107,7 +107,7 @@ export function openNotifier(settings: NotifySettings, options: NotifierOptions 
     }
   }
 
-  async function recorded(failure: Failure): Promise<string> {
+  async function recorded(failure: NotifyFailure): Promise<string> {
     try {
       await options.onFailure?.(failure)
       return ''

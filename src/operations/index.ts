@@ -3,7 +3,7 @@
 
 export {
   allows,
-  type Answer,
+  type ReadonlyAnswer,
   type AnyOperation,
   type Call,
   type Caller,

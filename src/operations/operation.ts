@@ -65,7 +65,7 @@ export interface Operation<
   I extends Fields = Fields,
   O extends z.ZodType = z.ZodType,
   /** What it returns in code, which may be more exact than its schema. */
-  R extends Answer<z.output<O>> = Answer<z.output<O>>,
+  R extends ReadonlyAnswer<z.output<O>> = ReadonlyAnswer<z.output<O>>,
 > extends Description<I> {
   readonly output: O
   run(workspace: Workspace, input: z.output<I>, call: Call): Promise<R>
@@ -82,7 +82,7 @@ export interface Operation<
 export interface LiveOperation<
   I extends Fields = Fields,
   O extends z.ZodType = z.ZodType,
-  R extends Answer<z.output<O>> = Answer<z.output<O>>,
+  R extends ReadonlyAnswer<z.output<O>> = ReadonlyAnswer<z.output<O>>,
 > extends Description<I> {
   /** The schema of one record. */
   readonly each: O
@@ -92,19 +92,19 @@ export interface LiveOperation<
 export type AnyOperation = Operation | LiveOperation
 
 /** What a schema describes, as code may return it: read-only is fine, and so is a field that is undefined instead of missing. */
-export type Answer<T> = T extends readonly (infer Item)[]
-  ? readonly Answer<Item>[]
+export type ReadonlyAnswer<T> = T extends readonly (infer Item)[]
+  ? readonly ReadonlyAnswer<Item>[]
   : T extends object
-    ? { readonly [Field in keyof T]: Answer<T[Field]> }
+    ? { readonly [Field in keyof T]: ReadonlyAnswer<T[Field]> }
     : T
 
-export function operation<I extends Fields, O extends z.ZodType, R extends Answer<z.output<O>>>(
+export function operation<I extends Fields, O extends z.ZodType, R extends ReadonlyAnswer<z.output<O>>>(
   described: Operation<I, O, R>,
 ): Operation<I, O, R> {
   return described
 }
 
-export function liveOperation<I extends Fields, O extends z.ZodType, R extends Answer<z.output<O>>>(
+export function liveOperation<I extends Fields, O extends z.ZodType, R extends ReadonlyAnswer<z.output<O>>>(
   described: LiveOperation<I, O, R>,
 ): LiveOperation<I, O, R> {
   return described

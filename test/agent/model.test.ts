@@ -1,6 +1,6 @@
 import { APICallError } from 'ai'
 import { describe, expect, test } from 'vitest'
-import { failureOf } from '../../src/agent/failure.ts'
+import { modelFailure } from '../../src/agent/failure.ts'
 import { type Api, call, closedGate, cutAfter, fail, failAfter, say } from '../support/model-server/index.ts'
 import { collect } from '../support/workspace.ts'
 import { echo, scene } from './harness.ts'
@@ -166,7 +166,7 @@ test.each<[string, number?]>([
   ],
   ['invalid params, context window exceeds limit (2013)'],
 ])('a context that is too long, in the words of a provider: %s [T22]', (message, window) => {
-  const failure = failureOf({ message })
+  const failure = modelFailure({ message })
   expect(failure).toMatchObject({ tooLong: true, retry: false })
   expect(failure.window).toBe(window)
 })
@@ -179,7 +179,7 @@ test.each([
   'max_tokens is too large: 200000. This model supports at most 16384 completion tokens',
   'max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for this model',
 ])('no context that is too long: %s [T22]', (message) => {
-  expect(failureOf({ message })).toMatchObject({ tooLong: false })
+  expect(modelFailure({ message })).toMatchObject({ tooLong: false })
 })
 
 function refusal(statusCode: number | undefined, responseBody: string, url = 'https://host/v1/chat/completions?key=k') {
@@ -194,13 +194,13 @@ test('a refusal is told in the words of the server, wherever they stand, with wh
     '{"detail":"too hot"}',
     '[{"error":{"message":"too hot"}}]',
   ]
-  for (const body of words) expect(failureOf(refusal(400, body)).message, body).toBe('too hot (HTTP 400)')
-  expect(failureOf(refusal(502, '<html>Bad Gateway</html>')).message).toBe('Status Text (HTTP 502)')
-  expect(failureOf(refusal(413, '<html>'))).toMatchObject({ tooLong: true })
-  expect(failureOf(refusal(401, '{}')).hint).toBe('Is OPENAI_API_KEY the key for https://host/v1/chat/completions?')
-  expect(failureOf(refusal(401, '{}', 'https://host/v1/messages')).hint).toContain('Is ANTHROPIC_API_KEY the key')
-  expect(failureOf(refusal(404, '')).hint).toMatch(/Asked at https:\/\/host.*name of a model.*\/v1/)
-  expect(failureOf(refusal(undefined, '')).hint).toContain('Is the server running?')
+  for (const body of words) expect(modelFailure(refusal(400, body)).message, body).toBe('too hot (HTTP 400)')
+  expect(modelFailure(refusal(502, '<html>Bad Gateway</html>')).message).toBe('Status Text (HTTP 502)')
+  expect(modelFailure(refusal(413, '<html>'))).toMatchObject({ tooLong: true })
+  expect(modelFailure(refusal(401, '{}')).hint).toBe('Is OPENAI_API_KEY the key for https://host/v1/chat/completions?')
+  expect(modelFailure(refusal(401, '{}', 'https://host/v1/messages')).hint).toContain('Is ANTHROPIC_API_KEY the key')
+  expect(modelFailure(refusal(404, '')).hint).toMatch(/Asked at https:\/\/host.*name of a model.*\/v1/)
+  expect(modelFailure(refusal(undefined, '')).hint).toContain('Is the server running?')
 })
 
 test('a turn in which the model says nothing has failed, and says so on the tape [T21]', async () => {

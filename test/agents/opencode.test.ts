@@ -4,17 +4,17 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import type { Row } from '../../src/agents/opencode/row.ts'
-import { type Database, withDatabase } from '../../src/agents/opencode/sqlite.ts'
+import type { SqliteRow } from '../../src/agents/opencode/row.ts'
+import { type SqliteDatabase, withDatabase } from '../../src/agents/opencode/sqlite.ts'
 import { opencode } from '../../src/agents/opencode/agent.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { homeWith, sessionsIn } from '../transcripts/home.ts'
 
 /** The ids of the rows with that value: by its index, and by reading all of them. */
-function bothWays(database: Database, table: string, column: string, value: string): [string[], string[]] {
+function bothWays(database: SqliteDatabase, table: string, column: string, value: string): [string[], string[]] {
   const found = [...database.where(table, column, new Set([value]))]
   const all = [...database.rows(table)].filter((row) => row[column] === value)
-  const ids = (rows: Row[]) => rows.map((row) => `${String(row.id)} ${String(row.data).length}`).sort()
+  const ids = (rows: SqliteRow[]) => rows.map((row) => `${String(row.id)} ${String(row.data).length}`).sort()
   return [ids(found), ids(all)]
 }
 

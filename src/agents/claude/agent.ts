@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { Agent, SessionFile, TurnOutcome, TurnOutput, CompactionQuery } from '../agent.ts'
 import { filesBelow, readJson } from '../files.ts'
-import { failureOf, jsonIn } from '../turn-output.ts'
+import { turnFailure, jsonIn } from '../turn-output.ts'
 import { claudeParser } from './parser.ts'
 import { readScreen } from './screen.ts'
 import { projectFolder, projectsIn, status } from './status.ts'
@@ -101,7 +101,7 @@ function outcome(output: TurnOutput): TurnOutcome {
   const error =
     told.is_error === true
       ? String(told.result ?? told.api_error_status ?? 'error')
-      : failureOf(output, told.type === 'result')
+      : turnFailure(output, told.type === 'result')
   return { session, error }
 }
 

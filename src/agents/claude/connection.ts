@@ -2,7 +2,7 @@
 // the status line has to be in the user's settings.
 
 import path from 'node:path'
-import { type AgentConnection, type Change, mcpCommand, type Place, shellCommand } from '../connection.ts'
+import { type AgentConnection, type Change, mcpCommand, type ConnectionPlace, shellCommand } from '../connection.ts'
 import { claudeHooks } from './hooks.ts'
 import { projectsIn } from './status.ts'
 
@@ -22,7 +22,7 @@ export const claudeConnection: AgentConnection = {
   ],
 }
 
-function changes(place: Place): Change[] {
+function changes(place: ConnectionPlace): Change[] {
   const home = claudeConnection.home(place.env)
   const top = place.scope === 'user' ? home : path.join(place.project, '.claude')
   const plugin = path.join(top, 'skills', 'baton')
@@ -56,7 +56,7 @@ function changes(place: Place): Change[] {
 }
 
 /** Claude Code runs the command before the model sees the prompt, so that no tool call and no question is needed. */
-function handoffCommand(place: Place): string {
+function handoffCommand(place: ConnectionPlace): string {
   const command = shellCommand(place, 'handoff', '--next', '--quiet')
   return `---
 description: Write a handoff document; the next session here, or the one after /clear, opens with it

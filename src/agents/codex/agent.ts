@@ -6,7 +6,7 @@ import { UnsupportedError } from '../../errors.ts'
 import type { Agent, CompactionQuery, SessionFile, SessionRecord, TurnOutcome, TurnOutput } from '../agent.ts'
 import { fields, isFields, json } from '../fields.ts'
 import { filesBelow, firstBytes, type FoundFile } from '../files.ts'
-import { failureOf, jsonIn } from '../turn-output.ts'
+import { turnFailure, jsonIn } from '../turn-output.ts'
 import { codexParser } from './parser.ts'
 import { readScreen } from './screen.ts'
 import { codexConnection } from './connection.ts'
@@ -141,7 +141,7 @@ function outcome(output: TurnOutput): TurnOutcome {
   const over = ended || failed !== undefined
   const words = (failed?.error as { message?: unknown } | undefined)?.message
   if (typeof words === 'string') return { session, over, error: readable(words) }
-  return { session, over, error: failed === undefined ? failureOf(output, ended) : 'the turn failed' }
+  return { session, over, error: failed === undefined ? turnFailure(output, ended) : 'the turn failed' }
 }
 
 /** The message of some errors is JSON that contains another message. */

@@ -9,7 +9,7 @@ import {
   type Change,
   handoffPrompt,
   mcpCommand,
-  type Place,
+  type ConnectionPlace,
   shellCommand,
 } from '../connection.ts'
 import { codexHooks } from './hooks.ts'
@@ -23,7 +23,7 @@ export const codexConnection: AgentConnection = {
   check,
 }
 
-function changes(place: Place): Change[] {
+function changes(place: ConnectionPlace): Change[] {
   const top = folderOf(place)
   const { command, args } = mcpCommand(place)
   const lines = `command = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`
@@ -46,11 +46,11 @@ function timeoutOf(event: string): number {
   return event === 'SessionEnd' || event === 'Interrupt' ? 3 : 10
 }
 
-function folderOf({ scope, project, env }: Place): string {
+function folderOf({ scope, project, env }: ConnectionPlace): string {
   return scope === 'user' ? codexConnection.home(env) : path.join(project, '.codex')
 }
 
-function skill(place: Place): string {
+function skill(place: ConnectionPlace): string {
   return `---
 name: baton-handoff
 description: Hand this session over to a fresh one when the user asks for a handoff, or before the context is full.
@@ -62,7 +62,7 @@ Ask them to type /clear or /new.
 }
 
 /** The hashes of trusted hooks are in the user's config.toml, under the path of hooks.json. */
-function check(place: Place): string[] {
+function check(place: ConnectionPlace): string[] {
   const hooks = path.join(folderOf(place), 'hooks.json')
   const config = path.join(codexConnection.home(place.env), 'config.toml')
   const text = fs.existsSync(config) ? fs.readFileSync(config, 'utf8') : ''

@@ -5,7 +5,7 @@ import path from 'node:path'
 import type { Agent, CompactionQuery, SessionFile, SessionRecord, TurnOutcome, TurnOutput } from '../agent.ts'
 import { fields, isFields, list } from '../fields.ts'
 import { fieldsIn, filesBelow, isDocument } from '../files.ts'
-import { failureOf, jsonIn } from '../turn-output.ts'
+import { turnFailure, jsonIn } from '../turn-output.ts'
 import { geminiParser } from './parser.ts'
 import { readScreen } from './screen.ts'
 import { geminiConnection } from './connection.ts'
@@ -123,5 +123,5 @@ function outcome(output: TurnOutput): TurnOutcome {
   const session = told.map((line) => line.session_id).find((id): id is string => typeof id === 'string')
   const result = told.findLast((line) => line.type === 'result')
   const words = (result?.error as { message?: unknown } | undefined)?.message
-  return { session, error: typeof words === 'string' ? words : failureOf(output, result?.status === 'success') }
+  return { session, error: typeof words === 'string' ? words : turnFailure(output, result?.status === 'success') }
 }

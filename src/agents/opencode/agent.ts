@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Agent, CompactionQuery, TurnOutcome, TurnOutput } from '../agent.ts'
 import { fields } from '../fields.ts'
 import { fieldsIn, readJson } from '../files.ts'
-import { failureOf, jsonIn } from '../turn-output.ts'
+import { turnFailure, jsonIn } from '../turn-output.ts'
 import { exportedRecords, isExport, findSessions, outlinesOf, recordsOf, subagentsOf, windowsIn } from './sessions.ts'
 import { opencodeParser } from './parser.ts'
 import { readScreen } from './screen.ts'
@@ -97,7 +97,7 @@ function outcome(output: TurnOutput): TurnOutcome {
   const told = jsonIn(output.out)
   const session = told.map((line) => line.sessionID).find((id): id is string => typeof id === 'string')
   const failed = told.findLast((line) => line.type === 'error')
-  if (failed === undefined) return { session, error: failureOf(output, told.length > 0) }
+  if (failed === undefined) return { session, error: turnFailure(output, told.length > 0) }
   const { name, data } = (failed.error ?? {}) as { name?: unknown; data?: { message?: unknown } }
   return { session, error: String(data?.message ?? name ?? 'error') }
 }

@@ -4,7 +4,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { type AgentConnection, type Change, handoffPrompt, type Place, forwarding } from '../connection.ts'
+import { type AgentConnection, type Change, handoffPrompt, type ConnectionPlace, forwarding } from '../connection.ts'
 
 export const opencodeConnection: AgentConnection = {
   home: (env) => path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'opencode'),
@@ -28,18 +28,18 @@ export const opencodeConnection: AgentConnection = {
 const packageNote =
   'opencode installs @opencode-ai/plugin from npm when it starts with its first plugin, and waits for that: be online the next time.'
 
-function hasPluginPackage(place: Place): boolean {
+function hasPluginPackage(place: ConnectionPlace): boolean {
   const top = place.scope === 'user' ? opencodeConnection.home(place.env) : path.join(place.project, '.opencode')
   return fs.existsSync(path.join(top, 'node_modules', '@opencode-ai', 'plugin'))
 }
 
-function configFile(place: Place): string {
+function configFile(place: ConnectionPlace): string {
   const folder = place.scope === 'user' ? opencodeConnection.home(place.env) : place.project
   const withComments = path.join(folder, 'opencode.jsonc')
   return fs.existsSync(withComments) ? withComments : path.join(folder, 'opencode.json')
 }
 
-function plugin(place: Place): string {
+function plugin(place: ConnectionPlace): string {
   return `${forwarding(place, 'opencode')}
 export const Baton = async ({ directory }) => {
   const tell = (event, session, more = {}) => call(event, { session_id: session, cwd: directory, ...more })

@@ -1,7 +1,7 @@
 // The records of an SQLite database: how a row is encoded, and what its columns are called.
 
-export type Value = null | number | bigint | string | Buffer
-export type Row = Record<string, Value>
+export type SqliteValue = null | number | bigint | string | Buffer
+export type SqliteRow = Record<string, SqliteValue>
 
 /** How many bytes of a record are in its page; the rest is in overflow pages. */
 export function localBytes(size: number, usable: number, most: number): number {
@@ -22,8 +22,8 @@ export function varint(bytes: Buffer, at: number): [value: number, next: number]
 }
 
 /** The columns of a record; of a truncated one, those that are complete. */
-export function decode(bytes: Buffer, columns: readonly string[], rowId: number, cut: boolean): Row {
-  const row: Row = {}
+export function decode(bytes: Buffer, columns: readonly string[], rowId: number, cut: boolean): SqliteRow {
+  const row: SqliteRow = {}
   const [headerEnd, first] = varint(bytes, 0)
   let at = headerEnd
   for (let head = first, i = 0; head < headerEnd && i < columns.length; i++) {
@@ -40,7 +40,7 @@ export function decode(bytes: Buffer, columns: readonly string[], rowId: number,
 
 const lengths: Record<number, number> = { 0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8, 8: 0, 9: 0 }
 
-function valueOf(bytes: Buffer, at: number, type: number, length: number): Value {
+function valueOf(bytes: Buffer, at: number, type: number, length: number): SqliteValue {
   if (type === 0) return null
   if (type <= 5) return bytes.readIntBE(at, length)
   if (type === 6) {

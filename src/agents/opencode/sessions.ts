@@ -4,8 +4,8 @@
 import type { SessionFile, SessionRecord } from '../agent.ts'
 import { fields, type Fields, json, number, isFields, list } from '../fields.ts'
 import { filesBelow, readJson } from '../files.ts'
-import type { Row } from './row.ts'
-import { type Database, withDatabase } from './sqlite.ts'
+import type { SqliteRow } from './row.ts'
+import { type SqliteDatabase, withDatabase } from './sqlite.ts'
 
 /** Context windows of the models in a list of providers. */
 export function windowsIn(providers: unknown): { [model: string]: number } {
@@ -28,7 +28,7 @@ export function findSessions(folder: string): SessionFile[] {
   )
 }
 
-function sessionFile(file: string, bytes: number, row: Row): SessionFile {
+function sessionFile(file: string, bytes: number, row: SqliteRow): SessionFile {
   const parent = typeof row.parent_id === 'string' ? row.parent_id : undefined
   return {
     agent: 'opencode',
@@ -60,7 +60,7 @@ export function outlinesOf(file: string, ids: ReadonlySet<string>): Map<string, 
   return withDatabase(file, (database) => outlinesIn(database, ids))
 }
 
-function outlinesIn(database: Database, ids: ReadonlySet<string>): Map<string, Fields[]> {
+function outlinesIn(database: SqliteDatabase, ids: ReadonlySet<string>): Map<string, Fields[]> {
   const outlines = new Map<string, Fields[]>()
   for (const row of database.rows('session', (row) => ids.has(String(row.id)))) {
     outlines.set(String(row.id), [{ session: aboutOf(row) }])
@@ -78,7 +78,7 @@ function outlinesIn(database: Database, ids: ReadonlySet<string>): Map<string, F
 /** Stands for the text that was left out: it only matters that somebody typed something. */
 const outlined = [{ type: 'text', text: '' }]
 
-function aboutOf(row: Row): Fields {
+function aboutOf(row: SqliteRow): Fields {
   return { ...row, model: json(String(row.model)), revert: json(String(row.revert)) }
 }
 
@@ -87,7 +87,7 @@ export function recordsOf({ path, id }: SessionFile, after = ''): SessionRecord[
   return withDatabase(path, (database) => recordsIn(database, id, after))
 }
 
-function recordsIn(database: Database, id: string, after: string): SessionRecord[] {
+function recordsIn(database: SqliteDatabase, id: string, after: string): SessionRecord[] {
   const [session] = database.rows('session', (row) => row.id === id)
   if (session === undefined) return []
   const found = database.where('message', 'session_id', new Set([id]), (row) => String(row.id) > after)
@@ -115,7 +115,7 @@ function recordsIn(database: Database, id: string, after: string): SessionRecord
   return records
 }
 
-function dataOf(row: Row): Fields {
+function dataOf(row: SqliteRow): Fields {
   return fields(json(String(row.data)))
 }
 

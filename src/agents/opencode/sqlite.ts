@@ -6,7 +6,7 @@ import fs from 'node:fs'
 import { StorageError } from '../../errors.ts'
 import { firstBytes } from '../files.ts'
 import { WriteAheadLog } from './write-ahead-log.ts'
-import { columnsOf, decode, indexedBy, localBytes, type Row, type Value, varint } from './row.ts'
+import { columnsOf, decode, indexedBy, localBytes, type SqliteRow, type SqliteValue, varint } from './row.ts'
 
 interface Tree {
   readonly root: number
@@ -28,10 +28,10 @@ export function isDatabase(file: string): boolean {
 const attempts = 3
 
 /** Calls `work` with the database as it is at one moment; once more if another program wrote meanwhile. */
-export function withDatabase<T>(file: string, work: (database: Database) => T): T {
+export function withDatabase<T>(file: string, work: (database: SqliteDatabase) => T): T {
   for (let attempt = 1; ; attempt++) {
     const before = stamp(file)
-    const database = new Database(file)
+    const database = new SqliteDatabase(file)
     try {
       const result = work(database)
       if (stamp(file) === before || attempt === attempts) return result
@@ -52,7 +52,7 @@ function stamp(file: string): string {
     .join(' ')
 }
 
-export class Database {
+export class SqliteDatabase {
   readonly #file: string
   readonly #fd: number
   readonly #pageSize: number
@@ -117,7 +117,7 @@ export class Database {
   }
 
   /** Every row of a table in the order of its row ids. `only` sees the first columns before the rest is read. */
-  *rows(table: string, only: (row: Row) => boolean = () => true): Generator<Row> {
+  *rows(table: string, only: (row: SqliteRow) => boolean = () => true): Generator<SqliteRow> {
     const { root, columns } = this.#table(table)
     for (const cell of this.#cells(root)) {
       const row = this.#row(cell, columns, only)
@@ -130,8 +130,8 @@ export class Database {
     table: string,
     column: string,
     values: ReadonlySet<string>,
-    only: (row: Row) => boolean = () => true,
-  ): Generator<Row> {
+    only: (row: SqliteRow) => boolean = () => true,
+  ): Generator<SqliteRow> {
     const { root, columns, indexes } = this.#table(table)
     const index = indexes.find((each) => each.columns[0] === column)
     if (index === undefined) {
@@ -188,10 +188,10 @@ export class Database {
   }
 
   /** The entries of an index that begin with that text, in its order. */
-  *#keys(number: number, columns: readonly string[], text: Buffer, depth = 0): Generator<Row> {
+  *#keys(number: number, columns: readonly string[], text: Buffer, depth = 0): Generator<SqliteRow> {
     const { page, isLeaf, count, last, cell } = this.#node(number, kinds.indexLeaf, kinds.indexInterior, depth)
     const keyAt = (i: number) => this.#key(page, isLeaf ? cell(i) : cell(i) + 4, columns)
-    const order = (key: Row) => orderOf(key[columns[0]!], text)
+    const order = (key: SqliteRow) => orderOf(key[columns[0]!], text)
     const first = firstOf(count, (each) => order(keyAt(each)) >= 0)
     for (let i = first; i < count; i++) {
       if (!isLeaf) yield* this.#keys(page.readUInt32BE(cell(i)), columns, text, depth + 1)
@@ -202,14 +202,14 @@ export class Database {
     if (!isLeaf) yield* this.#keys(page.readUInt32BE(last), columns, text, depth + 1)
   }
 
-  #key(page: Buffer, at: number, columns: readonly string[]): Row {
+  #key(page: Buffer, at: number, columns: readonly string[]): SqliteRow {
     const [size, start] = varint(page, at)
     const local = localBytes(size, this.#usable, Math.floor(((this.#usable - 12) * 64) / 255) - 23)
     const bytes = local === size ? page.subarray(start, start + size) : this.#whole(page, start, local, size)
     return decode(bytes, columns, 0, false)
   }
 
-  #row(cell: Cell, columns: readonly string[], only: (row: Row) => boolean): Row | undefined {
+  #row(cell: Cell, columns: readonly string[], only: (row: SqliteRow) => boolean): SqliteRow | undefined {
     const [size, afterSize] = varint(cell.page, cell.at)
     const [id, start] = varint(cell.page, afterSize)
     const local = localBytes(size, this.#usable, this.#usable - 35)
@@ -264,7 +264,7 @@ function firstOf(count: number, holds: (i: number) => boolean): number {
 }
 
 /** The order of an index: numbers, then texts by their bytes, then bytes. */
-function orderOf(value: Value | undefined, text: Buffer): number {
+function orderOf(value: SqliteValue | undefined, text: Buffer): number {
   if (typeof value === 'string') return Buffer.from(value).compare(text)
   return Buffer.isBuffer(value) ? 1 : -1
 }

@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Agent, CompactionQuery, SessionFile, TurnOutcome, TurnOutput } from '../agent.ts'
 import { fields, list } from '../fields.ts'
 import { fieldsIn, filesBelow, readJson } from '../files.ts'
-import { failureOf, jsonIn } from '../turn-output.ts'
+import { turnFailure, jsonIn } from '../turn-output.ts'
 import { piParser } from './parser.ts'
 import { readScreen } from './screen.ts'
 import { piConnection } from './connection.ts'
@@ -83,5 +83,5 @@ function outcome(output: TurnOutput): TurnOutcome {
   const last = Array.isArray(end?.messages) ? (end.messages as Readonly<Record<string, unknown>>[]).at(-1) : undefined
   const failed = typeof last?.errorMessage === 'string' ? last.errorMessage : undefined
   if (retried?.success === false) return { session, error: String(retried.finalError ?? 'error') }
-  return { session, error: failed ?? failureOf(output, end !== undefined) }
+  return { session, error: failed ?? turnFailure(output, end !== undefined) }
 }

@@ -3,7 +3,7 @@
 
 import os from 'node:os'
 import path from 'node:path'
-import { type AgentConnection, handoffPrompt, type Place, forwarding } from '../connection.ts'
+import { type AgentConnection, handoffPrompt, type ConnectionPlace, forwarding } from '../connection.ts'
 
 export const piConnection: AgentConnection = {
   home: (env) => env.PI_CODING_AGENT_DIR || path.join(env.HOME || os.homedir(), '.pi', 'agent'),
@@ -21,7 +21,7 @@ export const piConnection: AgentConnection = {
   notes: () => ['pi 0.x has no MCP: its model reaches Baton through the shell (/baton-handoff).'],
 }
 
-function extension(place: Place): string {
+function extension(place: ConnectionPlace): string {
   return `// @ts-nocheck
 ${forwarding(place, 'pi')}
 export default function (pi) {

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type * as z from 'zod'
 import {
-  type Answer,
+  type ReadonlyAnswer,
   type Call,
   folderOf,
   type LiveOperation,
@@ -28,12 +28,12 @@ interface CallOptions extends Partial<Pick<Call, 'signal' | 'progress' | 'edit'>
 
 /** How a command calls operations: with what commander has parsed, in the name of whoever has typed it. */
 export interface Door {
-  readonly run: <I extends z.ZodObject, O extends z.ZodType, R extends Answer<z.output<O>>>(
+  readonly run: <I extends z.ZodObject, O extends z.ZodType, R extends ReadonlyAnswer<z.output<O>>>(
     operation: Operation<I, O, R>,
     input: z.output<I>,
     options?: CallOptions,
   ) => Promise<R>
-  readonly follow: <I extends z.ZodObject, O extends z.ZodType, R extends Answer<z.output<O>>>(
+  readonly follow: <I extends z.ZodObject, O extends z.ZodType, R extends ReadonlyAnswer<z.output<O>>>(
     operation: LiveOperation<I, O, R>,
     input: z.output<I>,
     signal?: AbortSignal,

@@ -1,4 +1,4 @@
-// The blocks of the transcript: each shows something that was said or done, drawn to the width of the screen.
+// The blocks of the chat's log: each shows something that was said or done, drawn to the width of the screen.
 
 import { type Component, Markdown, truncateToWidth, visibleWidth, wrapTextWithAnsi } from '@earendil-works/pi-tui'
 import { sanitise } from './sanitise.ts'

@@ -7,7 +7,7 @@ import type { Io } from '../base/io.ts'
 import { mayColor } from '../base/output.ts'
 import { Conversation } from './conversation.ts'
 import type { ChatOptions } from './create-agent.ts'
-import { Screen } from './screen.ts'
+import { ChatScreen } from './screen.ts'
 import type { ChatSession } from './session.ts'
 import { themeOf } from './theme.ts'
 
@@ -19,7 +19,7 @@ const signals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
 export async function chat(options: ChatOptions): Promise<void> {
   demandTerminal(options.io)
-  const screen = new Screen(themeOf(mayColor(options)))
+  const screen = new ChatScreen(themeOf(mayColor(options)))
   const open: { store?: Store; session?: ChatSession } = {}
 
   let leaving = false
@@ -44,7 +44,7 @@ export async function chat(options: ChatOptions): Promise<void> {
 
   const conversation = new Conversation(screen, () => void leave(0))
   screen.footer.set({ model: options.model ?? options.io.env.BATON_MODEL, yes: options.yes === true })
-  screen.transcript.notice('Baton chat: Enter sends, /help lists commands and keys')
+  screen.log.notice('Baton chat: Enter sends, /help lists commands and keys')
   screen.start()
   await screen.painted
   const { startChat } = await import('./start.ts')

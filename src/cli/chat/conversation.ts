@@ -8,10 +8,10 @@ import type { Answer, Question } from '../../agent/index.ts'
 import { BatonError } from '../../errors.ts'
 import type { Progress } from '../../handoff/index.ts'
 import { help, noModel, recoveryText, slashCommand, type SlashName } from './help.ts'
-import { Questions } from './questions.ts'
+import { PermissionQuestions } from './questions.ts'
 import { isCompletion, replay, textOf, typedOn } from './replay.ts'
 import type { Tape } from '../../tape/index.ts'
-import type { Screen } from './screen.ts'
+import type { ChatScreen } from './screen.ts'
 import type { ChatSession } from './session.ts'
 import { gist } from './tool-block.ts'
 
@@ -26,9 +26,9 @@ const silent = { show: (_text: string) => {} }
 const tones = { done: 'good', cancelled: 'warn', empty: 'warn', failed: 'bad' } as const
 
 export class Conversation {
-  readonly #screen: Screen
+  readonly #screen: ChatScreen
   readonly #quit: () => void
-  readonly #questions: Questions
+  readonly #questions: PermissionQuestions
   #session: ChatSession | undefined
   #opened: (session: ChatSession) => void = () => {}
   readonly #ready = new Promise<ChatSession>((resolve) => (this.#opened = resolve))
@@ -42,10 +42,10 @@ export class Conversation {
   #handingOff = false
   #listening = new AbortController()
 
-  constructor(screen: Screen, quit: () => void) {
+  constructor(screen: ChatScreen, quit: () => void) {
     this.#screen = screen
     this.#quit = quit
-    this.#questions = new Questions(screen)
+    this.#questions = new PermissionQuestions(screen)
     screen.editor.onChange = (text) => {
       if (text !== '') this.#draft = text
     }
@@ -67,7 +67,7 @@ export class Conversation {
   }
 
   async submit(line: string): Promise<void> {
-    const { transcript, editor } = this.#screen
+    const { log, editor } = this.#screen
     let to
     try {
       to = route(line)
@@ -88,13 +88,13 @@ export class Conversation {
       if (!hasModel) this.#giveBack(line)
     }
     if (!hasModel) {
-      transcript.notice(noModel, 'warn')
+      log.notice(noModel, 'warn')
       return this.#rest()
     }
     const { agent } = session
     const { prompt, images } = await this.#prompt(to.text, session)
-    transcript.user(to.text)
-    if (images.length > 0) transcript.notice(`With ${images.map((file) => path.basename(file)).join(', ')}`)
+    log.user(to.text)
+    if (images.length > 0) log.notice(`With ${images.map((file) => path.basename(file)).join(', ')}`)
     if (!agent.busy) this.#screen.status.show('Waiting for the model')
     const result = await (images.length > 0 ? agent.say(prompt) : agent.submit(line))
     if (result.kind !== 'turn' || result.status !== 'failed' || result.runId === this.#lastRun) return
@@ -129,10 +129,10 @@ export class Conversation {
   }
 
   take(event: AgentEvent): void {
-    const { transcript } = this.#screen
+    const { log } = this.#screen
     // What is open is the question: nothing else is waited for that the person could see.
     const status = this.#questions.isOpen ? silent : this.#screen.status
-    transcript.take(event)
+    log.take(event)
     switch (event.type) {
       case 'turn-start':
         this.#lastRun = event.runId
@@ -166,14 +166,14 @@ export class Conversation {
         this.#takeHandoff(event)
         break
       case 'turn-end':
-        if (event.status === 'aborted') transcript.notice('Cancelled', 'warn')
-        if (event.status === 'failed') transcript.notice(`The turn failed: ${event.error ?? 'no reason given'}`, 'bad')
+        if (event.status === 'aborted') log.notice('Cancelled', 'warn')
+        if (event.status === 'failed') log.notice(`The turn failed: ${event.error ?? 'no reason given'}`, 'bad')
         this.#running.clear()
         this.#screen.status.hide()
         this.#rest()
         break
       case 'recovered':
-        if (this.#session !== undefined) transcript.notice(recoveryText(event), 'warn')
+        if (this.#session !== undefined) log.notice(recoveryText(event), 'warn')
         break
       case 'tool-output':
       case 'permission':
@@ -185,13 +185,13 @@ export class Conversation {
   }
 
   #takeHandoff(event: AgentEvent & { type: 'handoff' }): void {
-    const { transcript, status } = this.#screen
+    const { log, status } = this.#screen
     if (event.phase === 'start') return status.show('Handing off')
     if (event.phase === 'progress') return status.show(progressText(event.progress))
     // A handoff that the person asked for is reported by its command.
     if (!this.#handingOff) {
-      if (event.phase === 'done') transcript.notice(`${event.message} (⚓ ${event.anchor})`, 'good')
-      else transcript.notice(event.message, 'bad')
+      if (event.phase === 'done') log.notice(`${event.message} (⚓ ${event.anchor})`, 'good')
+      else log.notice(event.message, 'bad')
     }
     this.#rest()
   }
@@ -224,7 +224,7 @@ export class Conversation {
       const { lastId } = await tape.info()
       for await (const entry of tape.watch(lastId, stop.signal)) {
         if (!isCompletion(entry)) continue
-        this.#screen.transcript.notice(textOf(entry))
+        this.#screen.log.notice(textOf(entry))
         this.#screen.draw()
       }
     }
@@ -234,7 +234,7 @@ export class Conversation {
   /** Whether a key was for the chat and not for the editor. */
   #takes(key: string): boolean {
     const { editor } = this.#screen
-    const { folding } = this.#screen.transcript
+    const { folding } = this.#screen.log
     if (isKeyRelease(key)) return true // some terminals tell that a key was let go
     const isTyping = editor.getText() !== '' || Date.now() - this.#lastTyped <= typingMs
     if ((!isTyping || matchesKey(key, Key.escape)) && this.#questions.answer(key)) return true
@@ -259,14 +259,14 @@ export class Conversation {
   }
 
   #interrupt(): boolean {
-    const { editor, transcript } = this.#screen
+    const { editor, log } = this.#screen
     if (Date.now() - this.#lastInterrupt < twiceMs) this.#quit()
     else {
       this.#lastInterrupt = Date.now()
       const text = editor.getExpandedText()
       editor.addToHistory(text) // cleared is not lost: Up brings it back
       editor.setText('')
-      if (text === '') transcript.notice('Ctrl-C again to quit')
+      if (text === '') log.notice('Ctrl-C again to quit')
       this.#screen.draw()
     }
     return true
@@ -280,19 +280,19 @@ export class Conversation {
 
   async #command(line: string): Promise<void> {
     const { agent } = await this.#ready
-    this.#screen.transcript.user(line)
+    this.#screen.log.user(line)
     const result = await agent.submit(line)
     if (result.kind !== 'command') return
-    if (result.ok) this.#screen.transcript.output(result.text)
-    else this.#screen.transcript.notice(result.text, 'bad')
+    if (result.ok) this.#screen.log.output(result.text)
+    else this.#screen.log.notice(result.text, 'bad')
     await this.#refresh()
   }
 
   async #slash(name: string, rest: string): Promise<void> {
-    const { transcript } = this.#screen
+    const { log } = this.#screen
     const command = slashCommand(name)
     if (typeof command !== 'string') {
-      transcript.notice(command.unknown, 'warn')
+      log.notice(command.unknown, 'warn')
       return this.#screen.draw()
     }
     if (command === 'quit') return this.#quit()
@@ -302,36 +302,36 @@ export class Conversation {
   }
 
   async #run(command: Exclude<SlashName, 'quit'>, rest: string, session: ChatSession): Promise<void> {
-    const { transcript } = this.#screen
+    const { log } = this.#screen
     switch (command) {
       case 'help':
-        return transcript.output(help())
+        return log.output(help())
       case 'handoff':
         return this.#handoff(rest, session)
       case 'anchors':
         return this.#command(',anchors')
       case 'model':
-        if (rest === '') return transcript.notice(session.agent.modelName ?? noModel)
+        if (rest === '') return log.notice(session.agent.modelName ?? noModel)
         await session.useModel(rest)
-        return transcript.notice(`${rest} answers from now on`, 'good')
+        return log.notice(`${rest} answers from now on`, 'good')
       case 'fork':
         await session.fork(rest === '' ? undefined : rest)
-        transcript.notice(`Forked into ${session.agent.tape.name}; the chat continues there`, 'good')
+        log.notice(`Forked into ${session.agent.tape.name}; the chat continues there`, 'good')
         return
       case 'tape':
-        if (rest === '') return transcript.output(await session.tapes())
+        if (rest === '') return log.output(await session.tapes())
         await session.moveTo(rest)
         return this.#showTape()
     }
   }
 
   async #handoff(goal: string, session: ChatSession): Promise<void> {
-    const { transcript, status } = this.#screen
+    const { log, status } = this.#screen
     this.#handingOff = true
     try {
       const result = await session.handoff(goal, (progress) => status.show(progressText(progress)))
-      if (result.status === 'done') transcript.document(result.markdown)
-      transcript.notice(result.message, tones[result.status])
+      if (result.status === 'done') log.document(result.markdown)
+      log.notice(result.message, tones[result.status])
       await session.settle()
     } finally {
       this.#handingOff = false
@@ -342,11 +342,11 @@ export class Conversation {
   async #showTape(): Promise<void> {
     const session = this.#session!
     const { tape } = session.agent
-    const { transcript, editor } = this.#screen
-    const shown = await replay(tape, transcript)
-    if (shown > 0) transcript.notice(`${tape.name} continues`)
+    const { log, editor } = this.#screen
+    const shown = await replay(tape, log)
+    if (shown > 0) log.notice(`${tape.name} continues`)
     const { recovered } = session.agent
-    if (recovered !== undefined) transcript.notice(recoveryText(recovered), 'warn')
+    if (recovered !== undefined) log.notice(recoveryText(recovered), 'warn')
     for (const line of await typedOn(tape)) editor.addToHistory(line)
     await this.#refresh()
   }
@@ -354,7 +354,7 @@ export class Conversation {
   #fail(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error)
     const hint = BatonError.is(error) && error.hint !== undefined ? `\n${error.hint}` : ''
-    this.#screen.transcript.notice(`${message}${hint}`, 'bad')
+    this.#screen.log.notice(`${message}${hint}`, 'bad')
     this.#rest()
     this.#screen.draw()
   }

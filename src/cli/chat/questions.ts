@@ -4,7 +4,7 @@ import { type Component, Key, matchesKey, truncateToWidth } from '@earendil-work
 import type { Access, Answer, Question } from '../../agent/index.ts'
 import { fitted, type Folding, hanging } from './blocks.ts'
 import { visible } from './sanitise.ts'
-import type { Screen } from './screen.ts'
+import type { ChatScreen } from './screen.ts'
 import type { Theme } from './theme.ts'
 
 const shownLines = 12
@@ -93,11 +93,11 @@ interface Asked {
   readonly answer: (answer: Answer) => void
 }
 
-export class Questions {
-  readonly #screen: Screen
+export class PermissionQuestions {
+  readonly #screen: ChatScreen
   readonly #asked: Asked[] = []
 
-  constructor(screen: Screen) {
+  constructor(screen: ChatScreen) {
     this.#screen = screen
   }
 
@@ -107,7 +107,7 @@ export class Questions {
 
   /** Resolves with the answer; a question that is taken back counts as denied. */
   put(question: Question): Promise<Answer> {
-    const { theme, transcript } = this.#screen
+    const { theme, log } = this.#screen
     return new Promise((resolve) => {
       const answer = (given: Answer) => {
         this.#asked.splice(this.#asked.indexOf(asked), 1)
@@ -117,7 +117,7 @@ export class Questions {
       }
       const withdrawn = () => answer('deny')
       const isWriting = () => this.#screen.editor.getText() !== ''
-      const asked: Asked = { block: new QuestionBlock(question, transcript.folding, theme, isWriting), answer }
+      const asked: Asked = { block: new QuestionBlock(question, log.folding, theme, isWriting), answer }
       this.#asked.push(asked)
       question.signal.addEventListener('abort', withdrawn)
       this.#show()

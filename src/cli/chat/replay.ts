@@ -5,21 +5,21 @@ import type { Tape } from '../../tape/index.ts'
 import { isBlob } from '../../tape/index.ts'
 import { contentText, itemsOf, pieceText } from '../../tape/index.ts'
 import type { MessagePayload } from '../../tape/index.ts'
-import type { Transcript } from './transcript.ts'
+import type { ChatLog } from './chat-log.ts'
 
 const shownExchanges = 3
 const readEntries = 200
 const kinds = ['message', 'tool_call', 'tool_result']
 
 /** Shows the end of a tape; returns how many entries of the conversation were shown. */
-export async function replay(tape: Tape, transcript: Transcript): Promise<number> {
+export async function replay(tape: Tape, log: ChatLog): Promise<number> {
   const entries: Entry[] = []
   let exchanges = 0
   for await (const entry of tape.entries({ kinds, reverse: true, limit: readEntries })) {
     entries.unshift(entry)
     if (isTyped(entry) && ++exchanges === shownExchanges) break
   }
-  for (const entry of entries) show(entry, transcript)
+  for (const entry of entries) show(entry, log)
   return entries.length
 }
 
@@ -62,16 +62,16 @@ export function textOf(entry: Entry): string {
     .join('\n')
 }
 
-function show(entry: Entry, transcript: Transcript): void {
+function show(entry: Entry, log: ChatLog): void {
   const { customType, display } = entry.payload as MessagePayload
   if (display === false) return
-  if (customType === 'handoff') return transcript.document(textOf(entry).replaceAll(/^<\/?handoff-context>$/gm, ''))
-  if (customType !== undefined) return transcript.notice(textOf(entry))
+  if (customType === 'handoff') return log.document(textOf(entry).replaceAll(/^<\/?handoff-context>$/gm, ''))
+  if (customType !== undefined) return log.notice(textOf(entry))
   for (const item of itemsOf(entry)) {
-    if (item.type === 'calls') for (const call of item.calls) transcript.toolStart(call.id, call.name, call.arguments)
+    if (item.type === 'calls') for (const call of item.calls) log.toolStart(call.id, call.name, call.arguments)
     else if (item.type === 'results')
-      for (const { callId, output, isError } of item.results) transcript.toolEnd(callId, output, isError)
-    else if (item.type === 'user') transcript.user(textOf(entry))
-    else if (item.type === 'assistant' && textOf(entry) !== '') transcript.answer(textOf(entry))
+      for (const { callId, output, isError } of item.results) log.toolEnd(callId, output, isError)
+    else if (item.type === 'user') log.user(textOf(entry))
+    else if (item.type === 'assistant' && textOf(entry) !== '') log.answer(textOf(entry))
   }
 }

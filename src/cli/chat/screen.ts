@@ -1,19 +1,19 @@
-// The chat on a terminal: transcript, status, question, editor and footer, one below the other. Whatever way the process
+// The chat on a terminal: the log, status lines, question, editor and footer, one below the other. Whatever way the process
 // ends, the terminal is handed back as it was found.
 
 import { stripVTControlCharacters } from 'node:util'
 import { type Component, Container, Editor, TUI } from '@earendil-works/pi-tui'
 import { fitted } from './blocks.ts'
-import { Footer, Status } from './status-lines.ts'
+import { Footer, StatusLines } from './status-lines.ts'
 import { ScrollbackTerminal } from './terminal.ts'
 import type { Theme } from './theme.ts'
-import { Transcript } from './transcript.ts'
+import { ChatLog } from './chat-log.ts'
 
-export class Screen {
+export class ChatScreen {
   readonly #terminal = new ScrollbackTerminal()
   readonly tui = new TUI(this.#terminal)
-  readonly transcript: Transcript
-  readonly status: Status
+  readonly log: ChatLog
+  readonly status: StatusLines
   readonly footer: Footer
   readonly editor: Editor
   readonly theme: Theme
@@ -32,11 +32,11 @@ export class Screen {
 
   constructor(theme: Theme) {
     this.theme = theme
-    this.transcript = new Transcript(theme)
-    this.status = new Status(this.tui, theme)
+    this.log = new ChatLog(theme)
+    this.status = new StatusLines(this.tui, theme)
     this.footer = new Footer(theme)
     this.editor = new FittedEditor(this.tui, theme.editor)
-    const body = new Body([this.transcript, this.status, this.#question, this.editor, this.footer], this.#terminal)
+    const body = new Body([this.log, this.status, this.#question, this.editor, this.footer], this.#terminal)
     this.painted = body.drawn
     this.tui.addChild(body)
     this.tui.setFocus(this.editor)
@@ -70,7 +70,7 @@ export class Screen {
     setTimeout(() => {
       setImmediate(() => {
         process.off('SIGCONT', noted)
-        if (!wasStopped) this.transcript.notice('There is no shell to go back to')
+        if (!wasStopped) this.log.notice('There is no shell to go back to')
         this.#again()
       })
     }, 20)

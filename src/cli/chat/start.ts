@@ -10,14 +10,14 @@ import { noModel, slashCommands } from './help.ts'
 import { chooseTape, lastModel } from './chat-register.ts'
 import type { Conversation } from './conversation.ts'
 import { agentMaker, type ChatOptions } from './create-agent.ts'
-import type { Screen } from './screen.ts'
+import type { ChatScreen } from './screen.ts'
 import { ChatSession } from './session.ts'
 
 /** Puts what it opens into `open` as it goes, so that it can be closed at any moment. */
 export async function startChat(
   options: ChatOptions,
   conversation: Conversation,
-  screen: Screen,
+  screen: ChatScreen,
   open: { store?: Store; session?: ChatSession },
 ): Promise<void> {
   const folder = options.io.cwd()
@@ -25,7 +25,7 @@ export async function startChat(
   const store = await openStore(chosenWorkspace(options).address)
   open.store = store
   const { tape, remark } = await chooseTape(store, folder, options)
-  if (remark !== undefined) screen.transcript.notice(remark, 'warn')
+  if (remark !== undefined) screen.log.notice(remark, 'warn')
   const agentOn = agentMaker(options, store, folder, {
     ask: (question) => conversation.ask(question),
     onEvent: (event) => conversation.take(event),
@@ -42,17 +42,17 @@ export async function startChat(
   open.session = session
   await conversation.begin(session)
   const read = projectInstructions(folder).map(({ file }) => path.relative(folder, file))
-  if (read.length > 0) screen.transcript.notice(`Instructions of the project: ${read.join(', ')}`)
+  if (read.length > 0) screen.log.notice(`Instructions of the project: ${read.join(', ')}`)
   await greet(session, screen)
 }
 
 /** A chat without a model is still a chat: it says what is missing and takes commands. */
-async function greet(session: ChatSession, screen: Screen): Promise<void> {
+async function greet(session: ChatSession, screen: ChatScreen): Promise<void> {
   try {
-    if (!(await session.hasModel())) screen.transcript.notice(noModel, 'warn')
+    if (!(await session.hasModel())) screen.log.notice(noModel, 'warn')
   } catch (error) {
     if (!BatonError.is(error)) throw error
-    screen.transcript.notice(`${error.message}\n${error.hint ?? ''}`, 'warn')
+    screen.log.notice(`${error.message}\n${error.hint ?? ''}`, 'warn')
   }
   screen.footer.set(await session.status())
   screen.draw()

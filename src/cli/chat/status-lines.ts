@@ -6,7 +6,7 @@ import type { Theme } from './theme.ts'
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const frameMs = 120
 
-export class Status implements Component {
+export class StatusLines implements Component {
   readonly #tui: TUI
   readonly #theme: Theme
   #text: string | undefined

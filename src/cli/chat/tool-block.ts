@@ -1,4 +1,4 @@
-// A tool call in the transcript: one line that says what it does and how it went; its output unfolds below.
+// A tool call in the chat's log: one line that says what it does and how it went; its output unfolds below.
 
 import { truncateToWidth, visibleWidth } from '@earendil-works/pi-tui'
 import { outputText } from '../../tape/index.ts'

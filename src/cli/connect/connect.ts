@@ -2,7 +2,7 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { agentNamed, type AgentName, type Place } from '../../agents/index.ts'
+import { agentNamed, type AgentName, type ConnectionPlace } from '../../agents/index.ts'
 import { type ConnectPlan, diffLines, planConnect, planDisconnect, realProject } from '../../connect/index.ts'
 import { InvalidError } from '../../errors.ts'
 import { type Globals, Output } from '../base/output.ts'
@@ -42,7 +42,7 @@ export async function disconnect(options: ConnectOptions, agent: AgentName): Pro
   })
 }
 
-function placeOf({ io, user, project }: ConnectOptions): Place {
+function placeOf({ io, user, project }: ConnectOptions): ConnectionPlace {
   if (user === true && project === true) throw new InvalidError('Choose --user or --project, not both')
   const [node, script] = io.self
   return {
@@ -53,7 +53,7 @@ function placeOf({ io, user, project }: ConnectOptions): Place {
   }
 }
 
-function whereOf({ scope, project }: Place): string {
+function whereOf({ scope, project }: ConnectionPlace): string {
   return scope === 'user' ? 'for you, in every folder' : `in ${project}`
 }
 

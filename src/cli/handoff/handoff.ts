@@ -22,7 +22,7 @@ import { ProgressLine } from '../base/progress.ts'
 import { type Door, handoffsFolder, withWorkspace } from '../base/workspace.ts'
 import { sourceOf } from './source.ts'
 
-export interface HandoffOptions extends Globals {
+export interface HandoffCommandOptions extends Globals {
   tape?: string
   agent?: AgentName
   from?: string
@@ -39,7 +39,7 @@ export interface HandoffOptions extends Globals {
   next?: boolean
 }
 
-export async function handoff(given: HandoffOptions, session?: string): Promise<void> {
+export async function handoff(given: HandoffCommandOptions, session?: string): Promise<void> {
   if (session !== undefined && given.tape !== undefined) throw new InvalidError('Name a session or a tape, not both')
   const { baseUrl } = given
   const options =
@@ -76,7 +76,7 @@ interface Job {
   readonly run: Door['run']
   readonly wanted: Wanted
   readonly call: Parameters<Door['run']>[2]
-  readonly options: HandoffOptions
+  readonly options: HandoffCommandOptions
   readonly out: Output
   readonly progress: ProgressLine
 }
@@ -112,7 +112,7 @@ function editedIn(markdown: string, { io }: Globals, progress: ProgressLine): st
   return edited(markdown, io)
 }
 
-function wantedOf({ from, goal, budget, profile, writer, model }: HandoffOptions) {
+function wantedOf({ from, goal, budget, profile, writer, model }: HandoffCommandOptions) {
   const chosen = writer ?? (model === undefined ? 'ledger' : 'model')
   if (chosen === 'ledger' && model !== undefined)
     throw new InvalidError('--writer ledger uses no model; leave out --model')
@@ -155,7 +155,7 @@ function project(options: Globals, date: string, markdown: string): string {
   return projectDocument(handoffsFolder(options), new Date(date), markdown)
 }
 
-function withAdvice(error: unknown, options: HandoffOptions): unknown {
+function withAdvice(error: unknown, options: HandoffCommandOptions): unknown {
   if (BatonError.is(error)) return error
   const name = chosenName({ model: options.model, env: options.io.env }) ?? 'the model'
   const message = error instanceof Error ? error.message : String(error)

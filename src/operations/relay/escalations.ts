@@ -5,7 +5,7 @@ import { decideOnTask, taskOf } from '../../approvals/index.ts'
 import type { Json } from '../../store/index.ts'
 import { openTasks } from '../../task/index.ts'
 import { demandPerson, operation } from '../operation.ts'
-import { json, tooLate } from './shapes.ts'
+import { anyObject, tooLate } from './shapes.ts'
 
 const escalationId = z.string().min(1).max(200).describe('The id of a question to people; its beginning is enough.')
 
@@ -43,9 +43,9 @@ export const escalationShow = operation({
   route: 'GET /escalations/{id}',
   input: z.object({ id: escalationId }),
   output: escalation.extend({
-    request: json,
+    request: anyObject,
     via: z.string().optional().describe('The agent that handed the request on.'),
-    answer: z.object({ by: z.string(), at: z.string(), response: json }).optional(),
+    answer: z.object({ by: z.string(), at: z.string(), response: anyObject }).optional(),
   }),
   async run(workspace, { id }) {
     const relay = await workspace.relay()

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { openAlerts } from '../../relay/index.ts'
 import { operation } from '../operation.ts'
-import { json } from './shapes.ts'
+import { anyObject } from './shapes.ts'
 
 export const relayStatus = operation({
   name: 'relay.status',
@@ -96,7 +96,7 @@ export const relayHistory = operation({
     since: z.string().max(40).optional(),
     limit: z.int().min(1).max(1000).default(100),
   }),
-  output: z.object({ events: z.array(json) }),
+  output: z.object({ events: z.array(anyObject) }),
   async run(workspace, { traceId: given, ...query }) {
     const relay = await workspace.relay()
     const traceId = given === undefined ? undefined : await relay.wholeId('trace', given)
@@ -112,7 +112,7 @@ export const relayMetrics = operation({
   scope: 'read',
   route: 'GET /relay/metrics',
   input: z.object({}),
-  output: json,
+  output: anyObject,
   async run(workspace) {
     return { ...(await (await workspace.relay()).counters()) }
   },

@@ -6,7 +6,7 @@ import { BatonError } from '../../errors.ts'
 import { handoffSchemaVersion, type Relay, type RequestOutcome } from '../../relay/index.ts'
 import type { Json } from '../../store/index.ts'
 import { operation } from '../operation.ts'
-import { agent, json, requestId } from './shapes.ts'
+import { agent, anyObject, requestId } from './shapes.ts'
 
 /** To name a new request. */
 const newRequestId = z.string().min(1).max(200)
@@ -76,7 +76,7 @@ export const relayRequest = operation({
   scope: 'write',
   route: 'POST /relay/requests',
   input: z.object({
-    request: json.describe(
+    request: anyObject.describe(
       'See `baton relay schema request`; traceId, timestamp and schemaVersion are added where they are missing.',
     ),
     requestId: newRequestId.optional(),
@@ -116,7 +116,7 @@ export const relayShow = operation({
   scope: 'read',
   route: 'GET /relay/requests/{requestId}',
   input: z.object({ requestId, wait: z.boolean().optional() }),
-  output: json,
+  output: anyObject,
   async run(workspace, { requestId: given, wait }, { signal }) {
     const relay = await workspace.relay()
     const requestId = await relay.wholeId('request', given)

@@ -7,7 +7,7 @@ import type { AnswerResult } from '../../relay/index.ts'
 export const agent = z.string().min(1).max(200)
 export const requestId = z.string().min(1).max(200).describe('The id of a request; its beginning is enough.')
 /** An object whose fields the relay's own schemas describe. */
-export const json = z.looseObject({})
+export const anyObject = z.looseObject({})
 
 export function tooLate(id: string, { response }: Extract<AnswerResult, { status: 'late' }>): ConflictError {
   return new ConflictError(`The answer to ${id} came too late: it is kept, but changes nothing`, {

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { CancelledError } from '../../errors.ts'
 import type { Claim, Relay } from '../../relay/index.ts'
 import { demandPerson, liveOperation, operation } from '../operation.ts'
-import { agent, json, requestId, tooLate } from './shapes.ts'
+import { agent, anyObject, requestId, tooLate } from './shapes.ts'
 
 const claimToken = z.string().min(1).max(200).describe('The token that relay.claim gave.')
 
@@ -15,7 +15,7 @@ export const relayInbox = operation({
   scope: 'read',
   route: 'GET /relay/inbox/{agent}',
   input: z.object({ agent, limit: z.int().min(1).max(1000).default(100) }),
-  output: z.object({ items: z.array(json) }),
+  output: z.object({ items: z.array(anyObject) }),
   async run(workspace, { agent, limit }) {
     const items = await (await workspace.relay()).inbox(agent, { limit })
     return { items: items.map((item) => ({ ...item })) }
@@ -28,7 +28,7 @@ export const relayInboxWatch = liveOperation({
   scope: 'read',
   route: 'GET /relay/inbox/{agent}/watch',
   input: z.object({ agent }),
-  each: json,
+  each: anyObject,
   async *run(workspace, { agent }, { signal }) {
     for await (const item of (await workspace.relay()).watchInbox(agent, signal)) yield { ...item }
   },
@@ -50,7 +50,7 @@ export const relayClaim = operation({
       .optional(),
     wait: z.boolean().optional().describe('Wait for one, if there is none.'),
   }),
-  output: z.object({ claim: json.optional().describe('Missing if nothing waits.') }),
+  output: z.object({ claim: anyObject.optional().describe('Missing if nothing waits.') }),
   async run(workspace, { agent, worker, requestId: given, wait, leaseMs }, { caller, signal }) {
     const relay = await workspace.relay()
     const requestId = given === undefined ? undefined : await relay.wholeId('request', given)
@@ -174,7 +174,13 @@ export const relayDead = operation({
   input: z.object({}),
   output: z.object({
     letters: z.array(
-      z.looseObject({ requestId: z.string(), from: z.string(), to: z.string(), at: z.number(), lost: z.array(json) }),
+      z.looseObject({
+        requestId: z.string(),
+        from: z.string(),
+        to: z.string(),
+        at: z.number(),
+        lost: z.array(anyObject),
+      }),
     ),
   }),
   async run(workspace) {

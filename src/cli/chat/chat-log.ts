@@ -15,7 +15,7 @@ import {
 import type { Theme } from './theme.ts'
 import { ToolBlock } from './tool-block.ts'
 
-export class Transcript extends Container {
+export class ChatLog extends Container {
   readonly #theme: Theme
   readonly folding: Folding = { folded: true }
   readonly #tools = new Map<string, ToolBlock>()
