@@ -11,8 +11,8 @@ import type { AgentEvent } from './event.ts'
 import type { Instructions } from './instructions.ts'
 import type { Recovered } from './recovery.ts'
 import type { AgentTool, Answer, ChildRequest, ChildResult, Permissions, Question, Toolbox } from './tools/tool.ts'
-import type { ContextSize } from './context-size.ts'
-import type { Prompt } from './images.ts'
+import type { ContextSize } from './model/context-size.ts'
+import type { Prompt } from './model/images.ts'
 import type { Queue } from './queue.ts'
 
 /** The store, the tape, the model and the tools of an agent, and how it behaves. */

@@ -12,9 +12,9 @@ import {
 } from '../handoff/index.ts'
 import { CancelledError } from '../errors.ts'
 import { Tape } from '../tape/index.ts'
-import { anchorOf, assumedWindow } from './context-size.ts'
+import { anchorOf, assumedWindow } from './model/context-size.ts'
 import type { AgentHandoffOptions, AgentState } from './agent.ts'
-import { failureText } from './commands.ts'
+import { failureText } from './commands/commands.ts'
 import { demandRest } from './turn.ts'
 
 /** `80%` of the window, or a number of tokens. */

@@ -4,7 +4,7 @@
 import * as z from 'zod'
 import type { Draft, Entry } from '../store/index.ts'
 import { type Part, type RecordedMessage, spill, type Tape, withBase64 } from '../tape/index.ts'
-import { type Prompt, promptText } from './images.ts'
+import { type Prompt, promptText } from './model/images.ts'
 
 const queuedKey = 'queued'
 const deliveredKey = 'delivered'

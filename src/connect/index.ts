@@ -1,6 +1,6 @@
 // Baton beside an agent that a person works with. `connection.ts` puts hooks, the MCP server and the status line where the agent
-// looks for them, and takes them away again; `hook.ts` answers the agent's hooks, `work.ts` does behind its back what takes
-// longer, `pending.ts` keeps the handoff that waits for the next session, `doctor.ts` tells whether all of it works.
+// looks for them, and takes them away again; `hook.ts` answers the agent's hooks, `work.ts` does what takes longer in a
+// process of its own, `pending.ts` keeps the handoff that waits for the next session, `doctor.ts` checks whether all of it works.
 
 export { answerHook, printedAnswer, readInput, realProject } from './hook.ts'
 export { HookState } from './hook-state.ts'

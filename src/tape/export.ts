@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import { InvalidError } from '../errors.ts'
 import type { Draft, Store, TapeInfo } from '../store/index.ts'
 import { inBatches } from './batches.ts'
-import { readBlob } from './blob.ts'
-import { recordEdge } from './lineage.ts'
-import { checkPayload } from './payload.ts'
+import { readBlob } from './content/blob.ts'
+import { recordEdge } from './lineage/lineage.ts'
+import { checkPayload } from './content/payload.ts'
 
 export async function* exportTape(store: Store, tape: string): AsyncGenerator<string> {
   const sent = new Set<string>()

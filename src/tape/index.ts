@@ -1,12 +1,12 @@
-// Tapes: `tape.ts` is one, `context.ts` builds what a model is given, `fork.ts`, `lineage.ts` and `reference.ts` tell where a tape
-// came from and how to point into it. Nothing here knows an agent.
+// Tapes: `tape.ts` is one, `content/` is what entries say, `context/` builds what a model is given, `lineage/` knows forks, where a
+// tape came from and whose it is, and `reference.ts` points into it. Nothing here knows an agent.
 
 export { type Hit, latestAnchor, type SearchQuery } from './query.ts'
-export { type BlobPart, isBlob } from './blob.ts'
-export { type Context, type ContextQuery, type Format, type Formats } from './context.ts'
-export { type Omitted } from './fit.ts'
+export { type BlobPart, isBlob } from './content/blob.ts'
+export { type Context, type ContextQuery, type Format, type Formats } from './context/context.ts'
+export { type Omitted } from './context/fit.ts'
 export { type CountTokens, estimateTokens, tokenCounter } from './tokens.ts'
-export { type ForkOptions, type Intention, type MergeOptions } from './fork.ts'
+export { type ForkOptions, type Intention, type MergeOptions } from './lineage/fork.ts'
 export {
   ancestors,
   descendants,
@@ -16,7 +16,7 @@ export {
   readEdges,
   recordEdge,
   recordGiven,
-} from './lineage.ts'
+} from './lineage/lineage.ts'
 export {
   entriesAt,
   findAnchor,
@@ -31,13 +31,22 @@ export {
 export { type HandoffOptions, type Info, type OpenOptions, openTape, type RecordedMessage, Tape } from './tape.ts'
 export { type MessagePayload, type Part, type ToolCall, type ToolResult } from '../store/index.ts'
 export { exportTape, importTape } from './export.ts'
-export { blobIfLarge, isHeavy, keepText, readBlob, readJsonBlob, spill, spillBytes, wholeCharacter } from './blob.ts'
-export { sessionStart } from './context.ts'
-export { withBase64 } from './media.ts'
-export { forkOf } from './fork.ts'
-export { edgeTo, familyOf } from './lineage.ts'
-export { agentName, isReserved, ownerDraft, ownerKey, ownerOf, passOwnership } from './owner.ts'
-export { toolName } from './pairing.ts'
-export { contentText, type Item, contextKinds, itemsOf, outputText, pieceText } from './content.ts'
+export {
+  blobIfLarge,
+  isHeavy,
+  keepText,
+  readBlob,
+  readJsonBlob,
+  spill,
+  spillBytes,
+  wholeCharacter,
+} from './content/blob.ts'
+export { sessionStart } from './context/context.ts'
+export { withBase64 } from './content/media.ts'
+export { forkOf } from './lineage/fork.ts'
+export { edgeTo, familyOf } from './lineage/lineage.ts'
+export { agentName, isReserved, ownerDraft, ownerKey, ownerOf, passOwnership } from './lineage/owner.ts'
+export { toolName } from './context/pairing.ts'
+export { contentText, type Item, contextKinds, itemsOf, outputText, pieceText } from './content/content.ts'
 export { parseExportLine } from './export.ts'
-export { stepDrafts, usageKey } from './step.ts'
+export { stepDrafts, usageKey } from './content/step.ts'

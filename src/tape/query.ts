@@ -2,7 +2,7 @@
 
 import { BatonError, InvalidError, NotFoundError } from '../errors.ts'
 import type { AnchorRef, Damage, Entry, Range, Store } from '../store/index.ts'
-import { readBlob, wholeCharacter } from './blob.ts'
+import { readBlob, wholeCharacter } from './content/blob.ts'
 import { findAnchor } from './reference.ts'
 
 export interface KindsQuery {

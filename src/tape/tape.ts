@@ -25,8 +25,15 @@ import {
   search,
   type SearchQuery,
 } from './query.ts'
-import { isHeavy, readBlob, spill } from './blob.ts'
-import { buildContext, type Context, type ContextQuery, type Format, type Formats, sessionStart } from './context.ts'
+import { isHeavy, readBlob, spill } from './content/blob.ts'
+import {
+  buildContext,
+  type Context,
+  type ContextQuery,
+  type Format,
+  type Formats,
+  sessionStart,
+} from './context/context.ts'
 import {
   complete,
   type CompleteOptions,
@@ -35,13 +42,13 @@ import {
   type ForkOptions,
   merge,
   type MergeOptions,
-} from './fork.ts'
-import { ancestors, descendants, type Edge, familyOf, readEdges } from './lineage.ts'
-import { withBase64 } from './media.ts'
-import { appendAs, asOwner, checkOpen, ownerDraft, ownerOf } from './owner.ts'
-import { checkPayload } from './payload.ts'
-import { type Step, stepDrafts, usageKey } from './step.ts'
-import { contextTokensOf } from './context-tokens.ts'
+} from './lineage/fork.ts'
+import { ancestors, descendants, type Edge, familyOf, readEdges } from './lineage/lineage.ts'
+import { withBase64 } from './content/media.ts'
+import { appendAs, asOwner, checkOpen, ownerDraft, ownerOf } from './lineage/owner.ts'
+import { checkPayload } from './content/payload.ts'
+import { type Step, stepDrafts, usageKey } from './content/step.ts'
+import { contextTokensOf } from './context/context-tokens.ts'
 import { formatUri } from './reference.ts'
 
 /** A message as programs record it. Fields of their own are kept. */

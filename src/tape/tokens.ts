@@ -4,7 +4,7 @@
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import { wholeCharacter } from './blob.ts'
+import { wholeCharacter } from './content/blob.ts'
 import { makeTable, Vocabulary } from './vocabulary.ts'
 
 /** Bytes of JSON per token, over English, code and tool output. */

@@ -1,6 +1,6 @@
 import { APICallError } from 'ai'
 import { describe, expect, test } from 'vitest'
-import { modelFailure } from '../../src/agent/failure.ts'
+import { modelFailure } from '../../src/agent/model/failure.ts'
 import { type Api, call, closedGate, cutAfter, fail, failAfter, say } from '../support/model-server/index.ts'
 import { collect } from '../support/workspace.ts'
 import { echo, scene } from './harness.ts'

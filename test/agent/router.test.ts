@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createAgent } from '../../src/agent/index.ts'
-import { route } from '../../src/agent/router.ts'
+import { route } from '../../src/agent/commands/router.ts'
 import { collect } from '../support/workspace.ts'
 import { scene } from './harness.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sanitise, visible } from '../../src/cli/chat/sanitise.ts'
+import { sanitise, visible } from '../../src/cli/chat/screen/sanitise.ts'
 
 const steering = (text: string) =>
   Array.from(text).some((character) => {

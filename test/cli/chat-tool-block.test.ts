@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { AnswerBlock } from '../../src/cli/chat/answer-block.ts'
-import { themeOf } from '../../src/cli/chat/theme.ts'
-import { ToolBlock } from '../../src/cli/chat/tool-block.ts'
+import { AnswerBlock } from '../../src/cli/chat/screen/answer-block.ts'
+import { themeOf } from '../../src/cli/chat/screen/theme.ts'
+import { ToolBlock } from '../../src/cli/chat/screen/tool-block.ts'
 
 const theme = themeOf(false)
 

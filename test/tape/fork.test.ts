@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Store } from '../../src/store/index.ts'
 import { lineageTape } from '../../src/store/index.ts'
-import { recordEdge } from '../../src/tape/lineage.ts'
+import { recordEdge } from '../../src/tape/lineage/lineage.ts'
 import { ancestors, descendants, openTape, readEdges, Tape } from '../../src/tape/index.ts'
 import { collect, temporaryStore } from '../support/workspace.ts'
 

@@ -3,7 +3,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, type ModelMessage, modelMessageSchema } from 'ai'
-import type { AnthropicMessage, OpenAiMessage } from '../../src/tape/render.ts'
+import type { AnthropicMessage, OpenAiMessage } from '../../src/tape/context/render.ts'
 
 const idPattern = /^[a-zA-Z0-9_-]{1,40}$/
 const namePattern = /^[a-zA-Z0-9_-]{1,64}$/

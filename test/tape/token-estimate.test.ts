@@ -12,7 +12,7 @@ const rows = (n: number, row: (i: number) => string) => Array.from({ length: n }
 
 const samples: Record<string, string> = {
   'English prose': file('docs/handoff.md'),
-  TypeScript: file('src/tape/context.ts'),
+  TypeScript: file('src/tape/context/context.ts'),
   JSON: file('package.json'),
   'a lock file': file('package-lock.json'),
   'a log': rows(
@@ -55,7 +55,7 @@ async function talk(): Promise<Tape> {
       { kind: 'tool_call', payload: { calls: [{ id: `c${i}`, name: 'fs.read', arguments: { path: `src/${i}.ts` } }] } },
       {
         kind: 'tool_result',
-        payload: { results: [{ call_id: `c${i}`, output: file('src/tape/fork.ts').slice(0, 3_000) }] },
+        payload: { results: [{ call_id: `c${i}`, output: file('src/tape/lineage/fork.ts').slice(0, 3_000) }] },
       },
       { kind: 'message', payload: { role: 'assistant', content: 'The row is split before its quotes are read.' } },
       { kind: 'event', payload: { name: 'usage', data: { note: 'x'.repeat(2_000) } }, meta: { key: 'usage' } },

@@ -3,7 +3,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
-import { imagePart, isImage, maxImageBytes } from '../images.ts'
+import { imagePart, isImage, maxImageBytes } from '../model/images.ts'
 import type { ToolOutcome } from './tool.ts'
 import { defineTool } from './tool.ts'
 import { accessTo, fileError, isText, mediaType, notAFile, openReal, targetOf } from './open-file.ts'

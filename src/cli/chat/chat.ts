@@ -7,9 +7,9 @@ import type { Io } from '../base/io.ts'
 import { mayColor } from '../base/output.ts'
 import { Conversation } from './conversation.ts'
 import type { ChatOptions } from './create-agent.ts'
-import { ChatScreen } from './screen.ts'
+import { ChatScreen } from './screen/screen.ts'
 import type { ChatSession } from './session.ts'
-import { themeOf } from './theme.ts'
+import { themeOf } from './screen/theme.ts'
 
 /** A model or a disk that does not answer must not keep the person from leaving. */
 const patienceMs = 3_000

@@ -11,9 +11,9 @@ import { help, noModel, recoveryText, slashCommand, type SlashName } from './hel
 import { PermissionQuestions } from './questions.ts'
 import { isCompletion, replay, textOf, typedOn } from './replay.ts'
 import type { Tape } from '../../tape/index.ts'
-import type { ChatScreen } from './screen.ts'
+import type { ChatScreen } from './screen/screen.ts'
 import type { ChatSession } from './session.ts'
-import { gist } from './tool-block.ts'
+import { gist } from './screen/tool-block.ts'
 
 /** Two Ctrl-C within this time quit. */
 const twiceMs = 1_500

@@ -14,8 +14,8 @@ import { withStore } from '../base/workspace.ts'
 import { noModel, recoveryText } from './help.ts'
 import { lastTape, namedTape, newTape } from './chat-register.ts'
 import { agentMaker, type ChatOptions, findModel, modelChoice } from './create-agent.ts'
-import { sanitise } from './sanitise.ts'
-import { gist } from './tool-block.ts'
+import { sanitise } from './screen/sanitise.ts'
+import { gist } from './screen/tool-block.ts'
 
 /** Each of these signals cancels the turn, so that no command of it keeps running alone. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

@@ -2,10 +2,10 @@
 
 import { type Component, Key, matchesKey, truncateToWidth } from '@earendil-works/pi-tui'
 import type { Access, Answer, Question } from '../../agent/index.ts'
-import { fitted, type Folding, hanging } from './blocks.ts'
-import { visible } from './sanitise.ts'
-import type { ChatScreen } from './screen.ts'
-import type { Theme } from './theme.ts'
+import { fitted, type Folding, hanging } from './screen/blocks.ts'
+import { visible } from './screen/sanitise.ts'
+import type { ChatScreen } from './screen/screen.ts'
+import type { Theme } from './screen/theme.ts'
 
 const shownLines = 12
 

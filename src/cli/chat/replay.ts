@@ -5,7 +5,7 @@ import type { Tape } from '../../tape/index.ts'
 import { isBlob } from '../../tape/index.ts'
 import { contentText, itemsOf, pieceText } from '../../tape/index.ts'
 import type { MessagePayload } from '../../tape/index.ts'
-import type { ChatLog } from './chat-log.ts'
+import type { ChatLog } from './screen/chat-log.ts'
 
 const shownExchanges = 3
 const readEntries = 200

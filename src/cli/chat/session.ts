@@ -10,7 +10,7 @@ import { isReserved } from '../../tape/index.ts'
 import { age, count } from '../base/output.ts'
 import { demand } from '../base/workspace.ts'
 import { leaveTape, namedTape, rememberModel, rememberTape, takeTape } from './chat-register.ts'
-import type { SessionStatus } from './status-lines.ts'
+import type { SessionStatus } from './screen/status-lines.ts'
 import { findModel, type AgentMaker } from './create-agent.ts'
 
 export interface SessionOptions {

@@ -10,7 +10,7 @@ import { noModel, slashCommands } from './help.ts'
 import { chooseTape, lastModel } from './chat-register.ts'
 import type { Conversation } from './conversation.ts'
 import { agentMaker, type ChatOptions } from './create-agent.ts'
-import type { ChatScreen } from './screen.ts'
+import type { ChatScreen } from './screen/screen.ts'
 import { ChatSession } from './session.ts'
 
 /** Puts what it opens into `open` as it goes, so that it can be closed at any moment. */

@@ -9,7 +9,7 @@ import type { Globals, Output } from '../base/output.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
 import type { Entry } from '../../store/index.ts'
 import { type Item, itemsOf, outputText, pieceText } from '../../tape/index.ts'
-import { sanitise } from '../chat/sanitise.ts'
+import { sanitise } from '../chat/screen/sanitise.ts'
 
 type FactKind = (typeof factKinds)[number]
 

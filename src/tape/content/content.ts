@@ -1,7 +1,7 @@
 // Entries as what they say, in one form of our own. Messages may have been recorded in the shape of any provider; from
 // here on there is only this one, and each provider's shape is made from it at the door.
 
-import type { Entry, MessagePayload, Part, ToolCall, ToolResult } from '../store/index.ts'
+import type { Entry, MessagePayload, Part, ToolCall, ToolResult } from '../../store/index.ts'
 import { blobText, isBlob } from './blob.ts'
 import { type Media, isMedia, mediaOf, partsOf } from './media.ts'
 

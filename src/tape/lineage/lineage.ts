@@ -1,6 +1,6 @@
 // Which tape came from which. Edges are events on the lineage tape; ancestors and trees are computed from them.
 
-import { type Entry, isLost, lineageTape, type Store } from '../store/index.ts'
+import { type Entry, isLost, lineageTape, type Store } from '../../store/index.ts'
 
 export type How = 'fork' | 'merge' | 'handoff' | 'import' | 'continue'
 

@@ -1,7 +1,7 @@
 // Puts items into an order that every provider accepts: each call is followed at once by its result. What cannot be
 // paired is not dropped: a result without its call becomes text, a call without its result is answered "interrupted".
 
-import { type Call, type Item, type Keep, outputText, type Piece, type Result } from './content.ts'
+import { type Call, type Item, type Keep, outputText, type Piece, type Result } from '../content/content.ts'
 
 export type Message =
   | {

@@ -1,8 +1,8 @@
 // How many tokens the context holds. Right after a call the figure is the provider's own; entries that came later are estimated
 // from their bytes, and so is a phase in which the provider has not counted yet.
 
-import { estimateTokens, type Tape } from '../tape/index.ts'
-import { usageKey } from '../tape/index.ts'
+import { estimateTokens, type Tape } from '../../tape/index.ts'
+import { usageKey } from '../../tape/index.ts'
 
 /** The size that is assumed where the model's window is unknown. */
 export const assumedWindow = 128_000

@@ -1,7 +1,7 @@
 // What a failed call to a model means: whether to try again and when, whether the context was too long, and what to tell the person.
 
 import { APICallError, InvalidResponseDataError, JSONParseError, RetryError } from 'ai'
-import { isTooLong } from '../handoff/index.ts'
+import { isTooLong } from '../../handoff/index.ts'
 
 export interface ModelFailure {
   readonly message: string

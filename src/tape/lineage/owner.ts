@@ -2,8 +2,8 @@
 // was handed over belongs to the agent it was handed to. An agent that opens a tape as itself writes only while the owner is
 // what it saw, so that one who has just lost the tape cannot slip in one more entry.
 
-import { BatonError, InvalidError } from '../errors.ts'
-import type { AppendOptions, Draft, Entry, Store } from '../store/index.ts'
+import { BatonError, InvalidError } from '../../errors.ts'
+import type { AppendOptions, Draft, Entry, Store } from '../../store/index.ts'
 
 /** Whether a tape is one of Baton's own, which only Baton writes. */
 export function isReserved(name: string): boolean {

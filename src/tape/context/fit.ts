@@ -1,12 +1,12 @@
 // A context made to fit a number of tokens. The oldest turns are left out, each as a whole, so that a call is never separated from its
 // result. The state, the handoff document and the prompt that is being answered always stay; a note stands wherever something is missing.
 
-import { LimitError } from '../errors.ts'
-import { shellWord } from '../system/index.ts'
-import { wholeCharacter } from './blob.ts'
-import { type Keep, outputMedia, outputText, type Piece, pieceText } from './content.ts'
+import { LimitError } from '../../errors.ts'
+import { shellWord } from '../../system/index.ts'
+import { wholeCharacter } from '../content/blob.ts'
+import { type Keep, outputMedia, outputText, type Piece, pieceText } from '../content/content.ts'
 import type { Message, Step } from './pairing.ts'
-import type { CountTokens } from './tokens.ts'
+import type { CountTokens } from '../tokens.ts'
 
 /** Entries that are not in the context, by their ids. */
 export interface Gap {

@@ -2,8 +2,8 @@
 // kinds nobody knows pass unchecked. Plain functions rather than a schema library: every append and every start of the
 // command line passes here.
 
-import { InvalidError } from '../errors.ts'
-import type { Draft } from '../store/index.ts'
+import { InvalidError } from '../../errors.ts'
+import type { Draft } from '../../store/index.ts'
 
 type Fields = Record<string, unknown>
 /** Says what a field should have been, if it is not. */

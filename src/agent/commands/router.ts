@@ -2,12 +2,12 @@
 // interface, everything else is for the model. A space in front sends even a comma to the model. Only what people type comes
 // here: the text that a model writes is never a command.
 
-import { InvalidError, LockedError } from '../errors.ts'
-import type { AgentState, TurnResult } from './agent.ts'
-import { type Prompt, promptText } from './images.ts'
+import { InvalidError, LockedError } from '../../errors.ts'
+import type { AgentState, TurnResult } from '../agent.ts'
+import { type Prompt, promptText } from '../model/images.ts'
 import { failureText, findCommand } from './commands.ts'
 import { type Json, RelaxedJsonReader } from './relaxed-json.ts'
-import { demandRest } from './turn.ts'
+import { demandRest } from '../turn.ts'
 
 export type Route =
   | { readonly to: 'command'; readonly name: string; readonly args: Arguments }

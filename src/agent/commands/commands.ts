@@ -1,11 +1,11 @@
 // The comma commands: what a person does to the tape by hand. They need no model, and none of them reaches one.
 
 import * as z from 'zod'
-import { checked } from '../config/index.ts'
-import { BatonError, InvalidError, NotFoundError } from '../errors.ts'
-import type { Entry } from '../store/index.ts'
-import { type ForkOptions, nearest, type Tape } from '../tape/index.ts'
-import { wholeCharacter } from '../tape/index.ts'
+import { checked } from '../../config/index.ts'
+import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
+import type { Entry } from '../../store/index.ts'
+import { type ForkOptions, nearest, type Tape } from '../../tape/index.ts'
+import { wholeCharacter } from '../../tape/index.ts'
 import type { Arguments } from './router.ts'
 
 interface CommandOutput {

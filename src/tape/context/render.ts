@@ -1,9 +1,9 @@
 // The messages of a context in the format of each provider, and as text for people.
 
 import type { ModelMessage } from 'ai'
-import { isBlob } from './blob.ts'
+import { isBlob } from '../content/blob.ts'
 import { type Message, type Step, toolName } from './pairing.ts'
-import { outputMedia, outputPieces, outputText, type Piece, pieceText, type Result } from './content.ts'
+import { outputMedia, outputPieces, outputText, type Piece, pieceText, type Result } from '../content/content.ts'
 
 type Content<Role extends ModelMessage['role']> = Exclude<Extract<ModelMessage, { role: Role }>['content'], string>
 type ToolOutput = Extract<Content<'tool'>[number], { type: 'tool-result' }>['output']

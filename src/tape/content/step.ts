@@ -1,6 +1,6 @@
 // A step of the AI SDK as entries: what was said, what was called, what came back, and what it used.
 
-import type { Draft, Meta, Part, ToolCall, ToolResult } from '../store/index.ts'
+import type { Draft, Meta, Part, ToolCall, ToolResult } from '../../store/index.ts'
 
 /** The part of the AI SDK's `StepResult` that is recorded. */
 export interface Step {

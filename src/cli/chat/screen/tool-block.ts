@@ -1,7 +1,7 @@
 // A tool call in the chat's log: one line that says what it does and how it went; its output unfolds below.
 
 import { truncateToWidth, visibleWidth } from '@earendil-works/pi-tui'
-import { outputText } from '../../tape/index.ts'
+import { outputText } from '../../../tape/index.ts'
 import { Block, type Folding, hanging } from './blocks.ts'
 import { sanitise } from './sanitise.ts'
 import type { Theme } from './theme.ts'

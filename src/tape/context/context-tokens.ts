@@ -1,13 +1,13 @@
 // How many tokens the context of a tape takes, about: what `info` tells. It is counted entry by entry, once for everybody who has
 // the same store open, so that a tape that grows is only read on from where it was read before.
 
-import type { AnchorRef, Entry, Store, TapeInfo } from '../store/index.ts'
-import { isBlob } from './blob.ts'
-import { contextKinds, type Item, itemsOf, outputText, type Piece, pieceText } from './content.ts'
-import { isMedia, partsOf } from './media.ts'
+import type { AnchorRef, Entry, Store, TapeInfo } from '../../store/index.ts'
+import { isBlob } from '../content/blob.ts'
+import { contextKinds, type Item, itemsOf, outputText, type Piece, pieceText } from '../content/content.ts'
+import { isMedia, partsOf } from '../content/media.ts'
 import { sessionStart, stateText } from './context.ts'
 import { mediaTokens } from './fit.ts'
-import { estimateTextTokens } from './token-estimate.ts'
+import { estimateTextTokens } from '../token-estimate.ts'
 
 /** What a message and a call cost beyond their text. */
 const messageFrame = 5

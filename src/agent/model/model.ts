@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LanguageModel, ModelMessage, StepResult, SystemModelMessage, ToolSet } from 'ai'
-import { aiSdkFor } from '../config/index.ts'
-import type { RetryOptions } from './agent.ts'
-import type { AgentEvent } from './event.ts'
+import { aiSdkFor } from '../../config/index.ts'
+import type { RetryOptions } from '../agent.ts'
+import type { AgentEvent } from '../event.ts'
 import { type ModelFailure, modelFailure } from './failure.ts'
 
 export interface Request {

@@ -2,14 +2,14 @@
 // messages that every provider accepts. Its cost depends on the context, never on the length of the tape.
 
 import type { ModelMessage } from 'ai'
-import type { AnchorRef, Damage, Entry, Store } from '../store/index.ts'
-import { isBlob, restoreOutput, restoreParts } from './blob.ts'
+import type { AnchorRef, Damage, Entry, Store } from '../../store/index.ts'
+import { isBlob, restoreOutput, restoreParts } from '../content/blob.ts'
 import { fitInto, type Gap, type Omitted } from './fit.ts'
-import { tokenCounter } from './tokens.ts'
+import { tokenCounter } from '../tokens.ts'
 import { wordsBefore } from './user-words.ts'
-import { findAnchor } from './reference.ts'
+import { findAnchor } from '../reference.ts'
 import { type Message, pair } from './pairing.ts'
-import { contextKinds, type Item, itemsOf, outputMedia, outputText, type Piece, pieceText } from './content.ts'
+import { contextKinds, type Item, itemsOf, outputMedia, outputText, type Piece, pieceText } from '../content/content.ts'
 import { type AnthropicMessage, type OpenAiMessage, toAiSdk, toAnthropic, toOpenAi, toText } from './render.ts'
 
 /** Which part of a tape makes the context, and how many tokens it may take. */

@@ -2,7 +2,7 @@
 // context shows that preview with the command that reads on.
 
 import { buffer, json } from 'node:stream/consumers'
-import type { BlobRef, Draft, MessagePayload, Part, Store, ToolResult } from '../store/index.ts'
+import type { BlobRef, Draft, MessagePayload, Part, Store, ToolResult } from '../../store/index.ts'
 import { mediaOf, partsOf, putData, takeData, withParts } from './media.ts'
 
 /** Text and data from this size on leave the line. */

@@ -2,11 +2,11 @@
 // what the user asked for and forbade holds all the same. It is taken from the tape: the newest handoff document, which tells what
 // came before it, and the user's messages since; on a fork, those of the tape it was made from too.
 
-import type { AnchorRef, Damage, Entry, EntryOf, Store } from '../store/index.ts'
-import { contentText, type Item } from './content.ts'
+import type { AnchorRef, Damage, Entry, EntryOf, Store } from '../../store/index.ts'
+import { contentText, type Item } from '../content/content.ts'
 import { cut } from './fit.ts'
-import { forkOf } from './fork.ts'
-import { parseUri } from './reference.ts'
+import { forkOf } from '../lineage/fork.ts'
+import { parseUri } from '../reference.ts'
 
 /** How much of one message is told, and of all together: about 3,000 tokens. */
 const eachChars = 2_000

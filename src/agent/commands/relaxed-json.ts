@@ -1,8 +1,8 @@
 // Values as people type them: quotes of either kind, and JSON in which keys and plain words need no quotes, as in
 // `{goal: "Build API", tables: 5, next: Routes}`.
 
-import { InvalidError } from '../errors.ts'
-import type { Json } from '../store/index.ts'
+import { InvalidError } from '../../errors.ts'
+import type { Json } from '../../store/index.ts'
 
 export type { Json }
 

@@ -4,9 +4,9 @@ import { open } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { LimitError } from '../errors.ts'
-import type { Part } from '../tape/index.ts'
-import { mediaType } from './tools/open-file.ts'
+import { LimitError } from '../../errors.ts'
+import type { Part } from '../../tape/index.ts'
+import { mediaType } from '../tools/open-file.ts'
 
 /** What a person says to the model: text, or parts such as text and images. */
 export type Prompt = string | readonly Part[]

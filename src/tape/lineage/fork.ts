@@ -1,15 +1,15 @@
 // Forking copies a phase to a new tape, so that parent and child cannot disturb each other; merging brings the child's
 // new entries back. Both are recorded in the lineage.
 
-import { BatonError, InvalidError } from '../errors.ts'
-import { shellWord } from '../system/index.ts'
-import type { AnchorRef, Draft, Entry, Store } from '../store/index.ts'
-import { inBatches } from './batches.ts'
-import { findAnchor } from './reference.ts'
-import { cut } from './fit.ts'
+import { BatonError, InvalidError } from '../../errors.ts'
+import { shellWord } from '../../system/index.ts'
+import type { AnchorRef, Draft, Entry, Store } from '../../store/index.ts'
+import { inBatches } from '../batches.ts'
+import { findAnchor } from '../reference.ts'
+import { cut } from '../context/fit.ts'
 import { edgeTo, readEdges, recordEdge } from './lineage.ts'
 import { isReserved, ownerKey } from './owner.ts'
-import { formatUri } from './reference.ts'
+import { formatUri } from '../reference.ts'
 
 /** What the child is for. */
 export interface Intention {

@@ -1,6 +1,6 @@
 // Images and files inside messages and tool results, in the shapes of every provider: what they are, and where their data stands.
 
-import type { Draft, MessagePayload, Part, ToolResult } from '../store/index.ts'
+import type { Draft, MessagePayload, Part, ToolResult } from '../../store/index.ts'
 
 export interface Media {
   readonly type: 'media'

@@ -1,7 +1,7 @@
 // The conversation on the screen, as the events of the agent and the entries of the tape build it up.
 
 import { Container, Spacer } from '@earendil-works/pi-tui'
-import type { AgentEvent } from '../../agent/index.ts'
+import type { AgentEvent } from '../../../agent/index.ts'
 import { AnswerBlock } from './answer-block.ts'
 import {
   DocumentBlock,
