@@ -22,6 +22,9 @@ try {
   const heading = `## ${manifest.version}`
   if (!readFileSync(join(root, 'CHANGELOG.md'), 'utf8').includes(`\n${heading}`))
     problems.push(`CHANGELOG.md has no section "${heading}": rename "Unreleased"`)
+  for (const field of ['repository', 'homepage', 'bugs'])
+    if (manifest[field] === undefined)
+      problems.push(`package.json has no "${field}": add the public address of the project`)
   if (git('tag', '--list', `v${manifest.version}`) !== '') problems.push(`the tag v${manifest.version} exists already`)
 
   const [packed] = JSON.parse(run(root, 'npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', folder))
@@ -31,7 +34,14 @@ try {
   )
 
   writeFileSync(join(project, 'package.json'), '{"type":"module","private":true}\n')
-  run(project, 'npm', 'install', tarball, '--prefer-offline', '--no-audit', '--no-fund')
+  const install = spawnSync('npm', ['install', tarball, '--prefer-offline', '--no-audit', '--no-fund'], {
+    cwd: project,
+    encoding: 'utf8',
+  })
+  if (install.status !== 0) throw new Error(`npm install failed: ${install.error?.message ?? install.stderr}`)
+  // What npm says about the settings of this machine is not about the package.
+  const warnings = install.stderr.split('\n').filter((line) => line !== '' && !/Unknown \w+ config/.test(line))
+  if (warnings.length > 0) problems.push(`npm install warns:\n${warnings.join('\n')}`)
   const installed = Number.parseInt(run(project, 'du', '-sk', 'node_modules'), 10) / 1024
   say(`installed into an empty project: ${installed.toFixed(0)} MB`)
   if (installed > mostMegabytes)
@@ -41,19 +51,22 @@ try {
 
   if (problems.length > 0) {
     for (const problem of problems) say(`NOT READY: ${problem}`)
+    say('When that is done, run this again.')
     process.exitCode = 1
-  } else say('ready')
-  const hash = createHash('sha256').update(readFileSync(tarball)).digest('hex')
-  say(`sha256 ${hash}`)
-  say(
-    [
-      '',
-      `${problems.length > 0 ? 'When that is done, run this again, then' : 'To publish it'}:`,
-      `  git tag -a v${manifest.version} -m "Baton ${manifest.version}"`,
-      '  git push --follow-tags',
-      `  npm publish --access public ${tarball}`,
-    ].join('\n'),
-  )
+    rmSync(folder, { recursive: true })
+  } else {
+    const hash = createHash('sha256').update(readFileSync(tarball)).digest('hex')
+    say(
+      [
+        `ready: sha256 ${hash}`,
+        '',
+        'To publish it:',
+        `  git tag -a v${manifest.version} -m "Baton ${manifest.version}"`,
+        '  git push --follow-tags',
+        `  npm publish --access public ${tarball}`,
+      ].join('\n'),
+    )
+  }
 } catch (error) {
   rmSync(folder, { recursive: true, force: true })
   throw error
@@ -69,15 +82,20 @@ function tryDoors() {
   if (version !== manifest.version) problems.push(`baton --version prints ${version}`)
   const entry = '{"kind":"message","payload":{"role":"user","content":"hello"}}\n'
   const steps = [
+    [['ls'], ''],
     [['tape', 'append', 'main'], entry],
     [['handoff', '--tape', 'main'], ''],
     [['docs', 'concepts'], ''],
     [['completion', 'bash'], ''],
+    [['man'], ''],
     [['config', 'check'], ''],
+    [['doctor'], ''],
+    [['uninstall', '--dry-run'], ''],
   ]
   for (const [args, input] of /** @type {[string[], string][]} */ (steps)) {
     const { status, stderr } = spawnSync(baton, args, { cwd: project, env, input, encoding: 'utf8' })
     if (status !== 0) problems.push(`baton ${args.join(' ')} fails: ${stderr}`)
+    else if (stderr !== '') problems.push(`baton ${args.join(' ')} complains: ${stderr}`)
   }
   const names = Object.keys(manifest.exports).filter((name) => name !== './package.json')
   for (const name of names) {

@@ -37,7 +37,7 @@ export function demandTrust(what: string, cwd: string, env: NodeJS.ProcessEnv, {
   const first = untrusted(cwd, env).find((file) => workspace || path.basename(file) === configFile)
   if (first === undefined) return
   throw new BatonError('refused', `${what}: ${first} belongs to a project that you have not trusted`, {
-    hint: `Look at what is in it; if it is yours, or you trust whoever wrote it, run: baton trust ${projectOf(path.dirname(first))}`,
+    hint: `Look at what is in it; if it is yours, or you trust its author, run: baton trust ${projectOf(path.dirname(first))}`,
   })
 }
 

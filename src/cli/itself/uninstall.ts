@@ -33,9 +33,9 @@ export async function uninstall(options: UninstallOptions): Promise<void> {
   if (parts.length === 0) out.note('Baton has put nothing on this machine beside its package.')
   for (const { what, place } of parts) out.record({ what, place }, `${what.padEnd(11)} ${place}`)
   const open = supervised.filter(({ row }) => row.state !== 'ended')
-  for (const { row } of open) out.warn(`baton: ${row.name} still runs: baton stop ${shellWord(row.name)}`)
+  for (const { row } of open) out.warn(`baton: ${row.name} has not ended: baton stop ${shellWord(row.name)}`)
   if (options.dryRun === true || parts.length === 0) return advise(out)
-  if (open.length > 0) throw new InvalidError('Sessions are still running', { hint: 'Stop them first.' })
+  if (open.length > 0) throw new InvalidError('Supervised sessions have not ended', { hint: 'Stop them first.' })
   if (options.yes !== true) await demandYes(options)
   for (const { remove } of parts) await remove()
   out.note('Removed.')
@@ -66,7 +66,7 @@ function folders({ io }: Globals): Part[] {
   const found = [
     ...[...new Set(projects)].map((place) => ({ what: 'tapes', place })),
     { what: 'tapes', place: data },
-    { what: 'memory', place: stateFolder(env) },
+    { what: 'state', place: stateFolder(env) },
     { what: 'cache', place: path.join(env.XDG_CACHE_HOME || path.join(home, '.cache'), 'baton') },
   ]
   return found
