@@ -141,7 +141,7 @@ export class Relay {
     this.#owners = new TraceOwners(this.#context, traces, () => this.sweep())
     this.#resumptions = new Resumptions(this.#context)
     this.escalations = new Escalations(this.#context, this.#answers)
-    this.deadLetters = new DeadLetters(this.#context)
+    this.deadLetters = new DeadLetters(this.#context, () => this.#sweepIfPossible())
     const parts = {
       traces,
       owners: this.#owners,
@@ -303,10 +303,7 @@ export class Relay {
   status(): Promise<RelayStatus>
   status(requestId: string): Promise<RequestStatus>
   async status(requestId?: string): Promise<RelayStatus | RequestStatus> {
-    // Overdue requests have failed. When that cannot be written, the status is shown without it.
-    await this.sweep().catch((error: unknown) => {
-      if (!BatonError.is(error) || error.code !== 'storage') throw error
-    })
+    await this.#sweepIfPossible()
     this.#claims.lapseAllExpired(await this.#journal.current())
     return requestId === undefined ? relayStatus(this.#context) : requestStatus(this.#context, requestId)
   }
@@ -342,7 +339,14 @@ export class Relay {
     return action
   }
 
-  /** Ends overdue requests, so that none stays open because nobody looks at it. */
+  /** Before anything is shown: overdue requests have failed. When that cannot be written, it is shown without it. */
+  async #sweepIfPossible(): Promise<void> {
+    await this.sweep().catch((error: unknown) => {
+      if (!BatonError.is(error) || error.code !== 'storage') throw error
+    })
+  }
+
+  /** Ends requests that are overdue or killed their workers, so that none stays open because nobody looks at it. */
   async sweep(): Promise<void> {
     this.#sweeping++
     try {

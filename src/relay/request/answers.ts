@@ -183,13 +183,13 @@ export class Answers {
     if (envelope !== undefined) await this.#end(open, envelope, reason, { by: 'relay' })
   }
 
-  /** Ends a request that too many workers died with, as a dead letter; false if another entry came first. */
-  async bury(open: OpenRequest, lost: readonly LostDelivery[]): Promise<boolean> {
+  /** Ends a request as a dead letter, unless another entry comes first. */
+  async #bury(open: OpenRequest, lost: readonly LostDelivery[]): Promise<void> {
     const envelope = await this.#context.journal.envelopeOf(open)
-    if (envelope === undefined) return false
+    if (envelope === undefined) return
     const seen = lost.map(({ worker, at }) => `${worker} (last heard of at ${iso(at)})`).join(', ')
     const reason = `${lost.length} workers took it and did not come back: ${seen}. It is kept as a dead letter`
-    return this.#end(open, envelope, reason, { by: 'relay', dead: lost })
+    await this.#end(open, envelope, reason, { by: 'relay', dead: lost })
   }
 
   /** Ends an overdue request, unless an answer comes first. */
@@ -234,8 +234,35 @@ export class Answers {
     return open.escalation === undefined && (this.timeLeft(open) ?? 1) <= 0
   }
 
-  /** Ends all overdue requests, so that none stays open because nobody looks at it. */
+  /**
+   * The workers that died with a request, where they are as many as it may have; undefined otherwise. `graceLeases` is for how many
+   * leases the last one was not heard of: it may only be slow.
+   */
+  #deadWith({ lost, hold, lapsed }: OpenRequest, graceLeases: number): LostDelivery[] | undefined {
+    const last = lapsed ?? hold
+    const isSilent = last !== undefined && leaseLeft(this.#context, last) <= -graceLeases * last.leaseMs
+    const all = [...lost, ...(isSilent ? [{ worker: last.worker, at: last.at }] : [])]
+    return all.length >= this.#context.settings.limits.maxDeliveries ? all : undefined
+  }
+
+  /** Ends a request as a dead letter if too many workers died with it; whether they did. For whoever could take it now. */
+  async buryIfDead(open: OpenRequest): Promise<boolean> {
+    const lost = this.#deadWith(open, 0)
+    if (lost !== undefined) await this.#bury(open, lost)
+    return lost !== undefined
+  }
+
+  /** The same where nobody takes it, and so nobody would ever find out. */
+  async buryForsaken(requests: Iterable<OpenRequest>): Promise<void> {
+    for (const open of requests) {
+      const lost = open.escalation === undefined ? this.#deadWith(open, 1) : undefined
+      if (lost !== undefined) await this.#bury(open, lost)
+    }
+  }
+
+  /** Ends all overdue requests, and those that killed their workers, so that none stays open because nobody looks at it. */
   async sweep(openRequests: OpenRequests): Promise<void> {
+    await this.buryForsaken([...openRequests.byId.values()])
     const overdue = [...openRequests.byId.values()]
       .filter((open) => this.isOverdue(open))
       .sort((a, b) => a.entry - b.entry)

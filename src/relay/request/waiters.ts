@@ -59,6 +59,7 @@ export class Waiters {
   readonly #context: RelayContext
   readonly #answers: Answers
   readonly #waiters = new Map<string, Set<(change: RequestChange) => void>>()
+  #stopLooking: (() => void) | undefined
 
   constructor(context: RelayContext, answers: Answers) {
     this.#context = context
@@ -109,10 +110,24 @@ export class Waiters {
   #listen(requestId: string, listener: (change: RequestChange) => void): () => void {
     const waiters = this.#waiters.get(requestId) ?? new Set()
     this.#waiters.set(requestId, waiters.add(listener))
+    this.#stopLooking ??= this.#lookSoon()
     return () => {
       waiters.delete(listener)
       if (waiters.size === 0 && this.#waiters.get(requestId) === waiters) this.#waiters.delete(requestId)
+      if (this.#waiters.size > 0) return
+      this.#stopLooking?.()
+      this.#stopLooking = undefined
     }
+  }
+
+  /** Once in a lease, looks for requests that killed their last worker: if no other worker comes, nobody else would find out. */
+  #lookSoon(): () => void {
+    return after(this.#context.settings.leaseMs, () => {
+      const { byId } = this.#context.journal.openRequests
+      const open = [...this.#waiters.keys()].flatMap((requestId) => byId.get(requestId) ?? [])
+      this.#context.inBackground(this.#answers.buryForsaken(open))
+      this.#stopLooking = this.#lookSoon()
+    })
   }
 
   /** Reports to the observer that a caller has the answer of a person. */

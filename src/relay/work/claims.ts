@@ -163,15 +163,8 @@ export class Claims {
 
   /** Claims a request whose worker was not heard of; none when another process was faster. */
   async #takeOver(open: OpenRequest, agent: string, { worker, leaseMs }: ClaimOptions): Promise<Claim[]> {
-    const { journal, settings } = this.#context
-    const lost = open.lapsed === undefined ? open.lost : [...open.lost, open.lapsed]
-    if (lost.length >= settings.limits.maxDeliveries) {
-      await this.#answers.bury(
-        open,
-        lost.map(({ worker, at }) => ({ worker, at })),
-      )
-      return []
-    }
+    const { journal } = this.#context
+    if (await this.#answers.buryIfDead(open)) return []
     const hold = this.newHold(worker, leaseMs ?? this.leaseOf(agent))
     const { requestId, entry } = open
     const id = await this.#append(open, { type: 'claimed', requestId, agent, hold })

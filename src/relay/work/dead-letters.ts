@@ -9,13 +9,17 @@ import type { DeadLetter } from '../journal/open-requests.ts'
 
 export class DeadLetters {
   readonly #context: RelayContext
+  readonly #sweep: () => Promise<void>
 
-  constructor(context: RelayContext) {
+  /** `sweep` finds those whose last worker has died since. */
+  constructor(context: RelayContext, sweep: () => Promise<void>) {
     this.#context = context
+    this.#sweep = sweep
   }
 
   /** The oldest first. */
   async list(): Promise<DeadLetter[]> {
+    await this.#sweep()
     return [...(await this.#context.journal.current()).deadLetters.values()]
   }
 

@@ -92,6 +92,34 @@ test('a request that killed three workers is a dead letter: told to the asker, l
   await expect(relay.deadLetters.retry('poison', { by: 'Kim' })).rejects.toMatchObject({ code: 'not_found' })
 })
 
+test('a request that killed its last worker is a dead letter also when no other worker comes; a slow worker has a lease more [P9]', async () => {
+  const time = clock()
+  const opened = await open({
+    now: time.now,
+    monotonic: time.monotonic,
+    settings: { limits: { handoffTimeoutMs: 3_600_000 } },
+  })
+  const { relay, again } = opened
+  await relay.request(request(), { requestId: 'poison', wait: false })
+  for (const worker of ['w1', 'w2', 'w3']) expect(await killed(opened, time, worker)).toMatchObject({ worker })
+  const other = await again()
+  expect(await other.deadLetters.list()).toEqual([])
+  expect(await other.status('poison')).toMatchObject({ status: 'pending' })
+  time.advance(1_000)
+  expect(await other.deadLetters.list()).toMatchObject([{ requestId: 'poison', lost: [{}, {}, { worker: 'w3' }] }])
+  expect(await relay.status('poison')).toMatchObject({ status: 'failed' })
+})
+
+test('an asker learns that its request killed its last worker, although nobody else looks [P9]', async () => {
+  const { relay, again } = await open({
+    settings: { leaseMs: 100, limits: { handoffTimeoutMs: 3_600_000, maxDeliveries: 1 } },
+  })
+  const asking = relay.request(request(), { requestId: 'poison' })
+  await expect.poll(() => relay.inbox('researcher')).toHaveLength(1)
+  await (await again()).claim('researcher', { worker: 'w1' })
+  expect(await asking).toMatchObject({ status: 'failed', cause: 'dead' })
+})
+
 test('a dead letter that is dropped is no longer listed, in any process [P9]', async () => {
   const time = clock()
   const opened = await open({ now: time.now, monotonic: time.monotonic, settings: { limits: { maxDeliveries: 1 } } })
