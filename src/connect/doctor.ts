@@ -1,6 +1,7 @@
 // Whether everything that Baton needs is there and works. Each finding is one line: fine, a warning, or a problem and what to do.
 
 import fs from 'node:fs'
+import path from 'node:path'
 import { agents, type ConnectionPlace } from '../agents/index.ts'
 import { findWorkspace, stateFolder, untrusted } from '../config/index.ts'
 import { openStore } from '../store/index.ts'
@@ -90,9 +91,7 @@ async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
   const where = address ?? findWorkspace({ cwd, env }).address
   const folder = where.replace(/^file:(\/\/)?/, '')
   const isFolder = !/^[a-z][a-z+]*:\/\//.test(folder)
-  if (isFolder && !fs.existsSync(folder)) {
-    return [{ about: 'store', is: 'ok', text: `${folder} will be created on first use` }]
-  }
+  if (isFolder && !fs.existsSync(folder)) return [newStore(folder)]
   const found: Finding[] = []
   try {
     const opened = await openStore(where)
@@ -118,6 +117,24 @@ async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
     })
   }
   return found
+}
+
+function newStore(folder: string): Finding {
+  let above = path.dirname(path.resolve(folder))
+  while (!fs.existsSync(above)) above = path.dirname(above)
+  if (fs.statSync(above).isDirectory() && isWritable(above))
+    return { about: 'store', is: 'ok', text: `${folder} will be created on first use` }
+  const advice = `Make ${above} a folder that you can write to, or choose another with --workspace or BATON_HOME.`
+  return { about: 'store', is: 'problem', text: `${folder} cannot be created`, advice }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    fs.accessSync(folder, fs.constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 const littleSpace = 500_000_000

@@ -65,7 +65,8 @@ function read(file: string): PendingHandoff | undefined {
   try {
     text = fs.readFileSync(file, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' || (error as NodeJS.ErrnoException).code === 'ENOTDIR')
+      return undefined
     throw error
   }
   return JSON.parse(text) as PendingHandoff

@@ -380,3 +380,12 @@ test('what a lookup shows is redacted like the document [H13]', async () => {
     expect(shown.out).not.toContain(secret)
   }
 })
+
+test('without a model, a transcript that cannot be read is what is reported', async () => {
+  const cwd = temporaryFolder()
+  const file = path.join(cwd, 'session.jsonl')
+  fs.mkdirSync(file)
+  const { code, err } = await baton(cwd, ['handoff', file])
+  expect(code).not.toBe(0)
+  expect(err).not.toContain('model')
+})

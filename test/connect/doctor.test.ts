@@ -36,3 +36,21 @@ test.each<Record<string, string>>([{}, { codex: 'exit 1' }])(
     ])
   },
 )
+
+test('a workspace that cannot be created is a problem [D6]', async () => {
+  const folder = temporaryFolder()
+  const home = path.join(folder, 'home')
+  fs.writeFileSync(home, 'not a folder')
+  const found = await examine({
+    cwd: folder,
+    project: folder,
+    env: { HOME: home, PATH: '' },
+    self: [process.execPath, 'baton'],
+  })
+  expect(found.find(({ about }) => about === 'store')).toEqual({
+    about: 'store',
+    is: 'problem',
+    text: expect.stringMatching(/home\/\.local\/share\/baton\/.* cannot be created$/) as string,
+    advice: expect.stringContaining(`Make ${home} a folder`) as string,
+  })
+})

@@ -5,6 +5,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import manifest from '../../package.json' with { type: 'json' }
 import { temporaryFolder } from '../support/workspace.ts'
 
 const run = promisify(execFile)
@@ -76,6 +77,8 @@ describe('the package', () => {
     const page = fs.readFileSync(path.join(project, 'node_modules/@baton/baton/dist/baton.1'), 'utf8')
     expect(page).toMatch(/^\.TH BATON 1/)
     for (const name of ['handoff', 'continue', 'run', 'up', 'tape append']) expect(page).toContain(`baton ${name}`)
+    // npm links it for a global installation only if it is named in a list.
+    expect(manifest.man).toEqual(['./dist/baton.1'])
   })
 
   test.for(nodes)('opens every door on %s', async ([, node]) => {

@@ -156,7 +156,8 @@ function project(options: Globals, date: string, markdown: string): string {
 }
 
 function withAdvice(error: unknown, options: HandoffCommandOptions): unknown {
-  if (BatonError.is(error)) return error
+  // Without a model, what failed is the transcript or the disk.
+  if (BatonError.is(error) || wantedOf(options).writer === 'ledger') return error
   const name = chosenName({ model: options.model, env: options.io.env }) ?? 'the model'
   const message = error instanceof Error ? error.message : String(error)
   return new StorageError(`Handoff failed: ${message}`, {

@@ -30,7 +30,7 @@ export async function uninstall(options: UninstallOptions): Promise<void> {
     supervised.map(({ row }) => row.project),
   )
   const parts = [...hooks(options), ...(await leftIn(projects, options)), ...folders(options)]
-  if (parts.length === 0) out.note('Baton has put nothing on this machine beside its package.')
+  if (parts.length === 0) out.note('Baton has put nothing on this machine besides its package.')
   for (const { what, place } of parts) out.record({ what, place }, `${what.padEnd(11)} ${place}`)
   const open = supervised.filter(({ row }) => row.state !== 'ended')
   for (const { row } of open) out.warn(`baton: ${row.name} has not ended: baton stop ${shellWord(row.name)}`)
