@@ -49,8 +49,8 @@ export class CycleRunner {
   readonly #timings = new Timings()
   /** Gives back the place among the sessions that may cycle at the same time. */
   #slot: (() => Promise<void>) | undefined
-  /** Since when nothing can be typed to the agent. */
-  #obstacle: number | undefined
+  /** Since when something keeps Baton from typing; null: nothing does. */
+  #obstacle: number | null | undefined
   #underWay: Promise<void> = Promise.resolve()
   /** The outcome of the last action, until `take` has handled it. */
   #event: CycleEvent | undefined
@@ -205,8 +205,9 @@ export class CycleRunner {
     const { session, recorder } = this.#options
     const what = /^a chance to .*/.exec(session.waits?.for ?? '')?.[0]
     if (what === undefined) {
-      if (this.#obstacle !== undefined) await recorder.report('prompt', 'ok', 'Baton can type to it again', '')
-      this.#obstacle = undefined
+      // An earlier supervisor may have reported one that is gone.
+      if (this.#obstacle !== null) await recorder.report('prompt', 'ok', 'Baton can type to it again', '')
+      this.#obstacle = null
       return
     }
     this.#obstacle ??= now

@@ -46,10 +46,13 @@ interface RunOptions {
 export class TmuxError extends BatonError {
   /** The pane, or the whole server, is no more. */
   readonly gone: boolean
+  /** The server is about to end: all of its panes are gone already. */
+  readonly isEnding: boolean
 
   constructor(message: string, said: string) {
     super('storage', message)
-    this.gone = /no server running|can't find (pane|window|session)|error connecting|lost server/.test(said)
+    this.isEnding = /lost server|server exited/.test(said)
+    this.gone = this.isEnding || /no server running|can't find (pane|window|session)|error connecting/.test(said)
   }
 }
 

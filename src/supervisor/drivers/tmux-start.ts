@@ -6,7 +6,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Adapter, Command } from '../../agents/index.ts'
 import { NotFoundError } from '../../errors.ts'
-import { agentMark, type Process, processAt, treeOf } from '../../system/index.ts'
+import { agentMark, pause, type Process, processAt, treeOf } from '../../system/index.ts'
 import { needTmux, ownServer, socketPath, TmuxError, TmuxServer, unformatted, usual } from './tmux-server.ts'
 import { TmuxDriver, type TmuxPlace } from './tmux.ts'
 
@@ -53,6 +53,7 @@ export async function startInTmux(options: TmuxStart): Promise<TmuxDriver> {
   const server = new TmuxServer(inside || socketPath(options.socket ?? 'baton', options.env))
   // tmux makes the folder of its usual sockets only, and says nothing if there is none.
   fs.mkdirSync(path.dirname(server.socket), { recursive: true, mode: 0o700 })
+  if (!inside) await replaceEnding(server)
   const title = nameOf(name)
   const known = await environmentOf(server)
   const differs = Object.entries(env).filter(([key, value]) => known?.get(key) !== value && known !== undefined)
@@ -168,6 +169,26 @@ function withoutUndefined(env: NodeJS.ProcessEnv): Record<string, string> {
 }
 
 /** What a new pane of that server would inherit; undefined while there is no server: it will inherit ours. */
+/** A server has no panes any more when it begins to end, and ends within moments. */
+const endingMs = 3_000
+
+/**
+ * A server of ours that is told to end while the client of a killed supervisor hangs on it waits for that client forever: it refuses every
+ * command and keeps its socket. Without the socket, another server can be started.
+ */
+async function replaceEnding(server: TmuxServer): Promise<void> {
+  const isEnding = () =>
+    server.run(['list-sessions']).then(
+      () => false,
+      (error: unknown) => error instanceof TmuxError && error.isEnding,
+    )
+  const deadline = performance.now() + endingMs
+  while (await isEnding()) {
+    if (performance.now() > deadline) return fs.rmSync(server.socket, { force: true })
+    await pause(100)
+  }
+}
+
 async function environmentOf(server: TmuxServer): Promise<Map<string, string> | undefined> {
   const told = await server.run(['show-environment', '-g']).catch(() => undefined)
   if (told === undefined) return undefined

@@ -69,6 +69,8 @@ export class BetweenCycles {
   /** The turn that an error has cut off: since when, whether people know, and when the agent is told to continue. */
   #error: { readonly turn: string; readonly since: number; readonly isTold: boolean; readonly at: number } | undefined
   #errors = 0
+  /** False at first: an earlier supervisor may have reported an error. */
+  #isWell = false
 
   constructor({ prompt }: Run) {
     this.#hasTask = prompt !== undefined
@@ -88,7 +90,8 @@ export class BetweenCycles {
       const hasWorked = turns > 1 || fresh !== undefined || work.size > 0
       return this.#failed({ turn, error, hasWorked }, errorMs, now)
     }
-    const well: readonly Need[] = this.#errors > 0 ? [{ do: 'tell', trouble: undefined }] : []
+    const well: readonly Need[] = this.#isWell ? [] : [{ do: 'tell', trouble: undefined }]
+    this.#isWell = true
     this.#error = undefined
     this.#errors = 0
     if (until === undefined || turn === this.#checked || isChecking) return well
@@ -136,6 +139,7 @@ export class BetweenCycles {
     const known = this.#error?.turn === turn ? this.#error : { turn, since: now, isTold: false, at }
     const isDue = now >= known.at
     const isStanding = isDue || now - known.since >= ownRetryMs
+    if (isStanding) this.#isWell = false
     this.#error = { ...known, isTold: isStanding, at: isDue ? Infinity : known.at }
     const told: readonly Need[] =
       isStanding && !known.isTold

@@ -85,7 +85,8 @@ export class Health {
     const entry = known === undefined ? await this.#store.latest(tape, key) : undefined
     const last = known ?? stampOf(entry)
     const stamp = `${status} ${what}`
-    this.#last.set(key, stamp)
+    // That all is well holds when it is written down; that something is wrong, people are told even where nothing can be written.
+    if (status !== 'ok') this.#last.set(key, stamp)
     const told = status !== 'ok' && advice !== undefined
     const alert = told ? { level: status, what, action: action_taken, advice } : undefined
     // A supervisor before this one has told it: people are only reminded.
@@ -95,12 +96,15 @@ export class Health {
     if (
       stamp === last ||
       (status === 'ok' && (last === undefined || last.startsWith('ok ')) && check_type !== 'handoff')
-    )
+    ) {
+      this.#last.set(key, stamp)
       return
+    }
     try {
       const data = { project: cwd, check_type, status, details: { what, ...details }, action_taken }
       const draft = { kind: 'event', payload: { name: 'health', data }, meta: { key, context: false } }
       const [written] = await this.#store.append(tape, [draft])
+      this.#last.set(key, stamp)
       this.#onCheck(asCheck(name, written!))
     } finally {
       // A person is told even where the disk is full: then above all.

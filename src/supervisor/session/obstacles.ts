@@ -2,6 +2,7 @@
 
 import fs from 'node:fs'
 import type { Sighting } from '../cycle/cycle-state.ts'
+import { TmuxError } from '../drivers/tmux-server.ts'
 import { messageOf } from '../cycle/effects.ts'
 import type { Trouble } from './between-cycles.ts'
 import type { Recorder } from './recorder.ts'
@@ -9,8 +10,10 @@ import type { Recorder } from './recorder.ts'
 export class Obstacles {
   readonly #recorder: Recorder
   #question: string | undefined
-  #gone = false
-  #full = false
+  /** Undefined at first: an earlier supervisor may have reported what no longer holds. */
+  #gone: boolean | undefined
+  #full: boolean | undefined
+  #hasLooked = false
 
   constructor(recorder: Recorder) {
     this.#recorder = recorder
@@ -26,7 +29,9 @@ export class Obstacles {
     // The agent says that it waits before its screen shows for what: its words come with the next look.
     if (question !== undefined && screen.is !== 'dialog' && observation.at - (observation.changed ?? 0) < drawnMs)
       return
-    if (question === this.#question) return
+    const isAnswered = !this.#hasLooked && question === undefined && (screen.is === 'prompt' || screen.is === 'busy')
+    if (isAnswered || question !== undefined) this.#hasLooked = true
+    if (question === this.#question && !isAnswered) return
     // A question stays the same question while somebody moves among its answers.
     if (question !== undefined && this.#question !== undefined && isSameQuestion(question, this.#question)) return
     this.#question = question
@@ -54,14 +59,20 @@ export class Obstacles {
   /** Reports that nothing can be written; writing this report may fail too. */
   async full(cause: unknown): Promise<void> {
     this.#full = true
+    // tmux refuses a command: that has nothing to do with the disk.
+    if (cause instanceof TmuxError) {
+      const { message } = cause
+      await this.#recorder.report('storage', 'critical', `tmux fails: ${message}`, 'tmux').catch(() => undefined)
+      return
+    }
     const why = isFullDisk(cause) ? 'The disk is full, so Baton' : 'Baton'
     const what = `${why} cannot write to its workspace: ${messageOf(cause)}`
     await this.#recorder.report('storage', 'critical', what, 'disk').catch(() => undefined)
   }
 
   async written(): Promise<void> {
-    if (!this.#full) return
-    await this.#recorder.report('storage', 'ok', 'Baton can write to its workspace again', '')
+    if (this.#full === false) return
+    await this.#recorder.report('storage', 'ok', 'Baton can write to its workspace and reach tmux', '')
     this.#full = false
   }
 }

@@ -28,6 +28,7 @@ export class Recorder {
   readonly #options: RecorderOptions
   #row: SessionRow | undefined
   #writing: Promise<unknown> = Promise.resolve()
+  #late: NodeJS.Timeout | undefined
 
   constructor(options: RecorderOptions) {
     this.#options = options
@@ -88,8 +89,18 @@ export class Recorder {
     onRow(row)
     const kept = this.#row
     const sudden = kept === undefined || suddenly(kept) !== suddenly(row)
-    const slow = Date.parse(row.last_check) - Date.parse(kept?.last_check ?? row.last_check) >= rowMs
-    if (!sudden && !(slow && gradually(kept) !== gradually(row))) return
+    if (!sudden && gradually(kept) === gradually(row)) return
+    const sinceMs = Date.parse(row.last_check) - Date.parse(kept?.last_check ?? row.last_check)
+    if (!sudden && sinceMs < rowMs) {
+      // Nothing more may happen for hours, and lists are to show the last reading.
+      this.#late ??= setTimeout(() => {
+        this.#late = undefined
+        this.show(shown)
+      }, rowMs - sinceMs).unref()
+      return
+    }
+    clearTimeout(this.#late)
+    this.#late = undefined
     this.#row = row
     this.#writing = this.#writing
       .then(() => this.journal.write('row', row))
@@ -99,6 +110,7 @@ export class Recorder {
 
   /** Resolves when all rows are written. */
   async flush(): Promise<void> {
+    clearTimeout(this.#late)
     await this.#writing
   }
 }
@@ -144,6 +156,8 @@ export function adviceFor(word: string, { name, driver, cwd }: Run, cycle: Cycle
       return `Nothing to do if it passes. To look at its screen: ${attach}`
     case 'disk':
       return 'Free some disk space, or put the workspace back where it was; Baton then continues by itself.'
+    case 'tmux':
+      return `Look at it: tmux list-panes -a, and on Baton's own server: tmux -L baton list-panes -a. Then: ${log}`
     case 'project':
       return `Put the folder back and Baton continues; or end the session: baton stop ${shellWord(name)}`
     case 'cycle':
@@ -172,6 +186,7 @@ function actionFor(word: string): string {
     error: 'Baton will ask it to continue in a while',
     limit: 'Baton waits and then has it resume',
     disk: 'Baton leaves the session as it is and keeps retrying',
+    tmux: 'Baton leaves the session as it is and keeps retrying',
     project: 'Baton leaves the session alone',
     cycle: 'Baton does not cycle it',
     restart: 'Baton does not start it again',

@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { adapterNamed, type ScreenState } from '../../../src/agents/index.ts'
 import type { Driver } from '../../../src/supervisor/drivers/driver.ts'
 import { withLock } from '../../../src/supervisor/drivers/pane-lock.ts'
+import { TmuxServer } from '../../../src/supervisor/drivers/tmux-server.ts'
 import { startInTmux, takePane } from '../../../src/supervisor/drivers/tmux-start.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
 
@@ -333,6 +335,28 @@ test("in the person's own tmux it gets a window there; a pane that was there is 
   expect(await taken.alive()).toBe(false)
   await expect(taken.submit('touch hit', signal)).rejects.toMatchObject({ reason: 'gone' })
   expect(tmux('list-panes', '-a', '-F', '#{pane_id} #{pane_dead}').trim()).toBe('%0 0')
+})
+
+test('an agent is started although a server that never ends keeps the socket [C15]', async () => {
+  const { folder, script, out, socket, tmux } = files()
+  // Like tmux when it has been told to end, and waits for a client that does not leave: it takes connections, and no command.
+  const ending = net.createServer((client) => client.destroy())
+  await new Promise<void>((resolve) => ending.listen(socket, resolve))
+  onTestFinished(() => void ending.close())
+  const adapter = agent(script, out)
+  const gone = new TmuxServer(socket).run(['list-sessions'])
+  await expect(gone).rejects.toMatchObject({ gone: true, isEnding: true })
+  const driver = await startInTmux({
+    adapter,
+    command: adapter.launch!(),
+    cwd: folder,
+    env: process.env,
+    name: 'x',
+    socket,
+  })
+  expect(await driver.ready(signal)).toEqual({ is: 'prompt', draft: '' })
+  expect(tmux('list-sessions')).toContain('x:')
+  await driver.stop()
 })
 
 test('a server that dies is a program that is gone, and a program that is missing says so [C15]', async () => {

@@ -8,6 +8,7 @@ import type { Whereabouts } from '../../../src/supervisor/session/journal.ts'
 import type { OpenAgent } from '../../../src/supervisor/run.ts'
 import { openSupervisor, type SessionRow, sessionRows, healthChecks, control } from '../../../src/supervisor/index.ts'
 import { openScriptedAgent } from '../support/open-scripted-agent.ts'
+import { Health } from '../../../src/supervisor/session/health.ts'
 import { protocolFiles } from '../support/protocol.ts'
 import { dataOf, expectOrder, Harness } from '../support/harness.ts'
 import { collect } from '../../support/workspace.ts'
@@ -440,6 +441,30 @@ test('an alert says who, where and what to type; it is repeated while the questi
     level: 'info',
     title: 'shop in shop: Finished: the --until command succeeded',
   })
+})
+
+test('what an earlier supervisor reported and what no longer holds is taken back by the next [C8]', async () => {
+  const harness = await Harness.open()
+  const health = new Health(harness.store, harness.run, undefined, () => undefined)
+  const types = ['storage', 'dialog', 'prompt', 'model', 'project'] as const
+  for (const check_type of types)
+    await health.report({ check_type, status: 'critical', what: 'It is bad', action_taken: '', advice: 'Look' })
+  harness.supervise()
+  harness.fill(40)
+  const last = async (type: (typeof types)[number]) => (await harness.health(type)).at(-1)?.status
+  for (const type of types) await harness.until(async () => (await last(type)) === 'ok', `the end of ${type}`)
+  expect(harness.told).toEqual([])
+})
+
+test('lists show the last reading, also when it came right after another and nothing happens since [C8]', async () => {
+  const { harness } = await atWork()
+  harness.fill(40)
+  await harness.until(() => (rows(harness).at(-1)?.context_usage ?? 0) >= 0.4, 'the reading')
+  await harness.until(() => rows(harness).at(-1)?.state === 'waiting', 'the end of the turn')
+  const listed = async () => (await collect(sessionRows(harness.store)))[0]?.context_usage
+  const read = rows(harness).at(-1)!.context_usage
+  await harness.until(async () => (await listed()) === read, 'its row')
+  expect(rows(harness).at(-1)!.context_usage).toBe(read)
 })
 
 test('more than one cycle in an hour: a warning, and the threshold is raised for a while [C10]', async () => {
