@@ -73,39 +73,11 @@ const program = {
   supported: { 'dynamic-import': false },
 }
 // One script, since V8 keeps the compiled code of scripts, not of modules (src/cli/start.ts). What is imported when it is
-// needed is still run only then.
-const bundle = join(next, 'cli', 'program.js')
-const bundleUrl = "const bundleUrl = require('node:url').pathToFileURL(__filename).href;"
-const cli = await esbuild.build({
-  ...program,
-  metafile: true,
-  entryPoints: ['src/cli/main.ts'],
-  outfile: bundle,
-  // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
-  external: ['fs-native-extensions', '@opentelemetry/*', '@nats-io/*', 'pg', 'pg-connection-string'],
-  // Its entry for Node is UMD, which cannot be bundled.
-  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  define: { 'import.meta.url': 'bundleUrl' },
-  // The function that src/cli/start.ts calls: put around the code there, V8 would copy all of it.
-  banner: { js: `(function (exports, require, module, __filename, __dirname) {${bundleUrl}` },
-  footer: { js: '})' },
-  // What is not there need not be read at each start.
-  minifyWhitespace: true,
-  lineLimit: 160,
-  plugins: [
-    { name: 'vendored', setup: leaveInVendor },
-    { name: 'one-language', setup: keepOneLanguage },
-    { name: 'past-the-index', setup: importPastTheIndex },
-  ],
-})
-// In ASCII it is read in a fraction of the time. esbuild leaves patterns and `String.raw` as they are; what we write with the
-// latter are patterns too, where the escape means the same.
-const ascii = readFileSync(bundle, 'utf8').replaceAll(
-  /[^\0-\x7F]/g,
-  (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-)
-writeFileSync(bundle, ascii)
-const hash = createHash('sha256').update(ascii).digest('hex').slice(0, 16)
+// needed is still run only then. The commands that read a transcript have a script of their own: V8 makes every function of a
+// script at its start, and they need a third of them.
+const cli = await buildProgram('program.js', [])
+const handoff = await buildProgram('handoff.js', [{ name: 'handoff-alone', setup: leaveOutOtherCommands }])
+const hash = createHash('sha256').update(cli.code).update(handoff.code).digest('hex').slice(0, 16)
 const main = join(next, 'cli', 'main.js')
 await esbuild.build({
   ...program,
@@ -117,13 +89,68 @@ await esbuild.build({
 chmodSync(main, 0o755)
 writeFileSync(join(next, 'cli', 'package.json'), '{ "type": "commonjs" }\n')
 
-writeLicences([vendor.metafile, cli.metafile], await buildDashboard())
+writeLicences([vendor.metafile, cli.metafile, handoff.metafile], await buildDashboard())
 
 writeManPage()
 
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(next, join(root, 'dist'))
 writeStamp('build', fingerprint)
+
+/** @param {string} name @param {esbuild.Plugin[]} plugins */
+async function buildProgram(name, plugins) {
+  const outfile = join(next, 'cli', name)
+  const { metafile } = await esbuild.build({
+    ...program,
+    metafile: true,
+    entryPoints: ['src/cli/main.ts'],
+    outfile,
+    // A native addon cannot be bundled; the heavy ones are imported only by the commands that need them.
+    external: ['fs-native-extensions', '@opentelemetry/*', '@nats-io/*', 'pg', 'pg-connection-string'],
+    // Its entry for Node is UMD, which cannot be bundled.
+    alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
+    define: { 'import.meta.url': 'bundleUrl' },
+    // The function that src/cli/start.ts calls: put around the code there, V8 would copy all of it.
+    banner: {
+      js: `(function (exports, require, module, __filename, __dirname) {
+const bundleUrl = require('node:url').pathToFileURL(__filename).href, ofNode = new Map();
+function importNode(name) { if (!ofNode.has(name)) ofNode.set(name, __toESM(require(name), 1)); return ofNode.get(name) }`,
+    },
+    footer: { js: '})' },
+    // What is not there need not be read at each start.
+    minifyWhitespace: true,
+    lineLimit: 160,
+    plugins: [
+      ...plugins,
+      { name: 'vendored', setup: leaveInVendor },
+      { name: 'one-language', setup: keepOneLanguage },
+      { name: 'past-the-index', setup: importPastTheIndex },
+    ],
+  })
+  // In ASCII it is read in a fraction of the time. esbuild leaves patterns and `String.raw` as they are; what we write with the
+  // latter are patterns too, where the escape means the same.
+  const code = importNodeOnce(readFileSync(outfile, 'utf8')).replaceAll(
+    /[^\0-\x7F]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  writeFileSync(outfile, code)
+  return { metafile, code }
+}
+
+/** Each import of a module of Node would copy all that it exports: one copy serves all. @param {string} code */
+function importNodeOnce(code) {
+  return code.replaceAll(/__toESM\(require\("(node:[\w/]+)"\),1\)/g, 'importNode("$1")')
+}
+
+/** What other commands do is never asked for: src/cli/start.ts looks at the command first. @param {esbuild.PluginBuild} build */
+function leaveOutOtherCommands(build) {
+  const others = /[\\/]src[\\/]cli[\\/](?:main|program|(?!handoff[\\/])\w+[\\/]commands)\.ts$/
+  build.onResolve({ filter: /^\.\.?\// }, ({ kind, importer, path }) =>
+    kind === 'dynamic-import' && others.test(importer) && path !== './program.ts'
+      ? { path, external: true }
+      : undefined,
+  )
+}
 
 /** The CLI shares the large packages with the library. @param {esbuild.PluginBuild} build */
 function leaveInVendor(build) {

@@ -9,7 +9,7 @@ import path from 'node:path'
 import v8 from 'node:v8'
 import vm from 'node:vm'
 
-/** Names the bundle: V8 itself only compares the length of the source. Set by the build. */
+/** Names the bundles: V8 itself only compares the length of the source. Set by the build. */
 declare const BUNDLE_HASH: string
 
 interface KeptCode {
@@ -21,6 +21,8 @@ interface KeptCode {
 /** Code is kept again when a run has compiled so much more of the program than those before it. */
 const growth = 1.1
 const trailerBytes = 8
+/** To look how much was compiled takes 2 ms, so most runs do not. */
+const isLookedAt = process.pid % 8 === 0
 
 /** What those commands that read a transcript load of Node. */
 const usedOfNode = [
@@ -35,17 +37,21 @@ const usedOfNode = [
   'node:zlib',
 ]
 
-const bundle = path.join(__dirname, 'program.js')
-const name = `${BUNDLE_HASH}-${process.version}-${process.arch}-${commandOf(process.argv)}`
+const command = commandOf(process.argv)
+const readsTranscript = ['handoff', 'continue'].includes(command)
+const bundle = path.join(__dirname, readsTranscript ? 'handoff.js' : 'program.js')
+const name = `${BUNDLE_HASH}-${process.version}-${process.arch}-${command}`
 const folders = [path.join(__dirname, 'compiled'), path.join(userCache(), 'baton', 'compiled')]
 
 const require = createRequire(bundle)
 // These read a transcript once and end: what V8 would optimise for later runs of a loop costs a third of their time. Only the
 // V8 of Node 20 has this flag; every later one would print that it does not know it.
-if (process.version.startsWith('v20.') && ['handoff', 'continue'].includes(commandOf(process.argv))) {
+if (process.version.startsWith('v20.') && readsTranscript) {
   // Node's own modules are compiled ahead, but V8 accepts that only with the options it had then: they are loaded first.
   for (const name of usedOfNode) require(name)
   v8.setFlagsFromString('--interrupt-budget=1000000')
+  // Much is made at once and little of it lives: the space for what is new reaches its size at once.
+  v8.setFlagsFromString('--semi-space-growth-factor=16')
 }
 const kept = readKept()
 const script = new vm.Script(fs.readFileSync(bundle, 'latin1'), {
@@ -55,7 +61,7 @@ const script = new vm.Script(fs.readFileSync(bundle, 'latin1'), {
 const before = script.cachedDataRejected === false && kept !== undefined ? kept.compiled : 0
 process.on('exit', (code) => {
   // A command that failed has seen too little of the program.
-  if (code === 0 && compiledBytes() > before * growth) keep()
+  if (code === 0 && (before === 0 || isLookedAt) && compiledBytes() > before * growth) keep()
 })
 const main = script.runInThisContext() as (...given: readonly unknown[]) => void
 main({}, require, {}, bundle, __dirname)

@@ -21,6 +21,16 @@ const stretch = 2_000
 /** How many words are remembered; beyond that, all are forgotten. */
 const mostWords = 100_000
 
+/**
+ * Letters and digits are ASCII, and what else there is are signs: most texts. V8 needs milliseconds to compile the tokenizer's own
+ * expression, with all letters there are.
+ */
+// oxlint-disable-next-line no-control-regex -- ASCII begins with control characters
+export const plainText = /^[\0-\x7F×·«»\u2010-\u2027\u2030-\u205E\u2190-\u23FF\u2500-\u2775\u2794-\u27BF]*$/
+/** The words of such a text, as o200k cuts them. */
+export const plainWord =
+  /[^\r\nA-Za-z0-9]?(?:[A-Z]*[a-z]+|[A-Z]+)(?:'(?:[sdmtSDMT]|[lL]{2}|[vV][eE]|[rR][eE]))?|\d{1,3}| ?[^\sA-Za-z0-9]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/g
+
 let counter: CountTokens | undefined
 
 /** Counts as o200k does, at most a token more per 2,000 characters; special tokens in a text are text. */
@@ -41,7 +51,8 @@ export async function tokenCounter(): Promise<CountTokens> {
     let count = 0
     for (let at = 0; at < text.length;) {
       const end = wholeCharacter(text, at + stretch)
-      for (const each of text.slice(at, end).match(word) ?? []) count += countWord(each)
+      const part = text.slice(at, end)
+      for (const each of part.match(plainText.test(part) ? plainWord : word) ?? []) count += countWord(each)
       at = end
     }
     return count

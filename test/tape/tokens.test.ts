@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { expect, test } from 'vitest'
 import { tokenCounter } from '../../src/tape/index.ts'
+import { plainText } from '../../src/tape/tokens.ts'
 
 const plain = { disallowedSpecial: new Set<string>() }
 
@@ -10,6 +11,7 @@ test('tokens are counted as the published o200k tokenizer counts them', async ()
   const texts = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 300 }),
     fc.string({ unit: 'binary', maxLength: 300 }),
+    fc.string({ unit: fc.constantFrom(..." \r\n\t/aZz9_.('sdLlVvEeRrT…→×“’✓─\u2028ª①"), maxLength: 300 }),
     fc
       .array(fc.constantFrom('const ', 'läuft', ' 请把', 'AbCd', '\n\n  ', '0xff', '<|endoftext|>', "don't", 'ssss'))
       .map((all) => all.join('')),
@@ -19,4 +21,11 @@ test('tokens are counted as the published o200k tokenizer counts them', async ()
       expect(count(text)).toBe(countTokens(text, plain))
     }),
   )
+})
+
+test('a text is plain if no letter, digit or space of it is beyond ASCII', () => {
+  for (let unit = 0x80; unit < 0x1_0000; unit++) {
+    const character = String.fromCharCode(unit)
+    if (plainText.test(character)) expect(character).not.toMatch(/[\p{L}\p{N}\p{M}\s]|\p{Cs}/u)
+  }
 })

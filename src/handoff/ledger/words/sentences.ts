@@ -24,26 +24,33 @@ export function lengthOf(text: string): number {
 
 const closing = '[\\s)"\'”»」』）*_`~\\p{Extended_Pictographic}\\uFE0F\\u200D]*$'
 /** Greek asks with `;`; Chinese, Japanese and Korean have endings that ask, with a full stop or with nothing behind them. */
-const question = new RegExp(
+const question = lazily(
   `(?:[?？؟՞፧]|(?<=\\p{Script=Greek}[^.;!?\\n]*);|(?<=\\p{Script=Hiragana})か[。．]?|吗[。．]?|(?:까요|습니까|입니까)[.。]?)(?=${closing})`,
-  'u',
 )
-const announcement = new RegExp(`[:：]${closing}`, 'u')
+/** One of these is in every question: looking for it is far cheaper. */
+const questionHint = /[?;？؟՞፧か吗까]/
+const announcement = lazily(`[:：]${closing}`)
+
+/** V8 takes a millisecond for the classes of characters in these: many sessions have no use for them. */
+function lazily(source: string): () => RegExp {
+  let made: RegExp | undefined
+  return () => (made ??= new RegExp(source, 'u'))
+}
 
 /** Whether a sentence is a question, by its mark. */
 export function asks(sentence: string): boolean {
-  return question.test(sentence)
+  return questionHint.test(sentence) && question().test(sentence)
 }
 
 /** The text up to the mark of the question that it ends with; nothing but closing marks may follow. */
 export function upToQuestionMark(text: string): string | undefined {
-  const found = question.exec(text)
+  const found = questionHint.test(text) ? question().exec(text) : null
   return found === null ? undefined : text.slice(0, found.index + found[0].length)
 }
 
 /** Whether a sentence only announces what follows it: a list, a paste, a call of a tool. */
 export function announces(sentence: string): boolean {
-  return announcement.test(sentence)
+  return /[:：]/.test(sentence) && announcement().test(sentence)
 }
 
 /** The sentences of what an assistant wrote in Markdown; none of its code, tables, headings and quotes. */
