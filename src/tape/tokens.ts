@@ -25,7 +25,6 @@ const mostWords = 100_000
  * Letters and digits are ASCII, and what else there is are signs: most texts. V8 needs milliseconds to compile the tokenizer's own
  * expression, with all letters there are.
  */
-// oxlint-disable-next-line no-control-regex -- ASCII begins with control characters
 export const plainText = /^[\0-\x7F×·«»\u2010-\u2027\u2030-\u205E\u2190-\u23FF\u2500-\u2775\u2794-\u27BF]*$/
 /** The words of such a text, as o200k cuts them. */
 export const plainWord =
