@@ -27,7 +27,7 @@ const mostWords = 100_000
  */
 export const plainText = /^[\0-\x7F×·«»\u2010-\u2027\u2030-\u205E\u2190-\u23FF\u2500-\u2775\u2794-\u27BF]*$/
 /** The words of such a text, as o200k cuts them. */
-export const plainWord =
+const plainWord =
   /[^\r\nA-Za-z0-9]?(?:[A-Z]*[a-z]+|[A-Z]+)(?:'(?:[sdmtSDMT]|[lL]{2}|[vV][eE]|[rR][eE]))?|\d{1,3}| ?[^\sA-Za-z0-9]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/g
 
 let counter: CountTokens | undefined
