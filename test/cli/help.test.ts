@@ -132,6 +132,15 @@ test('the man page and the pages of the documentation come with the program', as
   expect(await baton(cwd, ['docs', 'tapse'])).toMatchObject({ code: 4 })
 })
 
+test('looking around puts nothing on the machine', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  for (const args of [[], ['ls'], ['health'], ['doctor'], ['uninstall', '--dry-run'], ['docs'], ['--help']])
+    expect(await baton(cwd, args), args.join(' ')).toMatchObject({ code: 0 })
+  const left = fs.readdirSync(cwd, { recursive: true, encoding: 'utf8' })
+  // The doctor tries whether it can write where Baton remembers things.
+  expect(left.filter((file) => !file.startsWith('.local') || file.includes('share'))).toEqual([])
+})
+
 test('uninstall lists what Baton keeps, and removes it only when it is told to', async ({ onTestFinished }) => {
   const cwd = temporaryFolder(onTestFinished)
   await baton(cwd, ['tape', 'append', 'main'], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')

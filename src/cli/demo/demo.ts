@@ -117,7 +117,9 @@ function introduce(out: Output, { cwd, driver }: Run): void {
 
 function summarise(out: Output, cycles: number, seconds: number, project: string): void {
   const { NODE_TEST_CONTEXT: _inner, ...env } = out.io.env
-  const { stdout, status } = spawnSync(out.io.self[0], ['--test'], { cwd: project, env, encoding: 'utf8' })
+  // Newer versions of Node have another reporter by default.
+  const args = ['--test', '--test-reporter=tap']
+  const { stdout, status } = spawnSync(out.io.self[0], args, { cwd: project, env, encoding: 'utf8' })
   const passed = /^# pass (\d+)$/m.exec(stdout)?.[1] ?? '0'
   out.note('')
   out.note(

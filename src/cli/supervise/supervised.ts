@@ -1,5 +1,7 @@
 // Finds supervised sessions by the names that people give them: in this workspace first, then in every other one of this machine.
 
+import fs from 'node:fs'
+import path from 'node:path'
 import { NotFoundError } from '../../errors.ts'
 import { nearest } from '../../tape/index.ts'
 import { registeredWorkspaces } from '../../config/index.ts'
@@ -18,7 +20,14 @@ export async function allSupervised({ run }: Door): Promise<readonly SessionRow[
 function addressesFor(globals: Globals): string[] {
   const { address, by } = chosenWorkspace(globals)
   if (by === 'store' || by === 'workspace') return [address]
-  return [address, ...registeredWorkspaces(globals.io.env).filter((each) => each !== address)]
+  const all = [address, ...registeredWorkspaces(globals.io.env).filter((each) => each !== address)]
+  // A list creates no workspace: what is not there holds no sessions.
+  return all.filter((each) => !isMissingFolder(each))
+}
+
+function isMissingFolder(address: string): boolean {
+  const folder = address.replace(/^file:(\/\/)?/, '')
+  return path.isAbsolute(folder) && !fs.existsSync(folder)
 }
 
 /** A session together with the workspace that it is in, which commands about it work in. */
