@@ -77,6 +77,8 @@ export async function cancel(options: Globals & { reason?: string; by?: string }
     const { by = userName(), reason } = options
     const { cancelled: isCancelled } = await run(relayCancel, { requestId, by, reason })
     if (out.json) return out.data({ requestId, cancelled: isCancelled })
-    out.note(isCancelled ? `${requestId} is cancelled; its worker is notified.` : `${requestId} had ended before.`)
+    out.note(
+      isCancelled ? `${requestId} is cancelled; whoever works on it is notified.` : `${requestId} had ended before.`,
+    )
   })
 }

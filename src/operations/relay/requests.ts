@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
+import { taskOf } from '../../approvals/index.ts'
 import { BatonError } from '../../errors.ts'
 import { handoffSchemaVersion, type Relay, type RequestOutcome } from '../../relay/index.ts'
 import type { Json } from '../../store/index.ts'
@@ -150,6 +151,13 @@ export const relayCancel = operation({
   async run(workspace, { requestId, reason, by }, { caller }) {
     const relay = await workspace.relay()
     const whole = await relay.wholeId('request', requestId)
+    const { request } = (await relay.status(whole)).envelope
+    const task = taskOf({ requestId: whole, request })?.task_id
+    if (task !== undefined) {
+      throw new BatonError('refused', `${whole} asks a person about ${task}: only a person can withdraw the question`, {
+        hint: `Type "baton task withdraw ${task}" on a terminal that no agent has started.`,
+      })
+    }
     return { cancelled: await relay.cancel(whole, { by: by ?? caller.name, reason }) }
   },
 })

@@ -50,6 +50,19 @@ test('a task that waits for a person is an escalation, and its answer is the app
   expect(await open()).toEqual([])
 })
 
+test('the question of a task cannot be cancelled as a request of an agent can: it stays until a person decides [P6, S7]', async () => {
+  const { task, relay, open } = await place({ planner: {}, engineer: {} })
+  await task(...handing, '--blocker', blocker)
+  const [asked] = await open()
+  const cancelled = await relay('cancel', String(asked!.requestId), '--by', 'planner', '--reason', 'not needed')
+  expect(cancelled.code).not.toBe(0)
+  expect(cancelled.err).toContain('only a person can withdraw the question')
+  expect(cancelled.err).toContain('baton task withdraw T1')
+  expect(await open()).toMatchObject([{ id: asked!.id }])
+  expect((await task('withdraw', 'T1', '--by', 'anna')).code).toBe(0)
+  expect(await open()).toEqual([])
+})
+
 test('a no is the decision, and a changed proposal is a new question [P6, S7]', async () => {
   const { task, escalations, open } = await place({ planner: {}, engineer: {} })
   await task(...handing, '--blocker', blocker)
