@@ -48,7 +48,6 @@ export const routes = {
   supervisedShow: 'GET /supervised/{name}',
   supervisedLogs: 'GET /supervised/{name}/logs',
   supervisedCycles: 'GET /supervised/{name}/cycles',
-  supervisedMeters: 'GET /supervised/{name}/meters',
   supervisedScreen: 'GET /supervised/{name}/screen',
   supervisedControl: 'POST /supervised/{name}/control',
   supervisedRun: 'POST /supervised',

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { savedDocuments } from '../handoff/index.ts'
 import type { Entry, Store, TapeInfo } from '../store/index.ts'
+import { most, thinned } from './agents/meters.ts'
 import { operation } from './operation.ts'
 import { tapeName } from './tape/shapes.ts'
 import { demandTape } from './workspace.ts'
@@ -88,7 +89,6 @@ function markOf({ id, date, kind, payload }: Entry): Mark | undefined {
 
 /** As far back as meters are read. */
 const meterEntries = 5_000
-const mostPoints = 400
 
 const point = z.object({
   id: z.int(),
@@ -96,29 +96,55 @@ const point = z.object({
   tokens: z.number(),
   window: z.number().optional(),
   threshold: z.number().optional().describe('Where Baton hands over, as a share of the window.'),
+  usd: z.number().optional().describe('What a supervised session had cost by then.'),
+  event: z.literal('cycle').optional().describe('What emptied the context here.'),
 })
+
+type Point = z.output<typeof point>
 
 export const meterHistory = operation({
   name: 'meter.history',
-  summary: 'How full the context of a tape or supervised session was over time, and where it was handed over.',
+  summary:
+    'How full the context of a tape or supervised session was over time, what it cost, and where it was handed over.',
   scope: 'read',
   route: 'GET /tapes/{tape}/meters',
-  input: z.object({ tape: tapeName }),
-  output: z.object({ points: z.array(point), marks: z.array(mark) }),
-  async run({ store }, { tape }) {
+  input: z.object({ tape: tapeName, most }),
+  output: z.object({ points: z.array(point), total: z.int().describe('How many there were.'), marks: z.array(mark) }),
+  async run({ store }, { tape, most }) {
     await demandTape(store, tape)
-    const points: z.output<typeof point>[] = []
-    const marks: Mark[] = []
-    for await (const entry of newest(store, tape, meterEntries)) {
-      const found = markOf(entry)
-      if (found !== undefined) marks.push(found)
-      const figures = entry.kind === 'event' ? figuresIn(entry.payload) : undefined
-      if (figures !== undefined) points.push({ id: entry.id, date: entry.date, ...figures })
-    }
-    const step = Math.max(1, Math.ceil(points.length / mostPoints))
-    return { points: points.filter((_, n) => n % step === 0).reverse(), marks: marks.reverse() }
+    const entries: Entry[] = []
+    for await (const entry of newest(store, tape, meterEntries)) entries.push(entry)
+    entries.reverse()
+    const points = pointsIn(entries)
+    const marks = entries.flatMap((entry) => markOf(entry) ?? [])
+    return { points: thinned(points, most), total: points.length, marks }
   },
 })
+
+/** Each time that the figures changed. */
+function pointsIn(entries: readonly Entry[]): Point[] {
+  const points: Point[] = []
+  let cyclesBefore: number | undefined
+  for (const { id, date, kind, payload } of entries) {
+    const found = kind === 'event' ? figures.safeParse(payload).data : undefined
+    if (found === undefined) continue
+    const { cycles = 0, ...now } = found
+    const event = cyclesBefore !== undefined && cycles > cyclesBefore ? ('cycle' as const) : undefined
+    cyclesBefore = cycles
+    const before = points.at(-1)
+    const isSame = before?.tokens === now.tokens && before.window === now.window && before.usd === now.usd
+    if (!isSame || event !== undefined) points.push({ id, date, ...now, ...(event === undefined ? {} : { event }) })
+  }
+  return points
+}
+
+interface Figures {
+  readonly tokens: number
+  readonly window: number | undefined
+  readonly threshold?: number | undefined
+  readonly usd?: number | undefined
+  readonly cycles?: number | undefined
+}
 
 const figures = z.union([
   z
@@ -126,21 +152,29 @@ const figures = z.union([
       name: z.literal('usage'),
       data: z.looseObject({ contextTokens: z.number(), window: z.number().optional() }),
     })
-    .transform(({ data }) => ({ tokens: data.contextTokens, window: data.window })),
+    .transform(({ data }): Figures => ({ tokens: data.contextTokens, window: data.window })),
   z
     .object({
       name: z.literal('usage'),
       data: z.looseObject({ total: z.number(), window: z.number().optional() }),
     })
-    .transform(({ data }) => ({ tokens: data.total, window: data.window })),
+    .transform(({ data }): Figures => ({ tokens: data.total, window: data.window })),
   z
     .object({
       name: z.literal('row'),
-      data: z.looseObject({ tokens: z.number(), window: z.number().optional(), threshold: z.number().optional() }),
+      data: z.looseObject({
+        tokens: z.number(),
+        window: z.number().optional(),
+        threshold: z.number().optional(),
+        usd: z.number().optional(),
+        cycles: z.number().optional(),
+      }),
     })
-    .transform(({ data: { tokens, window, threshold } }) => ({ tokens, window, threshold })),
+    .transform(({ data: { tokens, window, threshold, usd, cycles } }): Figures => ({
+      tokens,
+      window,
+      threshold,
+      usd,
+      cycles,
+    })),
 ])
-
-function figuresIn(payload: unknown): z.output<typeof figures> | undefined {
-  return figures.safeParse(payload).data
-}

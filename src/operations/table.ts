@@ -1,6 +1,6 @@
 // Every operation there is. What is listed here appears at every door, with its documentation, its scope and its tests.
 
-import { sessionMeters, supervisedMeters } from './agents/meters.ts'
+import { sessionMeters } from './agents/meters.ts'
 import { supervisedScreen } from './agents/screen.ts'
 import { activityShow, meterHistory } from './activity.ts'
 import {
@@ -114,7 +114,6 @@ export const operations = {
   supervisedShow,
   supervisedLogs,
   supervisedCycles,
-  supervisedMeters,
   supervisedScreen,
   supervisedControl,
   supervisedRun,

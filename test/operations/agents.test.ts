@@ -78,11 +78,9 @@ it('the meters of a supervised session are told over time, with its cycles; peak
   const usages = [10, 40, 80, 12, 12, 30]
   for (const [i, tokens] of usages.entries())
     await addRow('busy', { tokens, window: 100, usd: i < 4 ? i : 3, cycles: i < 3 ? 0 : 1 })
-  const { points, total } = await operations.supervisedMeters.run(
-    opened.workspace,
-    { name: 'busy', most: 500 },
-    callBy(),
-  )
+  const history = (most: number) =>
+    operations.meterHistory.run(opened.workspace, { tape: 'session/busy', most }, callBy())
+  const { points, total } = await history(500)
   expect(total).toBe(5)
   expect(points.map(({ tokens, event }) => [tokens, event])).toEqual([
     [10, undefined],
@@ -91,7 +89,8 @@ it('the meters of a supervised session are told over time, with its cycles; peak
     [12, 'cycle'],
     [30, undefined],
   ])
-  const thin = await operations.supervisedMeters.run(opened.workspace, { name: 'busy', most: 4 }, callBy())
+  expect(points.map(({ usd }) => usd)).toEqual([0, 1, 2, 3, 3])
+  const thin = await history(4)
   expect(thin.points.map(({ tokens }) => tokens)).toEqual([10, 40, 12, 30])
   expect(thin.total).toBe(5)
 })

@@ -99,7 +99,7 @@ const refused: [string, Record<string, unknown>, string][] = [
   ['supervised.show', { name: 'nobody' }, 'not_found'],
   ['supervised.logs', { name: 'nobody' }, 'not_found'],
   ['supervised.cycles', { name: 'nobody' }, 'not_found'],
-  ['supervised.meters', { name: 'nobody' }, 'not_found'],
+  ['meter.history', { tape: 'session/nobody' }, 'not_found'],
   ['session.meters', { session: 'abcd1234' }, 'not_found'],
   ['supervised.control', { name: 'nobody', command: 'pause' }, 'not_found'],
   ['supervised.run', { name: 'x', agent: 'no-such-agent' }, 'refused'],
