@@ -28,7 +28,6 @@ const allowed: Record<string, string> = {
   'supervise/watch.ts': 'watch supervises every workspace of the machine',
   'tape/show.ts': 'show blob:… prints bytes, which no operation carries',
   'tape/tape.ts': 'tape import reads lines without end, for which an operation has no room',
-  'up/token.ts': 'tokens are files beside the store',
   'up/up.ts': 'up is a door itself: it serves the operations',
 }
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Scope } from '../../operations/index.ts'
 import { Tokens } from '../../server/index.ts'
 import { age, type Globals, Output } from '../base/output.ts'
-import { withStore, workspaceFolder } from '../base/workspace.ts'
+import { withWorkspace } from '../base/workspace.ts'
 
 interface CreateOptions extends Globals {
   scope: Scope
@@ -12,9 +12,9 @@ interface CreateOptions extends Globals {
   days?: number
 }
 
-/** Opening the store makes the workspace where there is none, and refuses one that is not ours. */
+/** Opening the workspace makes it where there is none, and refuses one that is not ours. */
 async function withTokens(globals: Globals, work: (tokens: Tokens, out: Output) => Promise<void>): Promise<void> {
-  await withStore(globals, (_store, out) => work(new Tokens(workspaceFolder(globals)), out))
+  await withWorkspace(globals, ({ workspace }, out) => work(new Tokens(workspace.folder), out))
 }
 
 export async function create(options: CreateOptions, given: string | undefined): Promise<void> {
