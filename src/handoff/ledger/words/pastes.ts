@@ -18,6 +18,9 @@ const pastedPatterns: readonly RegExp[] = [
   /^\[?\d+(?:\.\d+)?\]? /,
   /(?:(?:^|\s)[\w.-]+=\S+.*){3}/,
   /^\s*[{[]\s*["{[]|^\s*"[^"]+"\s*:\s|^\s*<\/?[a-z][\w-]*(?:\s+[\w-]+=|>|\/>)/,
+  // Words of somebody else: a line that is a quotation as a whole.
+  /^\s*(?:["“”„][^"“”„]{40,}["“”]|«[^«»]{40,}»|[「『][^「」『』]{15,}[」』])[.,;:]?\s*$/,
+  /^\s*>\s+\S/,
   // A prompt, a frame, a table, the screen of another agent.
   /^\s*(?:[➜❯$%»]|\w+@[\w.-]+:\S*[$#]|>>>|PS [A-Z]:\\)\s/,
   /[─━│┃┌┐└┘├┤╭╮╰╯⠀-⣿]|^\s*[⏺⎿●✗✘✖✓✔√]/,

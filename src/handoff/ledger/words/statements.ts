@@ -26,6 +26,8 @@ const mostRanked = 60
 const toldBefore = 0.3
 /** What a sentence counts for that was said before a command. */
 const saidBeforeRunning = 0.3
+/** What the last of several sentences counts for that was said before an edit. */
+const saidLastBeforeEdit = 0.15
 /** What it counts for when a question follows, or when it is no whole sentence. */
 const proposed = 0.5
 const fragment = 0.85
@@ -61,8 +63,8 @@ export class StatementBook {
   }
 
   /**
-   * What was said before a change says what was chosen; but a short last sentence rather announces the change. Where it is all
-   * that was said before an edit, it may be the choice.
+   * What was said before a change says what was chosen; but a short last sentence rather announces the change. Before an edit
+   * it may be the choice, or the reason for it.
    */
   #beforeChange(isCommand: boolean): void {
     const last = this.#pending.pop()
@@ -70,8 +72,8 @@ export class StatementBook {
     const [text, announced] = splitAnnouncement(last.text)
     if (text !== '') this.#pending.push({ ...last, text })
     this.#accept(1)
-    if (text === '' && announced !== undefined && !isCommand)
-      this.#accept(saidBeforeRunning, [{ ...last, text: announced }])
+    if (announced !== undefined && !isCommand)
+      this.#accept(text === '' ? saidBeforeRunning : saidLastBeforeEdit, [{ ...last, text: announced }])
   }
 
   /** What was said before a call that does not change anything. Its last paragraph announces the call; those before it report. */

@@ -19,6 +19,10 @@ describe('of a message with a paste in it, only the typed lines are left', () =>
     ['lines with the same mark', 'remote-1> no\nremote-1> never\nremote-1> only'],
     ['code', 'const rows = await load({ only: true });\nif (rows) {\n  return must(rows);\n}'],
     ['a fence', '```\nnever do that\n```'],
+    ['a line in quotation marks', '"Always validate in steps. Never tune more than three values at once."'],
+    ['one in other marks', '«Il faut toujours valider par étapes et ne jamais régler plus de trois valeurs.»'],
+    ['one in Japanese marks', '「必ず段階的に検証し、三つ以上の値を同時に調整しないでください。」'],
+    ['a quotation', '> You should never tune more than three values'],
   ])('[H13] %s', (_, paste) => {
     expect(withoutPastes(`${before}\n${paste}\n${after}`)).toBe(`${before}\n${after}`)
   })
@@ -40,6 +44,9 @@ describe('what people type is no paste', () => {
     'Bitte nichts löschen, was in `docs/` liegt',
     '永远不要直接提交到主分支',
     'a -> b, then b -> c',
+    '"Los" statt "Start" auf dem Knopf, und "Pause" bleibt wie es ist',
+    'the label must say "Save and close"',
+    '>500 items must still load in a second',
   ])('[H13] %j', (line) => {
     expect(withoutPastes(`${before}\n\n${line}\n\n${after}`)).toBe(`${before}\n\n${line}\n\n${after}`)
   })

@@ -38,6 +38,18 @@ describe('what the assistant says that it decided', () => {
     expect(said(session)).toContain(sentence)
   })
 
+  it.each([
+    ['Renewing it halfway is better than a longer life, because a long token can be shared.'],
+    ['Renovarlo a mitad de vida es mejor que alargarlo, porque un token largo se puede compartir.'],
+  ])('[H13] may be the reason that stands last before an edit: %s', (reason) => {
+    const session = new Session()
+    session.user('Find out why the stream stops')
+    session.assistant(`The player never renews the token of the stream. ${reason}`)
+    session.tool('Edit', { file_path: 'token.ts', old_string: 'a', new_string: 'b' }, 'ok')
+    session.assistant('Done.')
+    expect(said(session)).toContain(reason)
+  })
+
   it('[H13] stands before a change, not before a look', () => {
     const session = new Session()
     session.user('Make the import faster')
