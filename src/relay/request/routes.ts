@@ -35,6 +35,12 @@ export function closedRoute(settings: RelaySettings, from: string, to: string): 
 /** An agent that the topology does not know is an error, never a default. */
 export function checkAgent({ agents, routes }: RelaySettings, name: string, path: string): void {
   if (Object.hasOwn(agents, name) || (name !== human && isOpenToAll({ agents, routes }))) return
+  if (name === human) {
+    throw new InvalidError(`${path}: "${human}" stands for people, not for an agent`, {
+      path,
+      hint: 'What waits for people: "baton escalations".',
+    })
+  }
   const known = Object.keys(agents)
   const close = nearest(name, known)
   throw new InvalidError(`${path}: there is no agent "${name}"`, {

@@ -373,6 +373,10 @@ test('an agent that nobody declared has no inbox [P15]', async () => {
   const { relay } = await open()
   await expect(relay.inbox('reviewer')).rejects.toMatchObject({ code: 'invalid' })
   await expect(relay.claim('reviewer', worker)).rejects.toMatchObject({ code: 'invalid' })
+  await expect(relay.claim('human', worker)).rejects.toMatchObject({
+    message: 'agent: "human" stands for people, not for an agent',
+    hint: 'What waits for people: "baton escalations".',
+  })
   await expect(relay.answer('unknown', resolved)).rejects.toMatchObject({ code: 'not_found' })
   await expect(open({ handlers: { reviewer: () => resolved } })).rejects.toMatchObject({ code: 'invalid' })
 })
