@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { filled } from '../../src/cli/itself/docs.ts'
 import { build } from '../../src/cli/program.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { baton, ioOf } from './cli.ts'
@@ -130,6 +131,40 @@ test('the man page and the pages of the documentation come with the program', as
   for (const page of pages) expect(listed).toContain(page.slice(0, -3))
   expect((await baton(cwd, ['docs', 'cli'])).out).toMatch(/^# Command line\n/)
   expect(await baton(cwd, ['docs', 'tapse'])).toMatchObject({ code: 4 })
+})
+
+test('a page of the documentation fits into a narrow terminal, and its code stays as it is', () => {
+  const page = [
+    '# A long heading that stays as it is',
+    '',
+    'A paragraph of two lines,',
+    'which is filled.',
+    '',
+    '- an item that is long',
+    '  and continues',
+    '- another',
+    '',
+    '```sh',
+    'baton show main#1..1930   # as it is',
+    '```',
+    '',
+  ]
+  expect(filled(page.join('\n'), 20).split('\n')).toEqual([
+    '# A long heading that stays as it is',
+    '',
+    'A paragraph of two',
+    'lines, which is',
+    'filled.',
+    '',
+    '- an item that is',
+    '  long and continues',
+    '- another',
+    '',
+    '```sh',
+    'baton show main#1..1930   # as it is',
+    '```',
+    '',
+  ])
 })
 
 test('looking around puts nothing on the machine', async ({ onTestFinished }) => {

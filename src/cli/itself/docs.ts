@@ -27,8 +27,41 @@ export async function docs(globals: Globals, topic?: string): Promise<void> {
     )
   }
   const text = fs.readFileSync(found.file, 'utf8')
-  if (out.json) out.data({ ...found, text })
-  else out.write(text.endsWith('\n') ? text : `${text}\n`)
+  if (out.json) return out.data({ ...found, text })
+  const { isTTY, columns = 80 } = globals.io.stdout
+  const shown = isTTY === true ? filled(text, columns) : text
+  out.write(shown.endsWith('\n') ? shown : `${shown}\n`)
+}
+
+/** Fits paragraphs and the items of lists into the width of a terminal. Code, tables and headings stay as they are. */
+export function filled(markdown: string, columns: number): string {
+  const parts: { text: string; readonly isProse: boolean }[] = []
+  let isCode = false
+  for (const line of markdown.split('\n')) {
+    const isFence = line.trimStart().startsWith('```')
+    const isProse = !isCode && !isFence && line.trim() !== '' && !/^\s*[|#<!]/.test(line)
+    if (isFence) isCode = !isCode
+    const last = parts.at(-1)
+    if (isProse && last?.isProse === true && !itemMark.test(line)) last.text += ` ${line.trim()}`
+    else parts.push({ text: line, isProse })
+  }
+  return parts.flatMap(({ text, isProse }) => (isProse ? folded(text, columns) : [text])).join('\n')
+}
+
+const itemMark = /^\s*(?:[-*]|\d+\.) /
+
+function folded(text: string, columns: number): string[] {
+  const indent = ' '.repeat((itemMark.exec(text) ?? /^\s*/.exec(text)!)[0].length)
+  const lines: string[] = []
+  let line = /^\s*/.exec(text)![0]
+  for (const word of text.trim().split(/ +/)) {
+    const isFirst = line.trim() === ''
+    if (!isFirst && line.length + 1 + word.length > columns) {
+      lines.push(line)
+      line = indent + word
+    } else line += isFirst ? word : ` ${word}`
+  }
+  return [...lines, line]
 }
 
 interface Page {
