@@ -75,7 +75,7 @@ export interface Agent {
   steer(prompt: Prompt): Promise<void>
   /** Cancels what runs: the response, its tools, or a handoff. */
   abort(): void
-  /** Hands over to a new tape, and goes on there. */
+  /** Hands over to a new tape, and continues there. */
   handoff(goal?: string, options?: AgentHandoffOptions): Promise<SessionHandoff>
   subscribe(listener: (event: AgentEvent) => void): () => void
   /** From the next turn on. */
@@ -128,7 +128,7 @@ export interface AgentState {
   readonly spawn: ((child: ChildRequest, signal: AbortSignal) => Promise<ChildResult>) | undefined
   /** What tools have asked for once the turn has ended. */
   readonly afterTurn: (() => Promise<void>)[]
-  /** Called when the provider's error message tells the size of its model's window. */
+  /** Called when the provider's error message names the size of its model's window. */
   readonly learnWindow: (tokens: number) => void
   /** Called with the size of a context that the model has taken. */
   readonly learnWorked: (tokens: number) => void

@@ -26,7 +26,7 @@ import { openTurn } from './turn.ts'
 /** An agent may start children, and those may start children of their own, but no further. */
 const deepest = 2
 
-/** Opens the session where its work goes on, and closes a turn that a crash has cut. */
+/** Opens the session where its work continues, and closes a turn that a crash has cut. */
 export async function createAgent(options: AgentOptions): Promise<Agent> {
   return open(options, 0)
 }
@@ -37,7 +37,7 @@ async function open(options: AgentOptions, depth: number): Promise<Agent> {
   return agent
 }
 
-/** The tape where the session goes on; refused where that belongs to another agent. */
+/** The tape where the session continues; refused where that belongs to another agent. */
 async function sessionTape({ store, tape, as }: AgentOptions): Promise<Tape> {
   const given = typeof tape === 'string' ? await openSession(tape, { store }) : tape
   const active = await resumeHandoff(given.store, given.name)

@@ -72,7 +72,7 @@ type HandoffPhase =
       readonly trigger: HandoffTrigger
       readonly anchor: string
       readonly message: string
-      /** Where the work goes on: another tape after `/handoff`, else the same. */
+      /** Where the work continues: another tape after `/handoff`, else the same. */
       readonly tape: string
     }
   | { readonly phase: 'failed'; readonly trigger: HandoffTrigger; readonly message: string }

@@ -1,5 +1,5 @@
 // Baton's own agent: a conversation with a model that is kept on a tape. `create-agent.ts` makes one, `loop.ts` runs its turns,
-// `model/` calls the model, `commands/` tells what people type for Baton from what they say to the model, `tools/` is what the
+// `model/` calls the model, `commands/` separates what people type for Baton from what they say to the model, `tools/` is what the
 // agent can do and `permissions/` what it may do.
 
 export type { Agent, AgentHandoffOptions, AgentOptions, RetryOptions, TurnResult } from './agent.ts'

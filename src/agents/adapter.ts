@@ -35,7 +35,7 @@ export interface Adapter extends Terminal {
   launch?(options?: LaunchOptions): Command
   /** Reopens a session with a screen. */
   resume?(session: string, options?: LaunchOptions): Command
-  /** One turn without a screen: goes on with `session`, or starts one (named `options.session`, if it takes a name). */
+  /** One turn without a screen: continues `session`, or starts one (named `options.session`, if it takes a name). */
   turn?(prompt: string, session: string | undefined, options?: LaunchOptions): Command
   /** What such a turn printed. */
   outcome?(output: TurnOutput): TurnOutcome

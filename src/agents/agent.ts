@@ -45,7 +45,7 @@ interface Sessions {
   recordsNotLines?(file: string): boolean
   /** The records of such a session. Those up to `after`, a place, need not be read. */
   records?(file: SessionFile, after?: string): Iterable<SessionRecord>
-  /** Of several sessions in one file, enough to list them: cheaper than reading each. */
+  /** Enough about several sessions in one file to list them, which is cheaper than reading each. */
   outlines?(path: string, ids: ReadonlySet<string>): ReadonlyMap<string, readonly Fields[]>
   /** What lies beside a session's file and says more about it. */
   hints?(file: SessionFile): Hints
@@ -61,10 +61,10 @@ interface Sessions {
   subagents?(file: SessionFile, judged: Set<string>): SessionFile[]
   /** The folder in which they appear, where it is not one of `projectFolders`. */
   subagentsFolder?(file: SessionFile): string
-  /** Its own meter counts what was said since the last reply too, by an estimate. */
+  /** The agent's own meter also counts what was said since the last reply, by an estimate. */
   readonly estimatesUnanswered?: boolean
 
-  /** Files in which its running programs say what they do. */
+  /** Files in which the agent's running programs say what they do. */
   readonly status?: StatusFiles
 }
 
@@ -104,14 +104,14 @@ interface CommandLine {
   resume?(session: string, options?: LaunchOptions): string[]
   /** Put before `args` when a session with a screen is supervised. */
   readonly supervisedArgs?: readonly string[]
-  /** One turn without a screen: goes on with `session`, or starts one (named `options.session`, if it takes a name). */
+  /** One turn without a screen: continues `session`, or starts one (named `options.session`, if it takes a name). */
   turn?(prompt: string, session: string | undefined, options?: LaunchOptions): string[]
   /** What such a turn printed. */
   outcome?(output: TurnOutput): TurnOutcome
 
-  /** It gives a new session the id that it is started with. */
+  /** The agent gives a new session the id that it is started with. */
   readonly takesId?: boolean
-  /** Files with the rules of a project that it reads without being told. */
+  /** Files with the rules of a project that the agent reads without being told. */
   readonly ruleFiles: readonly string[]
   /**
    * Documents longer than so many bytes are given to it word for word: its tools would not show all of them to its model. 0 where
@@ -139,7 +139,7 @@ export interface Terminal {
   readonly clear?: string
   /**
    * Whether that shows in its transcripts at once, rather than with the next prompt or reply. `usually`: it does, but
-   * cannot be told from what another of its kind does in the same folder.
+   * cannot be distinguished from what another of its kind does in the same folder.
    */
   readonly clearShows?: boolean | 'usually'
   /** Whether what is typed is lost until its screen has been drawn anew behind a clear. */
@@ -150,7 +150,7 @@ export interface Terminal {
   readonly takesWordsInTurn?: boolean
   /** Milliseconds between pasted text and Enter: some take what comes right behind a paste for a part of it. */
   readonly settle?: number
-  /** Whether its screen always tells that it works: then one that does not is at rest. */
+  /** Whether its screen always shows that it works: a screen that does not is then at rest. */
   readonly showsWork?: boolean
   /** Whether a reply that will call a tool looks, in its transcript, like one that ends a turn: then its screen decides. */
   readonly endOnScreen?: boolean
@@ -210,7 +210,7 @@ export interface TurnOutcome {
   readonly session: string | undefined
   /** Why it failed; exit status 0 alone is no success. */
   readonly error: string | undefined
-  /** It has said its last word, though its process may linger. */
+  /** The turn has printed its last line, though its process may linger. */
   readonly over?: boolean
 }
 

@@ -72,9 +72,9 @@ function isPattern(source: string): boolean {
 }
 
 interface AdapterOptions {
-  /** What the agent will be run with: it also tells where the agent keeps its own settings. */
+  /** The environment that the agent will run with: it also says where the agent keeps its own settings. */
   readonly env?: NodeJS.ProcessEnv
-  /** By name: `supervisor.agents` of baton.config.json. */
+  /** The agents of the configuration by name: `supervisor.agents` of baton.config.json. */
   readonly agents?: Readonly<Record<string, AgentSettings>>
 }
 
@@ -134,7 +134,7 @@ function bound(agent: Agent, command: (args: readonly string[]) => Command, env:
   }
 }
 
-/** Everything that is told about it becomes a capability, the rest it lacks. `base`: what is known of it anyway. */
+/** Everything that is configured becomes a capability; the agent lacks the rest. `base`: what is known of it anyway. */
 function customAdapter(name: string, settings: AgentSettings, base: Partial<Adapter> = {}): Adapter {
   const { command: [program, ...first] = [], transcript, env = {}, compactsAt, label = name } = settings
   if (transcript === undefined || (program === undefined && base.launch === undefined)) {

@@ -5,7 +5,7 @@ import type { Draft } from '../store/index.ts'
 import type { Fields } from './fields.ts'
 import { readUserWords } from '../handoff/index.ts'
 
-/** Reads one agent's format. What it remembers between two lines is plain JSON, so that reading can go on later. */
+/** Reads one agent's format. What it remembers between two lines is plain JSON, so that reading can continue later. */
 export interface Parser {
   /** The facts of one parsed line. */
   facts(line: Fields): Fact[]
@@ -120,7 +120,7 @@ export interface TurnMoved {
   readonly to: 'asked' | 'working' | 'idle'
   /** Why an idle turn is over, where it did not end with the agent's reply. */
   readonly because?: 'aborted' | 'failed'
-  /** Where the agent says so: this begins a turn, rather than going on with one that seemed to be over. */
+  /** Where the agent says so: this begins a turn, rather than continuing one that seemed to be over. */
   readonly begins?: true
   readonly date?: string
 }

@@ -8,19 +8,19 @@ import { opencodeHooks } from './opencode/hooks.ts'
 import { piHooks } from './pi/hooks.ts'
 
 /**
- * `start`: a session begins or goes on. `prompt`: the person has sent a prompt, and words can be added to it. `compact`: the
+ * `start`: a session begins or continues. `prompt`: the person has sent a prompt, and words can be added to it. `compact`: the
  * agent is about to compact. `turn`: a turn is over. `end`: the session is over, or cleared.
  */
 type HookMeaning = 'start' | 'prompt' | 'compact' | 'turn' | 'end'
 
 export interface AgentHooks {
-  /** By the agent's own names. */
+  /** What each event means, by the agent's own names of events. */
   readonly events: Readonly<Record<string, HookMeaning>>
-  /** Which of them can give the model something to read. */
+  /** The event at which a hook can give the model something to read. */
   readonly speaksAt: 'start' | 'prompt'
-  /** How long a text the model is given whole, in characters. */
+  /** The longest text that the model is given as a whole, in characters. */
   readonly mostCharacters: number
-  /** Its event before a compaction comes in every turn: only how full the context is tells whether it will compact. */
+  /** The agent's event before a compaction comes in every turn: only how full the context is shows whether it will compact. */
   readonly compactsMaybe?: boolean
   /** Whether this input of an `end` event says that the context was cleared, rather than closed. */
   cleared(reason: string | undefined): boolean

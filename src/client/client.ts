@@ -20,9 +20,9 @@ type LiveName = Exclude<Name, OnceName>
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Of a write: the same key gets the same answer. One of its own unless given, so that a retry is safe. */
+  /** A write with the same key gets the same answer. Each call has its own unless one is given, so that a retry is safe. */
   readonly idempotencyKey?: string
-  /** Told how far the work has come. */
+  /** Called with how far the work has come. */
   readonly onProgress?: (text: string) => void
 }
 
@@ -131,7 +131,7 @@ class Caller {
   }
 }
 
-/** The answer at the end of a stream that tells how far the work has come. */
+/** The answer at the end of a stream that reports how far the work has come. */
 async function resultOf(response: Response, onProgress: (text: string) => void): Promise<unknown> {
   for await (const { type, data } of eventsOf(response)) {
     if (type === 'result') return JSON.parse(data) as unknown

@@ -1,4 +1,4 @@
-// The live stream for a client: it comes back by itself, and goes on behind the last event that was seen.
+// The live stream for a client: it reconnects by itself, and resumes after the last event that was seen.
 
 import type * as z from 'zod'
 import type { Operations } from '../operations/index.ts'

@@ -7,7 +7,7 @@ import { InvalidError } from '../errors.ts'
 export interface ModelChoice {
   /** `provider/name`, such as `anthropic/claude-sonnet-4-5`, `openai/gpt-5` or `ollama/qwen3`. */
   model?: string
-  /** Of a server that speaks OpenAI chat completions: Ollama, vLLM, LM Studio and the like. */
+  /** The address of a server that speaks OpenAI chat completions: Ollama, vLLM, LM Studio and the like. */
   baseUrl?: string
   env?: NodeJS.ProcessEnv
 }

@@ -88,7 +88,7 @@ function projectOf(cwd: string): string {
   try {
     return fs.realpathSync(project)
   } catch {
-    return project // it is gone: its name still tells it apart
+    return project // it is gone: its name still identifies it
   }
 }
 

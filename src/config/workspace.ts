@@ -73,7 +73,7 @@ function upwards(from: string): string[] {
   return parent === from ? [from] : [from, ...upwards(parent)]
 }
 
-/** Named after the project, so that a person finds it, and told apart by its whole path. */
+/** Named after the project, so that a person finds it, and made unique by its whole path. */
 function ofUser(env: NodeJS.ProcessEnv, key: string): string {
   const home = nonEmpty(env.XDG_DATA_HOME) ?? path.join(nonEmpty(env.HOME) ?? os.homedir(), '.local', 'share')
   const project = path.basename(key) === '.git' ? path.basename(path.dirname(key)) : path.basename(key)
@@ -103,6 +103,6 @@ function real(file: string): string {
   try {
     return fs.realpathSync(file)
   } catch {
-    return file // gone or out of reach: its name still tells it apart
+    return file // gone or out of reach: its name still identifies it
   }
 }

@@ -103,7 +103,7 @@ function parsed(text: string): unknown {
   const errors: ParseError[] = []
   const tree: Node | undefined = parseTree(text, errors, { allowTrailingComma: true })
   if (tree === undefined || errors.length > 0) return undefined
-  // Its objects have no prototype, so they would equal none of ours.
+  // The parser's objects have no prototype and would never equal plain ones, so they are copied.
   return structuredClone(getNodeValue(tree) as unknown)
 }
 

@@ -8,7 +8,7 @@ import { makeFolder, replaceFile } from '../system/index.ts'
 
 /** What the hooks know of a session. Only hooks write it. */
 export interface HookSession {
-  /** It began with an empty context, and nothing was said in it yet. */
+  /** The session began with an empty context, and nothing was said in it yet. */
   readonly fresh?: boolean
   /** A compaction that the model was not told of yet, and the file with the document of what stood before it. */
   readonly compacted?: string
@@ -31,7 +31,7 @@ export interface Job {
   readonly ifFull?: boolean
 }
 
-/** What the status line shows of a session, beyond what the agent itself tells it. */
+/** What the status line shows of a session, beyond what it gets from the agent itself. */
 export interface Gauge {
   readonly percent?: number
   readonly quotas?: readonly { readonly name: string; readonly usedPercent: number }[]
@@ -99,7 +99,7 @@ export class HookState {
       if (size > mostLog) fs.renameSync(this.logFile, `${this.logFile}.1`)
       fs.appendFileSync(this.logFile, `${new Date().toISOString()} ${text.replaceAll(/\s+/g, ' ')}\n`, { mode: 0o600 })
     } catch {
-      // There is nobody left to tell: not even the log can be written.
+      // Nothing is left to report to: not even the log can be written.
     }
   }
 

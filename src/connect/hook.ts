@@ -10,7 +10,7 @@ import { agentMark } from '../system/index.ts'
 import { fileName, HookState, type Job } from './hook-state.ts'
 import { claimPending } from './pending.ts'
 
-/** What an agent tells its hooks on standard input, as far as Baton uses it. */
+/** What an agent passes to its hooks on standard input, as far as Baton uses it. */
 export interface HookInput {
   readonly session?: string
   readonly transcript?: string

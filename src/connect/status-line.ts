@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import type { Gauge } from './hook-state.ts'
 
-/** What Claude Code tells its status line, as far as Baton uses it. */
+/** What Claude Code passes to its status line, as far as Baton uses it. */
 export interface StatusInput {
   readonly context_window?: { readonly used_percentage?: number | null } | null
   readonly rate_limits?: Readonly<Record<string, { readonly used_percentage?: number | null } | null>> | null

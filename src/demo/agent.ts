@@ -28,9 +28,9 @@ export interface AgentOptions extends Habits {
   readonly sessionId?: string
 }
 
-/** Of an empty context: the tools and rules that every agent is told first. */
+/** The tokens of an empty context: the tools and rules that every agent is told first. */
 const base = 4_000
-/** Of the window: beyond it a real agent would compact. */
+/** The share of the window beyond which a real agent would compact. */
 const most = 0.97
 
 export class ScriptedAgent {
@@ -52,7 +52,7 @@ export class ScriptedAgent {
     return this.#transcript?.id
   }
 
-  /** Of the context, in percent. */
+  /** How full the context is, in percent. */
   get filled(): number {
     return Math.round((this.#tokens / this.#options.window) * 100)
   }

@@ -1,5 +1,5 @@
 // What the scripted agent writes down, as pi does: a file of lines for each session, below a folder of its own. The
-// session is the file: opened again, it tells the conversation so far.
+// session is the file: opened again, it holds the conversation so far.
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import fs from 'node:fs'
@@ -122,7 +122,7 @@ const entryLine = z.looseObject({
     .optional(),
 })
 
-/** A last line that was cut off by a crash tells nothing. */
+/** A last line that was cut off by a crash is ignored. */
 function parsed(line: string): unknown {
   try {
     return JSON.parse(line) as unknown

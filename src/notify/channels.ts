@@ -20,7 +20,7 @@ export interface WebhookOptions {
   readonly now: () => number
 }
 
-/** Of an answer, as much is read as helps to understand it. */
+/** How much of an answer is read: enough to understand it. */
 const answerBytes = 1_024
 
 /** One POST. A redirect is not followed: it would turn the POST into a GET, and carry secrets elsewhere. */
@@ -130,9 +130,9 @@ export interface CommandOptions {
   readonly now: () => number
 }
 
-/** Of what it writes to stderr, its last line is reported. */
+/** How much of the command's stderr is kept; its last line is reported. */
 const keptBytes = 16 * 1024
-/** After it has ended: for output that is still in the pipe. */
+/** How long to wait, after the command has ended, for output that is still in the pipe. */
 const drainMs = 250
 
 /**

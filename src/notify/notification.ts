@@ -8,9 +8,9 @@ export interface Notification {
   readonly body: string
   /** What the person should do next, best as a command to type. */
   readonly action: string
-  /** Who tells: `relay`, `supervisor`… */
+  /** The part of Baton that sends it: `relay`, `supervisor`… */
   readonly source: string
-  /** The same thing told again within a while is not sent again. */
+  /** A notification with the same key is not sent again within a while. */
   readonly key?: string
 }
 

@@ -1,4 +1,4 @@
-// The `notify` section of baton.config.json: whom to tell, and how.
+// The `notify` section of baton.config.json: whom to notify, and how.
 
 import * as z from 'zod'
 

@@ -19,7 +19,7 @@ type Mark = z.output<typeof mark>
 
 /** The tapes that worked last; more do not fit on a screen. */
 const mostTapes = 60
-/** Of a busy tape the newest part is counted. */
+/** How many entries of a tape are counted, beginning with the newest. */
 const mostEntries = 2_000
 const mostMarks = 100
 

@@ -16,21 +16,21 @@ export function allows(held: Scope, needed: Scope): boolean {
   return scopes.indexOf(held) >= scopes.indexOf(needed)
 }
 
-/** Who calls, as its door has recognised it. */
+/** Who calls, as recognised by the door that the call came through. */
 export interface Caller {
   /** The name of the token, of the user or of the agent: it appears in the audit and where a name is needed and none was given. */
   readonly name: string
   readonly scope: Scope
   /** How the door knows that a person calls. Undefined for agents and programs: they approve nothing in a person's name. */
   readonly person?: Person
-  /** It works on this machine as the owner of the workspace does: files may be named to it, and by it. */
+  /** The caller works on this machine as the owner of the workspace: it may name files, and is given names of files. */
   readonly local?: boolean
 }
 
 export interface Call {
   /** Aborted when the caller is gone or has cancelled. */
   readonly signal: AbortSignal
-  /** Tells the caller how far the work has come. */
+  /** Reports to the caller how far the work has come. */
   readonly progress: (text: string) => void
   readonly caller: Caller
   /** Lets a person change a document before it is kept, where the door has a screen for that. */

@@ -1,4 +1,4 @@
-// What waits for a person: questions of agents and tasks, and supervised sessions that cannot go on by themselves.
+// What waits for a person: questions of agents and tasks, and supervised sessions that cannot continue by themselves.
 
 import * as z from 'zod'
 import { BatonError } from '../errors.ts'

@@ -47,7 +47,7 @@ export class AppendQueue {
   }
 
   async #run(): Promise<void> {
-    // Whoever appends within the same turn of the event loop shares the first write.
+    // All appends within one turn of the event loop share the first write.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const group = this.#takeGroup()

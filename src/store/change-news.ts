@@ -4,7 +4,7 @@
 import { everySecond } from '../system/index.ts'
 import type { Entry } from './entry.ts'
 
-/** How an engine tells other processes, and hears from them. */
+/** How an engine notifies other processes, and hears from them. */
 export interface Channel {
   notify(tapes: readonly string[]): Promise<void>
   /** `lost` is called when nothing more will be heard; the returned function ends it. */
@@ -129,7 +129,7 @@ export class ChangeNews {
       .listen((tape) => this.#wake(tape), lost)
       .then(
         (end) => {
-          // What was written since the first look, and before notifications were heard, was not told.
+          // What was written since the first look, and before notifications were heard, was not announced.
           for (const tape of this.#listeners.keys()) this.#wake(tape)
           return end
         },

@@ -1,5 +1,5 @@
 // A whole store into another, on any engines: every tape with its ids, dates, segments and archives, and every blob. What is there
-// already is kept, so a copy that was cut short goes on where it ended; what is written meanwhile is copied in a further pass.
+// already is kept, so a copy that was cut short resumes where it ended; what is written meanwhile is copied in a further pass.
 
 import { buffer } from 'node:stream/consumers'
 import { ConflictError } from '../errors.ts'
@@ -7,8 +7,9 @@ import type { Draft, Entry } from './entry.ts'
 import { limits, type Store } from './store.ts'
 
 export interface CopyProgress {
-  /** Of this run, and of what it knows is to be copied. */
+  /** Copied in this run. */
   readonly entries: number
+  /** To be copied in all, as far as this run knows. */
   readonly ofEntries: number
   readonly blobs: number
 }
@@ -119,7 +120,7 @@ async function append(to: Store, tape: string, drafts: readonly Draft[], start: 
   })
 }
 
-/** Of one segment each, and within the bounds of a batch. */
+/** Entries in chunks, each of one segment and within the bounds of a batch. */
 async function* chunksOf(entries: AsyncIterable<Entry>, opening: ReadonlySet<number>): AsyncGenerator<Entry[]> {
   let chunk: Entry[] = []
   let bytes = 0

@@ -1,5 +1,5 @@
 // Where tapes and blobs are kept. `store.ts` is the interface of an engine and its promises; `file/` is the engine on files, in which
-// `write/writer.ts` is where a byte reaches the disk.
+// `write/writer.ts` is where a byte reaches the disk; `postgres/` and `nats/` are the engines on servers.
 
 export {
   type AnchorPayload,

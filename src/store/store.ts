@@ -22,7 +22,7 @@ export interface Range {
   limit?: number
   reverse?: boolean
   archived?: boolean
-  /** Called for every damaged place, and reading goes on behind it. Without it, damage throws `DamagedError`. */
+  /** Called for every damaged place; reading then continues after it. Without it, damage throws `DamagedError`. */
   onDamage?: (damage: Damage) => void
 }
 
@@ -121,7 +121,7 @@ export interface Store {
   watch(tape: string, after: number | (() => number), signal: AbortSignal): AsyncIterable<Entry>
   info(tape: string): Promise<TapeInfo | undefined>
   list(prefix?: string): AsyncIterable<TapeInfo>
-  /** Closes the segment; what `first` returns opens the next under the same lock, and ids go on. */
+  /** Closes the segment; what `first` returns opens the next under the same lock, and ids continue. */
   archive(tape: string, first: (archive: ArchiveRef) => readonly Draft[]): Promise<ArchiveRef>
   archives(tape: string): Promise<ArchiveRef[]>
   /** Closes the segment, and no next one opens: the tape is no longer listed, and its archives stay. A later append counts on. */
@@ -148,7 +148,7 @@ export interface OpenOptions {
 export const limits = {
   batchEntries: 1_000,
   batchBytes: 900 * 1024,
-  /** Of the encoded name, so that every file made from it fits the 255 bytes a file system allows. */
+  /** The length of an encoded name, so that every file made from it fits the 255 bytes a file system allows. */
   nameBytes: 200,
 } as const
 

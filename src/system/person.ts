@@ -73,7 +73,7 @@ const agentVariables: readonly string[] = [
 export interface Ancestor {
   readonly pid: number
   readonly args: readonly string[]
-  /** The names of its environment variables; empty where the system does not tell. */
+  /** The names of its environment variables; empty where the system does not show them. */
   readonly variables: readonly string[]
 }
 

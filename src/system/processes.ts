@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process'
 export interface Process {
   readonly pid: number
   readonly parent: number
-  /** When it was started, as the system tells it: with the pid it names a process for good. */
+  /** When it was started, as the system reports it: together with the pid it identifies a process for good. */
   readonly started: string
   readonly group: number
   /** -1 where the system does not say. */
@@ -165,12 +165,12 @@ function inProc(pid: number): Process | undefined {
   }
 }
 
-/** Whether a process was given that text in its environment; only Linux tells. */
+/** Whether a process was given that text in its environment; only Linux shows it. */
 function hasInEnvironment(pid: number, text: string): boolean {
   return readOr(`/proc/${pid}/environ`).includes(text)
 }
 
-/** The environment that a process was started with, as far as the system tells; the text of `ps` cannot always be told apart. */
+/** The environment that a process was started with, as far as the system shows it; variables in the text of `ps` cannot always be separated. */
 export function environmentOf(pid: number, by: Lookup = lookup): Map<string, string> {
   // The option of BSD and macOS, and its name on Linux.
   const withEnvironment = process.platform === 'linux' ? 'e' : '-E'

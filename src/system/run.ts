@@ -36,7 +36,7 @@ export interface RunOptions {
    * process group, `end-all` also finds daemons that have left the group and the session.
    */
   readonly leftovers: 'keep' | 'end-group' | 'end-all'
-  /** By which `end-all` finds them, and whoever knows it after a crash; must be used by no other program. */
+  /** The mark by which `end-all` finds the processes, also after a crash; no other program may use it. */
   readonly mark?: string
   /** How long to wait for output that a process left behind is still writing, such as a `tee` in a pipeline. */
   readonly drainMs?: number

@@ -15,7 +15,7 @@ export interface Word {
 export interface Redirect {
   readonly op: '<' | '>' | '>>' | '<<' | '<<<' | '>&' | '<&'
   readonly target: Word
-  /** Of a here-document. */
+  /** The text of a here-document. */
   readonly body?: string
 }
 
@@ -40,7 +40,7 @@ export type Node =
       readonly body: List
       readonly redirects: readonly Redirect[]
     }
-  /** if, while, until, case, select: whether and how often the parts run cannot be told. */
+  /** if, while, until, case, select: whether and how often the parts run is not known. */
   | { readonly kind: 'maybe'; readonly body: List; readonly redirects: readonly Redirect[] }
 
 /** `next` is the operator behind an item. */
@@ -76,7 +76,7 @@ export interface ShellCommands {
   readonly commands: readonly SimpleCommand[]
   /** The last value that the script gives to a variable, where it is written out. */
   readonly variables: ReadonlyMap<string, string>
-  /** False where a part of the script could not be parsed: it may run more than `commands` tells. */
+  /** False where a part of the script could not be parsed: it may run more than `commands` lists. */
   readonly understood: boolean
 }
 

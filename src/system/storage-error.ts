@@ -26,7 +26,7 @@ export function asStorageError(error: unknown, where: string): unknown {
   )
 }
 
-/** What the system refuses whoever asks. A file that is missing may be a mistake of Baton's, and is told as one. */
+/** What the system refuses to anybody. A missing file may be a mistake of Baton's, and is reported as one. */
 const refusals = ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'EIO']
 
 /** As `asStorageError`, for what was written or opened without it. */

@@ -260,12 +260,12 @@ export class Tape {
     return merge(this.store, this.name, child, options)
   }
 
-  /** Tells the parent that this fork is done, if its intention asks for that. True if it was told now. */
+  /** Reports to the parent that this fork is done, if its intention asks for that. True if it was reported now. */
   async complete(options?: CompleteOptions): Promise<boolean> {
     return complete(this.store, this.name, options)
   }
 
-  /** Closes the tape's entries into an archive and starts afresh; ids go on. */
+  /** Closes the tape's entries into an archive and starts afresh; ids continue. */
   async reset(): Promise<ArchiveRef> {
     checkOpen(this.name)
     await this.demandOwner()

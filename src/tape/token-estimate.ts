@@ -72,7 +72,7 @@ class Pieces {
     }
   }
 
-  /** Behind the end of the text there is white space, which costs nothing there. */
+  /** Past its end the text counts as white space, which costs nothing there. */
   #kindAt(at: number): number {
     return at < this.#text.length ? this.#kinds[this.#text.charCodeAt(at)]! : newline
   }

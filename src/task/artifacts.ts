@@ -27,7 +27,7 @@ export interface Drift {
 export interface DriftedArtifact {
   readonly path: string
   readonly exists: boolean
-  /** Of the file as it is now; none if it is gone, or cannot be read. */
+  /** The hash of the file as it is now; missing if the file is gone or cannot be read. */
   readonly content_hash?: string
 }
 

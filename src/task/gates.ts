@@ -133,7 +133,7 @@ function completeness(next: TaskState, project: string): GateResult {
   return result('completeness', missing)
 }
 
-/** Of the outputs that are files: every text, and every object with a path. */
+/** The promised files that are missing: an output is a file if it is a text, or an object with a path. */
 function missingOutputs({ spec, artifacts }: TaskState, project: string): string[] {
   return (spec?.outputs ?? []).flatMap((output) => {
     const promised = typeof output === 'string' ? output : output.path
@@ -208,7 +208,7 @@ function humanApproval(task: string, { open, rejected }: Standing): GateResult {
   ])
 }
 
-/** Of the output, half is kept from its beginning and half from its end. */
+/** How much of a gate's output is kept: half from its beginning, half from its end. */
 const keptBytes = 4 * 1024 * 1024
 
 async function commandGate(gate: CommandGate, { state, next, project, store, signal }: GateInput): Promise<GateResult> {

@@ -50,7 +50,7 @@ const defaultBounds = {
   decisions_made: 10_000,
   blocking_issues: 1_000,
   warnings: 1_000,
-  /** Of everything that one version changes. */
+  /** The size of everything that one version changes. */
   bytes: 32 * 1024 * 1024,
 }
 export type Bounds = Readonly<typeof defaultBounds>

@@ -9,7 +9,7 @@ const contextTokens = 500
 const contextChars = 2_000
 const recentDecisions = 5
 const truncated = '[truncated]'
-/** Of a path that takes more tokens than this, only the end is shown. */
+/** A path that takes more tokens than this is shown by its end only. */
 const pathTokens = 250
 
 /** At most 500 tokens, with the path of the state file at the end. */

@@ -251,7 +251,7 @@ export class Tasks {
     return saved.state
   }
 
-  /** A whole state must neither drop a question, nor answer it, nor go on as long as it is open. */
+  /** A whole state must neither drop a question, nor answer it, nor continue as long as it is open. */
   async #checkPerson(before: TaskState, state: TaskState): Promise<void> {
     const stands = standing(before, state.blocking_issues, await this.#questions.of(before))
     checkApprovals(state.blocking_issues, stands)
@@ -274,12 +274,12 @@ export class Tasks {
     await this.#handoffs.bringToPeople(state, await this.#questions.ask(state, state, []))
   }
 
-  /** Records that a person lets work go on in spite of an issue. */
+  /** Records that a person lets work continue in spite of an issue. */
   async approve(task: string, options: DecideOptions): Promise<PersonDecision> {
     return this.#decide(task, 'approved', options)
   }
 
-  /** Records a person's no. The agent may go on without it, or ask again with a changed proposal. */
+  /** Records a person's no. The agent may continue without it, or ask again with a changed proposal. */
   async reject(task: string, options: DecideOptions): Promise<PersonDecision> {
     return this.#decide(task, 'rejected', options)
   }

@@ -56,7 +56,7 @@ interface FullState {
 export interface LostVersions {
   /** Versions whose changes are missing in the state. */
   readonly versions: readonly number[]
-  /** Entries behind the newest version: it cannot be told whether one of them was a newer version. */
+  /** Damaged entries after the newest version: one of them may have been a newer version. */
   readonly behind: number
 }
 

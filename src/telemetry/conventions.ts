@@ -3,7 +3,7 @@
 
 import type { Attributes } from '@opentelemetry/api'
 
-/** Of the last release that holds the conventions for generative AI; since then they have a repository of their own. */
+/** The last release with the conventions for generative AI; since then they have a repository of their own. */
 export const schemaUrl = 'https://opentelemetry.io/schemas/1.41.0'
 
 /** Attributes of spans and metrics. */
@@ -33,13 +33,7 @@ export const genAiMetrics = {
 
 export const tokenBoundaries = Array.from({ length: 14 }, (_, power) => 4 ** power)
 
-/** The attributes that a span of each operation must have from its start, because samplers decide by them. */
-export const requiredAttributes = {
-  invoke_agent: [genAi.operation, genAi.provider, genAi.agentName],
-  execute_tool: [genAi.operation, genAi.toolName],
-} as const
-
-/** Who provides an agent that says nothing of it: as far as can be told, the relay does. */
+/** The provider of an agent that names none: as far as is known, the relay provides it. */
 const ownProvider = 'baton'
 
 /** What is known of an agent besides its name. */

@@ -125,7 +125,7 @@ export class MetricAttributes {
     }
   }
 
-  /** Of an agent at work. */
+  /** The attributes of an agent at work. */
   invocation(agent: string, about: AgentShape | undefined, more: Attributes = {}): Attributes {
     return { ...invocation(this.agent(agent), about), ...more }
   }

@@ -85,7 +85,7 @@ export interface HandoffObserver<
     },
   ): void
   escalated(facts: HandoffFacts<Request> & { readonly mode: Mode; readonly escalation: string }): void
-  /** Whoever waited for a person has the answer. */
+  /** A request that waited for a person has its answer. */
   resumed(facts: AnswerFacts<Request, Response> & { readonly escalation: string }): void
   /** An answer that came too late, or once more: it changed nothing. */
   ignored(facts: { readonly requestId: string; readonly why: 'late' | 'duplicate' }): void

@@ -26,7 +26,7 @@ interface TaskHandoffFacts {
 export interface TaskHandoffSpan {
   /** What goes with the version, so that the next handoff can link to this one. */
   readonly traceparent?: string | undefined
-  /** Runs a gate's command as a part of the span; `isPassed` tells how it went. */
+  /** Runs a gate's command as a part of the span; `isPassed` says how it went. */
   gate<T>(name: string, command: string, run: () => Promise<T>, isPassed: (result: T) => boolean): Promise<T>
   handedOver(version: number): void
   /** Gates stopped it. */

@@ -1,6 +1,7 @@
 import * as published from '@opentelemetry/semantic-conventions/incubating'
 import { expect, test } from 'vitest'
-import { genAi, genAiMetrics, requiredAttributes, tokenBoundaries } from '../../src/telemetry/conventions.ts'
+import { genAi, genAiMetrics, tokenBoundaries } from '../../src/telemetry/conventions.ts'
+import { requiredAttributes } from './sdk.ts'
 
 /** Names that are published for spans, metrics and their values. */
 const names = new Set<unknown>(Object.values(published))

@@ -7,10 +7,10 @@ import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import type { RelayObserver } from '../../src/relay/index.ts'
 import type { HandoffRequest, HandoffResponse } from '../../src/relay/schema.ts'
-import { genAi, requiredAttributes, schemaUrl } from '../../src/telemetry/conventions.ts'
+import { genAi, schemaUrl } from '../../src/telemetry/conventions.ts'
 import { handoffTelemetry } from '../../src/telemetry/index.ts'
 import { temporaryFolder } from '../support/workspace.ts'
-import { setUpSdk } from './sdk.ts'
+import { requiredAttributes, setUpSdk } from './sdk.ts'
 
 const traceId = '6f1a0c52-5a1c-4b8e-9a53-0a7d5d3a9e11'
 const request: HandoffRequest = {
@@ -294,8 +294,7 @@ test('without an SDK the API of OpenTelemetry is not even loaded [P11]', async (
   const outfile = path.join(folder, 'alone.mjs')
   const contents = `
     import { createRequire } from 'node:module'
-    import { genAi, requiredAttributes, schemaUrl } from '../../src/telemetry/conventions.ts'
-import { handoffTelemetry } from '../../src/telemetry/index.ts'
+    import { handoffTelemetry } from '../../src/telemetry/index.ts'
     const observer = handoffTelemetry()
     const facts = ${JSON.stringify({ ...facts, response, durationMs: 1 })}
     observer.requested(facts).answered(facts.response)

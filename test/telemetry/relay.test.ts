@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { SpanKind, trace } from '@opentelemetry/api'
 import { expect, test } from 'vitest'
 import { type HandoffHandler, type HandoffRequest, openRelay, relaySection } from '../../src/relay/index.ts'
-import { requiredAttributes } from '../../src/telemetry/conventions.ts'
 import { handoffTelemetry } from '../../src/telemetry/index.ts'
 import { temporaryStore } from '../support/workspace.ts'
-import { setUpSdk } from './sdk.ts'
+import { requiredAttributes, setUpSdk } from './sdk.ts'
 
 const settings = relaySection.parse({
   agents: { generator: {}, researcher: {}, orchestrator: {} },

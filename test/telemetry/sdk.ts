@@ -15,6 +15,13 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import { onTestFinished } from 'vitest'
+import { genAi } from '../../src/telemetry/conventions.ts'
+
+/** The attributes that a span of each operation must have from its start, because samplers decide by them. */
+export const requiredAttributes = {
+  invoke_agent: [genAi.operation, genAi.provider, genAi.agentName],
+  execute_tool: [genAi.operation, genAi.toolName],
+} as const
 
 interface Point {
   readonly attributes: Record<string, unknown>

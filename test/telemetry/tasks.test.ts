@@ -1,8 +1,7 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import { expect, test } from 'vitest'
-import { requiredAttributes } from '../../src/telemetry/conventions.ts'
 import { handoff, login, project } from '../task/project.ts'
-import { setUpSdk } from './sdk.ts'
+import { requiredAttributes, setUpSdk } from './sdk.ts'
 
 test('a handoff of a task is a span with its gates, and then the work of the agent is one [P11]', async () => {
   const sdk = setUpSdk()

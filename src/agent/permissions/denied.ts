@@ -66,7 +66,7 @@ const sameVerb: Readonly<Record<string, string>> = {
   'cargo r': 'run',
 }
 
-/** Whether any command of the script may be the one that the rule names, as far as that can be told. */
+/** Whether any command of the script may be the one that the rule names, as far as that can be known. */
 export function mayRun(script: string, rule: readonly string[]): boolean {
   if (rule.length === 0) return true
   const wanted = parsed(rule)

@@ -1,3 +1,5 @@
+// Searches the lines of files for a regular expression or a text. What git ignores, binary files and very large ones are left out.
+
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import * as z from 'zod'

@@ -1,3 +1,5 @@
+// The built-in tools, one file for each kind; `tool.ts` says what a tool is.
+
 import type { AgentTool } from './tool.ts'
 import { bash } from './bash.ts'
 import {

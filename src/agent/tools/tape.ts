@@ -125,7 +125,7 @@ export const blobRead = defineTool({
     encoding: z.enum(['utf8', 'base64']).optional().describe('How bytes are shown; text where they are text'),
   }),
   async run({ sha256, offset, length, encoding }, { tape }) {
-    // One byte more tells whether this is the end; three more, whether a letter is cut.
+    // One byte more shows whether this is the end; three more, whether a letter is cut.
     const bytes = await tape.readBlob(sha256, { start: offset, end: offset + length + 4 })
     const page = bytes.subarray(0, length)
     const letters = page.subarray(0, wholeLetters(page, bytes.length > page.length))

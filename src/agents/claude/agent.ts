@@ -1,3 +1,5 @@
+// What Baton knows about Claude Code: where its sessions lie, how it is started and driven, and what is particular to it.
+
 import path from 'node:path'
 import type { Agent, SessionFile, TurnOutcome, TurnOutput, CompactionQuery } from '../agent.ts'
 import { filesBelow, readJson } from '../files.ts'

@@ -1,3 +1,5 @@
+// The events of the hooks that Claude Code runs.
+
 import type { AgentHooks } from '../hooks.ts'
 
 export const claudeHooks: AgentHooks = {

@@ -27,7 +27,7 @@ interface Memory {
   held: Fields[]
   /** Words typed while the agent worked that wait for their turn. */
   queue?: string[]
-  /** Those that became facts a short while ago: some versions record the same words a second time. */
+  /** Queued words that became facts a short while ago: some versions record the same words a second time. */
   delivered?: string[]
 }
 

@@ -1,5 +1,5 @@
 // What running Claude Code processes say of themselves, in `sessions/<pid>.json` beside their projects: the best there is
-// to tell which session a process writes, and what it waits for. Versions that keep no such files tell nothing.
+// to tell which session a process writes, and what it waits for. Versions that keep no such files say nothing.
 
 import fs from 'node:fs'
 import os from 'node:os'

@@ -1,3 +1,5 @@
+// What Baton knows about Codex: where its sessions lie, how it is started and driven, and what is particular to it.
+
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
@@ -47,7 +49,7 @@ export const codex: Agent = {
   clear: '/clear',
   interrupt: ['Escape'],
   takesWordsInTurn: true,
-  // Of what a command prints it shows its model the beginning and the end: 10,000 bytes, for models that it does not know.
+  // Codex shows its model only the beginning and the end of what a command prints: 10,000 bytes, for models that it does not know.
   inlineAbove: 9_000,
   // Codex takes keys within 120 ms after a paste for a part of it.
   settle: 160,

@@ -1,4 +1,4 @@
-// Codex's code mode: one tool, `exec`, is given a script that calls the other tools. What the script did is told as calls of
+// Codex's code mode: one tool, `exec`, is given a script that calls the other tools. What the script did is reported as calls of
 // those tools, so that nothing else has to know about scripts. Newer versions of Codex record each command and each change of
 // files as they happen. For older ones the script itself says what it called, and what it printed says how that went.
 
@@ -10,19 +10,19 @@ import { callsIn, type ScriptCall } from './script.ts'
 /** A script whose end has not been seen. */
 interface Cell {
   script: string
-  /** The number that Codex gives a script which goes on running. */
+  /** The number that Codex gives a script that keeps running. */
   number?: string
 }
 
 /** Plain JSON. */
 export interface CodeMode {
-  /** By the id of the call. */
+  /** The cells, by the id of the call that runs them. */
   cells: Record<string, Cell>
   /** Calls of `wait`, with the number of the cell that they wait for. */
   waits: Record<string, string>
   /** Whether this version of Codex records commands, and changes of files. */
   records: { commands?: boolean; files?: boolean }
-  /** Commands that were told without a result, by what they ran. */
+  /** Commands that were reported without a result, by what they ran. */
   open: Record<string, string>
 }
 
@@ -31,7 +31,7 @@ export const emptyCodeMode = (): CodeMode => ({ cells: {}, waits: {}, records: {
 type Say = (kind: 'tool_call' | 'tool_result', payload: unknown, meta: Readonly<Record<string, unknown>>) => Fact
 
 /**
- * The call only wraps others, which are told by themselves once it has ended: what reads calls for their effects passes over it.
+ * The call only wraps others, which are reported by themselves once it has ended: code that reads calls for their effects passes over it.
  * Until then it is known by what it calls.
  */
 export function wrapping(script: string): { readonly wraps: string } {
@@ -199,7 +199,7 @@ function changeOf(path: string, change: Fields): Fields {
   const lines = (text(change.unified_diff) ?? '').split('\n').filter((line) => !/^(?:---|\+\+\+) /.test(line))
   const added = lines.filter((line) => line.startsWith('+'))
   const removed = lines.filter((line) => line.startsWith('-'))
-  // Marks of the text before and after: who reads them can tell that a later change takes this one back.
+  // Marks of the text before and after, by which a reader recognises a later change that takes this one back.
   const [before, after] = [markOf(removed), markOf(added)]
   return {
     path,

@@ -1,3 +1,5 @@
+// The events of the hooks that Codex runs.
+
 import type { AgentHooks } from '../hooks.ts'
 
 export const codexHooks: AgentHooks = {

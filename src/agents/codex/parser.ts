@@ -250,7 +250,7 @@ function event(payload: Fields, memory: Memory, at: string | undefined): Fact[] 
 function happened(item: Fields, memory: Memory, at: string | undefined): Fact[] {
   const named = text(item.id)
   if (named === undefined || (item.type !== 'CommandExecution' && item.type !== 'FileChange')) return []
-  // It may bear the id of the script, as others of the same script do.
+  // The item may bear the id of its script, as other items of the same script do.
   const id = named in memory.code.cells ? `${named}/${hash(item.changes ?? item.command)}` : named
   if (memory.told.includes(id)) return []
   remember(memory, id)

@@ -7,7 +7,7 @@ import { isFields } from '../fields.ts'
 export interface ScriptCall {
   readonly name: string
   readonly arguments: unknown
-  /** It runs whenever the script does: it stands in no branch, and in no loop that may be empty. */
+  /** The call runs whenever the script does: it stands in no branch, and in no loop that may be empty. */
   readonly sure: boolean
 }
 
@@ -256,7 +256,7 @@ class Walker {
     }
   }
 
-  /** Of calls that only put texts together. */
+  /** The result of a call that only puts texts together; undefined for any other. */
   #result(node: Syntax, names: Names): unknown {
     const method = memberName(node.callee)
     const object = isSyntax(node.callee) ? this.#evaluate(node.callee.object, names) : undefined

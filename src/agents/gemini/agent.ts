@@ -1,3 +1,5 @@
+// What Baton knows about Gemini CLI: where its sessions lie, how it is started and driven, and what is particular to it.
+
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'

@@ -1,3 +1,5 @@
+// The events of the hooks that Gemini CLI runs.
+
 import type { AgentHooks } from '../hooks.ts'
 
 export const geminiHooks: AgentHooks = {
@@ -10,7 +12,7 @@ export const geminiHooks: AgentHooks = {
   },
   // What SessionStart says after /clear never reaches the model.
   speaksAt: 'prompt',
-  // Its tools read nothing that git ignores, so a document has to be given whole.
+  // The tools of Gemini CLI read nothing that git ignores, so a document has to be given as a whole.
   mostCharacters: 100_000,
   compactsMaybe: true,
   cleared: (reason) => reason === 'clear',

@@ -1,3 +1,5 @@
+// What Baton knows about opencode: where its sessions lie, how it is started and driven, and what is particular to it.
+
 import os from 'node:os'
 import path from 'node:path'
 import type { Agent, CompactionQuery, TurnOutcome, TurnOutput } from '../agent.ts'

@@ -70,7 +70,7 @@ export async function cancellable<T>({ signals }: Io, work: (signal: AbortSignal
   }
 }
 
-/** As `cancellable`, for a command that goes on until it is ended. */
+/** As `cancellable`, for a command that runs until it is ended. */
 export async function untilStopped(io: Io, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   await cancellable(io, work)
   io.exit.code = 130

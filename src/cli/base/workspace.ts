@@ -76,7 +76,7 @@ function doorTo(workspace: Workspace): Door {
   }
 }
 
-/** Of a command that ends by itself. */
+/** The signal of a command that ends by itself. */
 const never = new AbortController().signal
 
 interface RelayCommand extends Omit<OpenedRelay, 'close'> {

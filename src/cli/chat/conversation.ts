@@ -235,7 +235,7 @@ export class Conversation {
   #takes(key: string): boolean {
     const { editor } = this.#screen
     const { folding } = this.#screen.log
-    if (isKeyRelease(key)) return true // some terminals tell that a key was let go
+    if (isKeyRelease(key)) return true // some terminals report that a key was let go
     const isTyping = editor.getText() !== '' || Date.now() - this.#lastTyped <= typingMs
     if ((!isTyping || matchesKey(key, Key.escape)) && this.#questions.answer(key)) return true
     if (!matchesKey(key, Key.ctrl('c'))) this.#lastInterrupt = 0

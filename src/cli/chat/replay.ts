@@ -1,4 +1,4 @@
-// What a person sees of a session that goes on: its last exchanges, and their own lines for the editor's history.
+// What a person sees of a session that is continued: its last exchanges, and their own lines for the editor's history.
 
 import type { Entry } from '../../store/index.ts'
 import type { Tape } from '../../tape/index.ts'

@@ -76,7 +76,7 @@ function show(
   for (const file of plan.files) {
     const kind = file.before === undefined ? 'create' : file.after === undefined ? 'remove' : 'edit'
     out.note(`${kind} ${file.path}`)
-    // Of files that are wholly Baton's the name says enough, unless somebody wants to look first.
+    // The name of a file that is wholly Baton's says enough, unless this is a dry run, in which somebody wants to see it first.
     if (!file.isOurs || (dryRun && kind === 'create')) for (const line of diffLines(file)) out.note(`    ${line}`)
   }
   out.line(dryRun ? 'Nothing was written: this was a dry run.' : said.done)

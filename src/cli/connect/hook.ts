@@ -1,5 +1,5 @@
 // `baton hook`: what agents run at their events. Agents wait for it, so main.ts comes here without loading the other commands.
-// Whatever goes wrong, the agent hears nothing of it: the exit code is 0, and the log tells.
+// Whatever goes wrong, the agent hears nothing of it: the exit code is 0, and the log has the error.
 
 import { spawn } from 'node:child_process'
 import { answerHook, HookState, printedAnswer, readInput } from '../../connect/index.ts'

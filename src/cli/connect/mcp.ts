@@ -13,7 +13,7 @@ export async function mcp({ io, store, workspace: folder }: Globals): Promise<vo
   const cwd = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || io.cwd()
   const { address } = trustedWorkspace({ store, workspace: folder, cwd, env })
   const workspace = await openWorkspace({ address, cwd: findProject(cwd), env, self })
-  // Not a person: whoever speaks here is a model.
+  // The caller is no person: a model speaks through this pipe.
   const handle = serveStdio(mcpFactory(workspace, { name: 'mcp', scope: 'write' }))
   await untilStopped(io, async (signal) => {
     await new Promise<void>((resolve) => {

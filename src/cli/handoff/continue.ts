@@ -1,4 +1,4 @@
-// `baton continue`: goes on with a session's work in another agent.
+// `baton continue`: continues the work of a session in another agent.
 
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'

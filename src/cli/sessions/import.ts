@@ -1,4 +1,4 @@
-// `baton import` and `baton follow`: a session onto a tape, once or for as long as it goes on.
+// `baton import` and `baton follow`: a session onto a tape, once or for as long as it runs.
 
 import type { AgentName, LineDamage, SessionFile } from '../../agents/index.ts'
 import { sessionFollow, sessionImport, tapeRead } from '../../operations/index.ts'

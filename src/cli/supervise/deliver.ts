@@ -1,4 +1,4 @@
-// Alerts that no channel would take when a run ended: a process in the background goes on trying.
+// Alerts that no channel would take when a run ended: a process in the background keeps trying.
 
 import { spawn } from 'node:child_process'
 import type { Globals } from '../base/output.ts'

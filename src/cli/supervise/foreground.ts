@@ -22,11 +22,11 @@ import type { Globals, Output } from '../base/output.ts'
 interface Here {
   readonly globals: Globals
   readonly name: string
-  /** If undefined, the session goes on with the run that is on its tape. */
+  /** If undefined, the session continues the run that is on its tape. */
   readonly run?: Run
-  /** Its folder, whose settings count, where there is no `run`. */
+  /** The folder of the session, whose settings count where there is no `run`. */
   readonly project?: string
-  /** New bounds for a session that goes on. */
+  /** New bounds for a session that is resumed. */
   readonly bounds?: Bounds
   readonly quiet?: boolean
   /** Leaves out the advice about a session that was released. */

@@ -149,7 +149,7 @@ function boundsOf({ until, maxUsd, maxHours, maxCycles, maxTurns }: RunOptions):
 function projectAt(folder: string, io: Io): string {
   const project = path.resolve(io.cwd(), folder)
   try {
-    // Agents are told apart by the folder they work in, which the kernel knows by its real path.
+    // Agents are distinguished by the folder they work in, which the kernel knows by its real path.
     return fs.realpathSync(project)
   } catch {
     throw new NotFoundError(`There is no folder ${project}`)

@@ -26,7 +26,7 @@ interface WatchOptions extends Globals {
 export async function watch(options: WatchOptions): Promise<void> {
   const { io } = options
   const out = new Output(options)
-  // A mistake in the configuration of this folder is told before anything is taken up.
+  // A mistake in the configuration of this folder is reported before any session is taken up.
   loadConfig(io.cwd())
   if (options.dryRun === true) return printFound(options, out)
   const machine = new WatchOfMachine(options)

@@ -145,7 +145,7 @@ async function supervise(options: UpOptions, out: Output, signal: AbortSignal): 
 }
 
 /**
- * Opened before anybody is told where the server is, so that a mistake in its settings is told instead. The relay of a project that
+ * Opened before the address of the server is printed, so that a mistake in its settings is reported instead. The relay of a project that
  * the user does not trust is not opened.
  */
 async function withRelay(

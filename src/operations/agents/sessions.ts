@@ -1,4 +1,4 @@
-// The sessions of the agents on this machine, as their own files tell.
+// The sessions of the agents on this machine, as their own files show them.
 
 import path from 'node:path'
 import * as z from 'zod'

@@ -1,4 +1,4 @@
-// A handoff document is written: of a tape or a session, to be read, to open the next session, or to go on in another tape.
+// Writes a handoff document about a tape or a session: to be read, to open the next session, or to continue on another tape.
 
 import path from 'node:path'
 import * as z from 'zod'

@@ -78,7 +78,7 @@ export const escalationAnswer = operation({
     if (isOfTask && asked.answer === undefined && status !== 'failed') {
       // A slip of the pen is not a no.
       relay.escalations.check(asked, inputs, { by, status, reason })
-      // Without people to tell: the answer below is what ends the question.
+      // Opened without people to notify: the answer below is what ends the question.
       const { store, address, cwd } = workspace
       const tasks = await openTasks({ store, address, cwd })
       try {

@@ -137,7 +137,7 @@ export const relayAlerts = operation({
   }),
   async run(workspace, _input, { caller }) {
     const { relay, notifier } = await workspace.openedRelay()
-    // On the command line, the configured channels are notified once, when it begins; who only reads tells nobody.
+    // On the command line, the configured channels are notified once, when an alert begins; a caller who only reads notifies nobody.
     const told = caller.local === true ? { notifier } : {}
     const alerts = await openAlerts({ relay, store: workspace.store, ...told }).evaluate()
     return { alerts: alerts.map((alert) => ({ ...alert })) }

@@ -84,7 +84,7 @@ export const tapeContext = operation({
   },
 })
 
-/** Of a larger context the newest part is weighed, and stands for the whole. */
+/** How much of a context is weighed: the newest part of a larger one stands for the whole. */
 const weighedBytes = 512 * 1024
 
 const tokenKinds = ['state', 'system', 'user', 'assistant', 'tool_call', 'tool_result'] as const

@@ -39,7 +39,7 @@ export interface Persistence {
 export class NatsServers {
   readonly place: string
   readonly replicas: number
-  /** Of the stream with tapes and blobs, and of the one with what can be made anew from it. */
+  /** The subjects of the stream with tapes and blobs; the stream below holds what can be made anew from it. */
   readonly prefix: string
   readonly indexStream: string
   readonly newsPrefix: string

@@ -309,7 +309,7 @@ class NatsStore implements Store {
   }
 
   async #infoFrom(name: string, tape: NatsTape, head: Message): Promise<TapeInfo | undefined> {
-    // Of a damaged one, what stands before it is known.
+    // If the last message is damaged, what stands before it is known.
     const index = head.damage === undefined ? undefined : await tape.current()
     const { segment, bytes, anchors, anchor, phase, date } = index?.standing ?? head.standing
     const lastId = index?.lastSeemingId ?? head.first + head.count - 1
@@ -348,7 +348,7 @@ class NatsStore implements Store {
     }
   }
 
-  /** Of all tapes that ever had an entry. */
+  /** The names of all tapes that ever had an entry. */
   async #names(): Promise<string[]> {
     const { stream } = await this.#current()
     const subjects = await stream.subjects(hintSubject(stream, '*'))

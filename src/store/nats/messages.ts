@@ -78,7 +78,7 @@ export class Messages {
     })
   }
 
-  /** Those of several subjects in order, asked for ahead of their use. */
+  /** The messages of several subjects in order, asked for ahead of their use. */
   async *each(subjects: readonly string[]): AsyncGenerator<Message> {
     const coming: Promise<Message>[] = []
     for (let at = 0; at < subjects.length; at++) {

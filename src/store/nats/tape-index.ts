@@ -28,7 +28,7 @@ export class TapeIndex {
   position = 0
   weight = 0
   lastId = 0
-  /** Of the last message, by which it is told from another in its place. */
+  /** The id of the last message's write, which distinguishes it from another message in its place. */
   lastWrite: string | undefined
   /** The last messages are damaged. Nobody knows for sure how many entries they hold. */
   tail: { readonly damage: DamagedError; readonly count: number } | undefined

@@ -92,7 +92,7 @@ export class NatsTape {
     // What was damaged at the end may have been repaired since.
     if (this.#index?.tail !== undefined) this.#index = undefined
     const known = this.#index ?? (await this.#load()) ?? new TapeIndex(this.#name, this.#encoded)
-    // Whoever loaded it first keeps it: a writer that held another one would never see what others wrote.
+    // The index that was loaded first is kept: a writer that held another one would never see what others wrote.
     const index = (this.#index ??= known)
     await this.#takeIn(index)
     return index
@@ -185,7 +185,7 @@ export class NatsTape {
     let index = this.#index?.tail === undefined ? (this.#index ?? (await this.current())) : await this.current()
     for (let isFresh = false; ; isFresh = true) {
       const answers = this.#decide(index, batches)
-      // Who writes finds out whether others have written; a refusal has to be looked at before it is told.
+      // A write shows by itself whether others have written; before a refusal is reported, the index is brought up to date.
       if (!isFresh && answers.some((answer) => 'conflict' in answer)) {
         index = await this.current()
         continue
@@ -259,7 +259,7 @@ export class NatsTape {
     const data = encodeMessage(head, lines)
     const subject = this.subject(index, position)
     const isStored = await this.stream.create(subject, data)
-    // Of several tries whose answers were lost, an earlier one may hold the place.
+    // An earlier try whose answer was lost may hold the place.
     const isMine = isStored || (await this.messages.at(subject)).write === head.write
     if (!isMine) return false
     if (index.position === position - 1) {
@@ -311,7 +311,7 @@ export class NatsTape {
     return { ...common, anchor, phase: { first: phaseFirst, bytes: earlier + sum(phaseFirst) } }
   }
 
-  /** Of the entries from an id to the last. */
+  /** The bytes of the entries from an id to the last. */
   async bytesFrom(index: TapeIndex, id: number): Promise<number> {
     let bytes = 0
     for await (const message of this.between(index, id, index.lastId)) {

@@ -518,7 +518,7 @@ const infoSql = `
 function asInfo(row: Row): TapeInfo {
   const [firstId, lastId] = [Number(row['first_id']), Number(row['last_id'])]
   const last: Row = { id: row['anchor_id'], rest: row['anchor_rest'], crc: row['anchor_crc'] }
-  // A damaged one is not known; whoever reads the tape is told.
+  // A damaged anchor is not known here; a reader of the tape gets the error.
   const anchor = last['id'] === null || !isSound(last) ? undefined : asAnchor(asEntryOf(last))
   const first = Number(row['phase_first'])
   return {

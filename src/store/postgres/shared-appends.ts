@@ -53,7 +53,7 @@ export class SharedAppends {
   async #drain(): Promise<void> {
     this.#running++
     do {
-      // Whoever appends within the same turn of the event loop shares the statement.
+      // All appends within one turn of the event loop share the statement.
       await new Promise((resolve) => setImmediate(resolve))
       const group = this.#waiting.splice(0, most.appends)
       if (group.length > 0) await this.#write(group)

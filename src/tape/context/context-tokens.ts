@@ -1,4 +1,4 @@
-// How many tokens the context of a tape takes, about: what `info` tells. It is counted entry by entry, once for everybody who has
+// Roughly how many tokens the context of a tape takes, for `info`. It is counted entry by entry, once for everybody who has
 // the same store open, so that a tape that grows is only read on from where it was read before.
 
 import type { AnchorRef, Entry, Store, TapeInfo } from '../../store/index.ts'
@@ -117,7 +117,7 @@ function tokensOf(entry: Entry, tape: string, wholeText: number): number {
   for (const part of content) {
     if (!isBlob(part)) continue
     if (part.of !== undefined) tokens += mediaTokens
-    // The preview, which is counted already, tells how dense the text is.
+    // The preview, which is counted already, shows how dense the text is.
     else if (part.bytes <= wholeText) {
       tokens += estimateTextTokens(part.preview) * (part.bytes / Buffer.byteLength(part.preview) - 1)
     }

@@ -20,7 +20,7 @@ export interface Omitted extends Gap {
 
 /** What a message costs beyond its text: role, separators, the frame of a call. */
 const frame = 8
-/** Of an image or a file, whose tokens depend on the provider. */
+/** What an image or a file counts as: its tokens depend on the provider. */
 export const mediaTokens = 1_600
 
 /** `unread` are entries of the context that were not even read, because they could not fit. */

@@ -102,7 +102,7 @@ export function toAnthropic(messages: readonly Message[]): AnthropicMessage[] {
   const add = (role: 'user' | 'assistant', content: AnthropicBlock[]) => {
     if (content.length === 0) return
     const last = rendered.at(-1)
-    // Behind calls their results come first, so what follows them joins those; other neighbours of one role merge too.
+    // After calls come their results, and what follows joins those results; other neighbours with the same role are merged too.
     if (last?.role === role && !(role === 'assistant' && last.content.some((block) => block.type === 'tool_use'))) {
       last.content.push(...content)
     } else rendered.push({ role, content })

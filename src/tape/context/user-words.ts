@@ -8,7 +8,7 @@ import { cut } from './fit.ts'
 import { forkOf } from '../lineage/fork.ts'
 import { parseUri } from '../reference.ts'
 
-/** How much of one message is told, and of all together: about 3,000 tokens. */
+/** How much of one message is repeated, and of all together: about 3,000 tokens. */
 const eachChars = 2_000
 const allChars = 12_000
 /** How far back messages are looked for, in entries: the cost of a context must not depend on the length of the tape. */

@@ -71,7 +71,7 @@ function copyOf(store: Store, parent: string, entry: Entry, first: number): Draf
   const origin =
     entry.meta.origin ?? formatUri({ workspace: store.workspace, tape: parent, place: { type: 'entry', id } })
   const meta = { ...entry.meta, origin }
-  // The child is whoever's who forks; who owned the parent is only told.
+  // The child belongs to the agent that forks; the owner of the parent is only recorded.
   if (meta.key === ownerKey) delete meta.key
   if (entry.kind !== 'anchor' || entry.payload.from === undefined) return { ...draft, meta }
   return { ...draft, meta, payload: { ...entry.payload, from: Math.max(1, entry.payload.from - first + 1) } }
@@ -114,7 +114,7 @@ export async function merge(
 ): Promise<number> {
   const marker = `merge:${child}`
   const fork = await forkOf(store, child)
-  // Behind the intention and its event; all of a tape that is no fork of this one.
+  // From after the intention and its event on; a tape that is no fork of this one is merged as a whole.
   const start = fork?.origin.parent === parent ? fork.id + 1 : 0
   const last = (await store.info(child))?.lastId ?? 0
   let merged = 0
@@ -178,7 +178,7 @@ export interface CompleteOptions {
 
 /**
  * Tells the parent that a child with `trigger_on_complete` is done: once, with the child's last anchor, as an event for programs and as a
- * notice for the parent's next context and screen. A parent that was handed over is told where its work goes on.
+ * notice for the parent's next context and screen. A parent that was handed over gets the notice on the tape where its work continues.
  */
 export async function complete(
   store: Store,

@@ -35,7 +35,7 @@ export async function recordGiven(store: Store, data: GivenDocument): Promise<vo
   await store.append(lineageTape, [{ kind: 'event', payload: { name: 'given', data }, meta }])
 }
 
-/** Whose document it is that a command was printed for. */
+/** The document for which a command was printed, and the tape that it belongs to. */
 export async function givenDocument(store: Store, document: string): Promise<GivenDocument | undefined> {
   const entry = await store.latest(lineageTape, given(document))
   return entry && (entry.payload as { data: GivenDocument }).data

@@ -90,7 +90,7 @@ export async function appendAs(
       return await store.append(tape, drafts, await asOwner(store, tape, agent, options))
     } catch (error) {
       if (!BatonError.is(error) || error.code !== 'conflict') throw error
-      // It was the owner's entry, and the next look says whose the tape is; or what the caller expected.
+      // Either the owner has changed, which the next check shows, or something that the caller expected.
       await asOwner(store, tape, agent)
       if (options.expect !== undefined) throw error
     }

@@ -14,8 +14,8 @@ export const connection = value<Connection>('connecting')
 export type LiveEntry = Extract<LiveEvent, { type: 'entry' }>['entry']
 type TapeRow = Extract<LiveEvent, { type: 'activity' }>['tapes'][number]
 
-/** Tape: what the stream has told of it, and when this page heard of it. */
-export const activity = value<ReadonlyMap<string, TapeRow>>(new Map())
+/** By tape: what the stream has reported of it, and when. */
+const activity = value<ReadonlyMap<string, TapeRow>>(new Map())
 
 interface Follower {
   readonly tape: string
@@ -121,11 +121,11 @@ function noteActivity(rows: readonly TapeRow[], complete: boolean): void {
 
 let wasHeard = false
 
-/** Tapes that have changed since queries were last told. */
+/** Tapes that have changed since queries were last refreshed. */
 const stale = new Set<string>()
 let refreshing: number | undefined
 
-/** Name of a tape: the operations that tell of it. The first that fits counts. */
+/** By the name of a tape: the operations that show it. The first that fits counts. */
 const toldBy: readonly [RegExp, RegExp][] = [
   [/^session\//, /^(supervised|session|meter|activity|document|cycle|spending)/],
   [/^relay\//, /^(relay|escalation)/],

@@ -1,4 +1,4 @@
-// Operations as queries and actions. A query is named by its operation and input, so that the live stream can tell which of them
+// Operations as queries and actions. A query is named by its operation and input, so that the live stream knows which of them
 // something new concerns.
 
 import {
@@ -22,7 +22,7 @@ import { noticeRefusal } from './access.ts'
 
 export type { AnswerOf, InputOf, OnceName } from '../../client/index.ts'
 
-/** Of this page's own server; the cookie counts. */
+/** The client of this page's own server, which recognises the browser by its cookie. */
 export const client = createClient({ url: '' })
 
 export const queryClient = new QueryClient({
@@ -52,7 +52,7 @@ export function call<N extends OnceName>(name: N): Method<N> {
 
 interface QueryOptions {
   readonly enabled?: boolean
-  /** For what no tape tells, such as the files of agents on this machine. */
+  /** For what no tape records, such as the files of agents on this machine. */
   readonly everyMs?: number
   /** Shows the answer to the input before while the new one is on its way. */
   readonly keep?: boolean
@@ -73,7 +73,7 @@ export function useOperation<N extends OnceName>(
   } as Parameters<typeof useQuery<AnswerOf<N>>>[0])
 }
 
-/** An operation that a person starts. What it changes is told by the live stream; `onDone` says so sooner. */
+/** An operation that a person starts. The live stream reports what it changes; `onDone` is called sooner. */
 export function useAction<N extends OnceName>(
   name: N,
   options: { onDone?: (answer: AnswerOf<N>, input: InputOf<N>) => void; onError?: (error: Error) => void } = {},

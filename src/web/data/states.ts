@@ -5,7 +5,7 @@ import type { Tone } from '../parts/badge.tsx'
 export interface StateFields {
   readonly state: string
   readonly tone: Tone
-  /** Something is going on right now. */
+  /** Something is happening right now. */
   readonly busy: boolean
   readonly ended: boolean
 }

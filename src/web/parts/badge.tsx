@@ -19,7 +19,7 @@ export function Badge({
 }: {
   tone?: Tone
   dot?: boolean
-  /** Moves while something is going on right now. */
+  /** Moves while something is happening right now. */
   pulse?: boolean
   children: ReactNode
 }) {

@@ -39,7 +39,7 @@ const minuteFormat = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2
 const dayFormat = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' })
 const fullFormat = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium', hour12: false })
 
-export function fullTime(at: number): string {
+function fullTime(at: number): string {
   return fullFormat.format(at)
 }
 

@@ -38,7 +38,7 @@ export function useCommands(list: readonly Command[]): void {
 
 /** More than anybody reads: whoever looks for one of them types. */
 const mostShown = 100
-/** Of tapes and of sessions, while nothing is typed. */
+/** How many tapes, and how many sessions, are listed while nothing is typed. */
 const mostRecent = 5
 
 export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {

@@ -24,9 +24,3 @@ export function setTheme(next: Theme): void {
   theme.set(next)
   applyTheme()
 }
-
-/** Whether the page is dark now, whoever decided it. */
-export function isDark(): boolean {
-  const now = theme.get()
-  return now === 'dark' || (now === 'system' && window.matchMedia('(prefers-color-scheme: dark)').matches)
-}

@@ -31,7 +31,7 @@ export class AnswerBlock implements Component {
     const { at, fence } = lastParagraph(this.#text)
     if (at > 0) return this.#cut(this.#text.slice(0, at), this.#text.slice(at), true)
     if (this.#text.length < tooLong) return
-    // One paragraph, list or block of code without an end: it is cut at a line, or at a blank, and its code goes on as code.
+    // One paragraph, list or block of code without an end: it is cut at a line, or at a blank, and its code continues as code.
     const last = this.#text.slice(0, -200)
     const end = Math.max(last.lastIndexOf('\n') + 1, fence === undefined ? last.lastIndexOf(' ') + 1 : 0) || last.length
     const close = fence === undefined ? '' : `\n${fence}`
@@ -58,11 +58,11 @@ export class AnswerBlock implements Component {
   }
 }
 
-/** Paragraphs with a blank line in front, unless it goes on with what the part before it began. */
+/** Paragraphs with a blank line in front, unless it continues what the part before it began. */
 class Part {
   readonly #markdown: Markdown
   readonly #isParagraph: boolean
-  /** Its block of code was opened in the part before, or is closed in the one behind: then the fence there is ours and not shown. */
+  /** Its block of code was opened in an earlier part, or is closed in a later one: the fence at that end was added here, and is hidden. */
   isRest = false
   goesOn = false
   #text: string | undefined

@@ -19,7 +19,7 @@ export class StatusLines implements Component {
     this.#theme = theme
   }
 
-  /** The clock goes on while the text changes, until it is hidden. */
+  /** The clock keeps running while the text changes, until it is hidden. */
   show(text: string): void {
     if (this.#text === undefined) this.#since = Date.now()
     this.#text = text

@@ -28,7 +28,7 @@ export class ScrollbackTerminal extends ProcessTerminal {
   #held: (() => void)[] = []
   #releasing: NodeJS.Timeout | undefined
 
-  /** To be told of every frame before it is written. */
+  /** Called with every frame before it is written. */
   drawing(lines: readonly string[]): void {
     this.#before = this.#frame
     this.#frame = { lines, columns: this.columns, rows: this.rows }

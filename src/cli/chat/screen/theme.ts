@@ -15,7 +15,7 @@ export interface Theme {
   readonly editor: EditorTheme
 }
 
-/** Without colours, weight and slant still tell things apart. */
+/** Without colours, weight and slant still distinguish things. */
 export function themeOf(color: boolean): Theme {
   const tint = (code: number): Paint => (color ? style(code, 39) : (text) => text)
   const bold = style(1, 22)

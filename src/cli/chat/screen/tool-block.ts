@@ -7,7 +7,7 @@ import { sanitise } from './sanitise.ts'
 import type { Theme } from './theme.ts'
 
 const shownLines = 400
-/** Of a command that runs, its latest lines are in sight. */
+/** How many of its latest lines a running command shows. */
 const liveLines = 5
 /** Lines of a change that stay in sight while it is folded. */
 const foldedChange = 16

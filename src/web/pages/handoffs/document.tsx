@@ -1,4 +1,4 @@
-// The text of a handoff document: what code took from the tape and what somebody claims are told apart, and every fact leads to its
+// The text of a handoff document: what code took from the tape and what somebody claims are marked differently, and every fact leads to its
 // entries. Beside it stands what has changed between two documents.
 
 import { type AnswerOf, useOperation } from '../../data/queries.ts'

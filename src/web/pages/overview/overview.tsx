@@ -17,7 +17,7 @@ import { Text } from '../../parts/text.tsx'
 import { Link, documentAddress } from '../../shell/router.tsx'
 import { useTitles, writerText } from '../../data/titles.ts'
 
-/** The files of agents tell nobody that they have changed: they are looked at again and again. */
+/** Nothing announces that the files of agents have changed: they are read again and again. */
 const lookMs = 3_000
 
 export default function Overview() {

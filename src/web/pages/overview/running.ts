@@ -23,7 +23,7 @@ export interface Running {
   readonly model?: string
   readonly state: string
   readonly tone: Tone
-  /** Something is going on right now. */
+  /** Something is happening right now. */
   readonly busy: boolean
   /** What exactly it does or waits for. */
   readonly step?: string

@@ -130,7 +130,7 @@ const Row = memo(function Row({ running }: { running: Running }) {
   )
 })
 
-/** How soon the context will be full: by time if that can be told, else in turns. */
+/** How soon the context will be full: by time if that is known, else in turns. */
 function Prediction({ running }: { running: Running }) {
   const now = useNow()
   const { growth, turnsLeft, tokens, threshold, busy } = running

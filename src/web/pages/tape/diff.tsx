@@ -11,7 +11,7 @@ interface Change {
 /** Lines of a change that are drawn. */
 const most = 12
 
-/** Of the edit tools of agents: `old_string` and `new_string`, `oldText` and `newText`, several of them in `edits`, or a patch. */
+/** The changes in a call of an agent's edit tool: `old_string` and `new_string`, `oldText` and `newText`, several of them in `edits`, or a patch. */
 export function changesIn(input: unknown): readonly Change[] {
   if (typeof input === 'string') return patchIn(input)
   if (typeof input !== 'object' || input === null) return []

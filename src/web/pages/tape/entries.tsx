@@ -12,7 +12,7 @@ import { EntryView } from './entry.tsx'
 import { type Entry, EntryReader } from './entry-window.ts'
 import { Rail } from './rail.tsx'
 
-/** Of one tape and one choice of kinds: give it a key of both. */
+/** One tape and one choice of kinds: the element needs a key made of both. */
 interface EntriesProps {
   readonly tape: string
   /** The entry that the address names. */
@@ -26,7 +26,7 @@ const nearEnd = 20
 /** A fifth of a second. */
 const framesToSettle = 12
 
-/** Browsers go on scrolling for a while after the wheel, the finger or the key. */
+/** Browsers keep scrolling for a while after the wheel, the finger or the key. */
 const handMs = 1_000
 
 export function Entries({ tape, at, kinds }: EntriesProps) {
@@ -63,7 +63,7 @@ export function Entries({ tape, at, kinds }: EntriesProps) {
   const first = items[0]
   const last = items.at(-1)
 
-  // Behind a jump: show the place.
+  // After a jump, its place is shown.
   const shownJump = useRef(0)
   const [, setSettled] = useState(0)
   /** The jump whose place is not on the screen yet. */
@@ -107,7 +107,7 @@ export function Entries({ tape, at, kinds }: EntriesProps) {
     if (awaited.current !== undefined) return
     const top = items.find(({ end }) => end > (virtual.scrollOffset ?? 0)) ?? first
     held.current = { id: Number(top.key), offset: (virtual.scrollOffset ?? 0) - top.start }
-    // Whoever follows is not reading what came before: its entries would push the end out of memory.
+    // A person who follows is not reading what came before: those entries would push the end out of memory.
     if (!following && first.index < nearEnd && hasBefore) reader.readBefore()
     if (last.index > entries.length - nearEnd && hasAfter) reader.readAfter()
   })

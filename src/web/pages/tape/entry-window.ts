@@ -79,7 +79,7 @@ function change(state: EntryWindow, event: Change): EntryWindow {
       const lastId = Math.max(state.lastId, event.lastId)
       if (state.hasAfter) return { ...state, lastId }
       const all = [...state.entries, ...event.entries]
-      // Whoever reads further up keeps what they read; whoever follows keeps the end.
+      // A person who reads further up keeps what they read; one who follows keeps the end.
       if (!event.cutStart && all.length > mostKept) return { ...state, lastId, hasAfter: true, entries: state.entries }
       return { ...state, lastId, entries: all.slice(-mostKept), hasBefore: state.hasBefore || all.length > mostKept }
     }

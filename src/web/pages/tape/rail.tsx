@@ -13,7 +13,7 @@ interface RailProps {
   readonly onJump: (id: number) => void
 }
 
-/** More of them cannot be told apart. */
+/** More of them could not be distinguished. */
 const mostAnchors = 300
 
 export function Rail({ tape, lastId, from = 1, to = 1, onJump }: RailProps) {

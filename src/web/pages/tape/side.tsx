@@ -17,7 +17,7 @@ const kindWords: Record<string, string> = {
   tool_result: 'Results',
 }
 
-/** `meters`: the tape that tells how full the context was; for a supervised session not the agent's own. */
+/** `meters`: the tape that records how full the context was; for a supervised session not the agent's own. */
 export function Side({ tape, meters = tape }: { tape: string; meters?: string }) {
   return (
     <aside className="side" aria-label="About this tape">
