@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { openStore } from '../src/store/index.ts'
+import { jumpTo } from '../test/web/jump.ts'
 import { median } from './contest.ts'
 import { isMet, keepResults, machine, render, type Section } from './table.ts'
 
@@ -179,22 +180,6 @@ async function longTape(browser: Browser): Promise<Section> {
       { name: 'memory of the page', value: megabytes, unit: 'MB', atMost: 150 },
     ],
   }
-}
-
-/** Presses the rail there, and resolves with the time until other entries are on the screen. */
-function jumpTo(share: number): string {
-  return `(async () => {
-    const rail = document.querySelector('[role=slider]')
-    const { x, y, height } = rail.getBoundingClientRect()
-    const first = () => document.querySelector('article')?.getAttribute('aria-label')
-    const before = first()
-    const start = performance.now()
-    rail.setPointerCapture = () => {}
-    const at = { clientX: x + 5, clientY: y + height * ${share}, pointerId: 1, buttons: 1, bubbles: true }
-    rail.dispatchEvent(new PointerEvent('pointerdown', at))
-    while (first() === before) await new Promise(requestAnimationFrame)
-    return performance.now() - start
-  })()`
 }
 
 /** A long task is one of more than 50 ms, during which the page does not react. */

@@ -28,25 +28,7 @@ export type {
   ToolContext,
   ToolOutcome,
 } from './tools/tool.ts'
-export {
-  agentSpawn,
-  bash,
-  blobRead,
-  codingTools,
-  fsEdit,
-  fsList,
-  fsRead,
-  fsSearch,
-  fsWrite,
-  tapeAnchors,
-  tapeFork,
-  tapeGive,
-  tapeHandoff,
-  tapeInbox,
-  tapeInfo,
-  tapeRead,
-  tapeSearch,
-} from './tools/index.ts'
+export * from './tools/index.ts'
 export { findCommand, freeFork, help } from './commands/commands.ts'
 export { route } from './commands/router.ts'
 export { demandRest } from './turn.ts'

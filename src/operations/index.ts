@@ -50,7 +50,7 @@ export {
   taskReceive,
   taskShow,
 } from './tasks.ts'
-export { workspaceVerify } from './verify.ts'
+export { workspaceVerify } from './workspace-info.ts'
 export { tapeAnchors, tapeContext, tapeHandoff } from './tape/contexts.ts'
 export { tapeDelete, tapePrune } from './tape/delete.ts'
 export { tapeAppend, tapeRead, tapeSearch, tapeWatch } from './tape/entries.ts'

@@ -1,6 +1,7 @@
 // Every operation there is. What is listed here appears at every door, with its documentation, its scope and its tests.
 
 import { sessionMeters } from './agents/meters.ts'
+import { spendingShow } from './agents/spending.ts'
 import { supervisedScreen } from './agents/screen.ts'
 import { activityShow, meterHistory } from './activity.ts'
 import {
@@ -14,7 +15,6 @@ import {
 import { demoStart } from './agents/demo.ts'
 import { sessionLog } from './agents/session-log.ts'
 import { sessionFollow, sessionList, sessionImport } from './agents/sessions.ts'
-import { spendingShow } from './agents/spending.ts'
 import { sessionContinue, workList } from './agents/work.ts'
 import { documentCheck, documentDiff, documentItems, documentList, documentShow } from './document/documents.ts'
 import { documentWrite, tapeContinue } from './document/write.ts'
@@ -48,8 +48,7 @@ import {
   taskReady,
 } from './tasks.ts'
 import { waitingList } from './waiting.ts'
-import { workspaceInfo } from './info.ts'
-import { workspaceVerify } from './verify.ts'
+import { workspaceInfo, workspaceVerify } from './workspace-info.ts'
 import type { AnyOperation } from './operation.ts'
 import { tapeAnchors, tapeContext, tapeHandoff, tapeTokens } from './tape/contexts.ts'
 import { tapeAppend, tapeRead, tapeSearch, tapeWatch } from './tape/entries.ts'

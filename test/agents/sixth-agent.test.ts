@@ -1,6 +1,5 @@
 // A made-up agent is registered, and everything that Baton does with agents works with it: what it took is one folder.
 
-import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
@@ -10,6 +9,7 @@ import { screenOf } from '../../src/supervisor/drivers/screen.ts'
 import type { Driver, Sent } from '../../src/supervisor/drivers/driver.ts'
 import { openObserver, type Observation, type Observer } from '../../src/supervisor/observe/observation.ts'
 import { importSession, listSessions, resolveSession } from '../../src/transcripts/index.ts'
+import { someProcess } from '../support/processes.ts'
 import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
 import { quill } from './quill/agent.ts'
 
@@ -130,7 +130,7 @@ test('the supervisor observes it: its transcript, its turns and what it read', a
 
 /** Stands for a pane with the agent in it. */
 class Pane implements Driver {
-  place: Driver['place'] = { driver: 'tmux', socket: '/none', pane: '%0', pid: someProcess() }
+  place: Driver['place'] = { driver: 'tmux', socket: '/none', pane: '%0', pid: someProcess(onTestFinished) }
   sent: Sent[] = []
   screenState: Driver['screenState']
 
@@ -147,12 +147,6 @@ class Pane implements Driver {
   interrupt = () => Promise.resolve()
   stop = () => Promise.resolve()
   close = () => Promise.resolve()
-}
-
-function someProcess(): number {
-  const child = spawn('sleep', ['600'], { stdio: 'ignore' })
-  onTestFinished(() => void child.kill())
-  return child.pid!
 }
 
 async function until(observer: Observer, done: (now: Observation) => boolean): Promise<Observation> {

@@ -1,6 +1,6 @@
 // What commands under test have started.
 
-import { type ChildProcess, execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -30,6 +30,13 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false
   }
+}
+
+/** A process that does nothing, and ends with the test. */
+export function someProcess(onTestFinished: (work: () => void) => void): number {
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' })
+  onTestFinished(() => void child.kill())
+  return child.pid!
 }
 
 /** The number a command has written to a file, once it has. */

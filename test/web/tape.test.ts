@@ -4,6 +4,7 @@ import { openFileStore } from '../../src/store/index.ts'
 import { isFull } from '../support/full.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { expectAccessible, message, openPage, startServer, useBrowser } from './dashboard.ts'
+import { jumpTo } from './jump.ts'
 
 useBrowser()
 
@@ -77,19 +78,3 @@ test('a tape of a million entries keeps few rows, and any id is as near as on a 
   expect(memory).toBeLessThan(150_000_000)
   expect(jumps['long']![2]).toBeLessThan(3 * jumps['short']![2]! + 100)
 })
-
-/** Presses the rail there, and waits until other entries are on the screen. */
-function jumpTo(share: number): string {
-  return `(async () => {
-    const rail = document.querySelector('[role=slider]')
-    const { x, y, height } = rail.getBoundingClientRect()
-    const first = () => document.querySelector('article')?.getAttribute('aria-label')
-    const before = first()
-    const start = performance.now()
-    rail.setPointerCapture = () => {}
-    const at = { clientX: x + 5, clientY: y + height * ${share}, pointerId: 1, buttons: 1, bubbles: true }
-    rail.dispatchEvent(new PointerEvent('pointerdown', at))
-    while (first() === before) await new Promise(requestAnimationFrame)
-    return performance.now() - start
-  })()`
-}

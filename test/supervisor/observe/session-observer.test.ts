@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -12,12 +11,13 @@ import {
 } from '../../../src/supervisor/observe/observation.ts'
 import { listSessions, LiveSession } from '../../../src/transcripts/index.ts'
 import { startMs } from '../../support/pace.ts'
+import { someProcess } from '../../support/processes.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
 import { homeWith, sessionsIn } from '../../transcripts/home.ts'
 
 /** Stands for a pane: what is on it, and what was sent to it, is up to the test. */
 class Pane implements Driver {
-  readonly pid = someProcess()
+  readonly pid = someProcess(onTestFinished)
   place: Driver['place'] = { driver: 'tmux', socket: '/none', pane: '%0', pid: this.pid }
   sent: Sent[] = []
   shown: ScreenState = { is: 'prompt', draft: '' }
@@ -41,13 +41,6 @@ class Pane implements Driver {
   interrupt = () => Promise.resolve()
   stop = () => Promise.resolve()
   close = () => Promise.resolve()
-}
-
-/** That does nothing, and ends with the test. */
-function someProcess(): number {
-  const child = spawn('sleep', ['600'], { stdio: 'ignore' })
-  onTestFinished(() => void child.kill())
-  return child.pid!
 }
 
 function eyesOn(options: Omit<ObserverOptions, 'since'> & { since?: number }): Observer {
