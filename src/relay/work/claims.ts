@@ -85,8 +85,8 @@ export class Claims {
   async claimSome(agent: string, options: SomeOptions): Promise<Claim[]> {
     this.#check(agent, options)
     const { journal } = this.#context
-    // Whoever leaves requests to others reads now and then, and would take for free what has been taken since.
-    for (let isCurrent = this.courtesyMs(agent, options) > 0; ; isCurrent = true) {
+    // Whoever leaves fast work to others reads only now and then, and would take for free what has been taken since.
+    for (let isCurrent = options.isFast && this.courtesyMs(agent, options) > 0; ; isCurrent = true) {
       const openRequests = isCurrent ? await journal.current() : journal.openRequests
       await this.#expireLeases(openRequests, agent)
       const chosen = this.#choose(openRequests, agent, options)
