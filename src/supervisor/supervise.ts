@@ -41,6 +41,8 @@ export interface SuperviseOptions {
   /** Where it runs already, for one that Baton did not start. */
   readonly place?: AgentPlace
   readonly openAgent: OpenAgent
+  /** The session is only to be ended: where its agent is gone and cannot be started, it ends without. */
+  readonly stopping?: boolean
   /** Called at every step, so that a changed configuration counts at once. */
   readonly settings: () => SupervisorSettings
   /** Tells when they have changed; see `liveSettings`. */
@@ -78,6 +80,7 @@ export async function supervise(options: SuperviseOptions): Promise<Ended> {
       past,
       journal,
       openAgent: options.openAgent,
+      stopping: options.stopping === true,
       settings: () => ({ ...options.settings(), ...timings }),
       health: new Health(store, run, options.notify, (check) => onEvent?.({ type: 'health', check })),
       slots: options.slots ?? new Slots(store),

@@ -33,13 +33,15 @@ interface Here {
   readonly quietEnd?: boolean
   /** Other waits than the usual ones. */
   readonly timings?: Partial<Timings>
+  /** The session is only to be ended. */
+  readonly stopping?: boolean
   /** Called once this process supervises the session. */
   readonly onHeld?: () => void
 }
 
 /** Supervises in this process until the session ends or the person lets go of it. */
 export async function superviseHere(store: Store, out: Output, here: Here): Promise<void> {
-  const { globals, name, run, project, bounds, quiet, quietEnd, timings, onHeld } = here
+  const { globals, name, run, project, bounds, quiet, quietEnd, timings, stopping, onHeld } = here
   const { io } = globals
   const letGo = new AbortController()
   // A closed terminal takes no more words, and ends no supervision.
@@ -66,6 +68,7 @@ export async function superviseHere(store: Store, out: Output, here: Here): Prom
       name,
       ...(run === undefined ? {} : { run }),
       ...(bounds === undefined ? {} : { bounds }),
+      ...(stopping === undefined ? {} : { stopping }),
       ...setup,
       timings: { ...setup.timings, ...timings },
       signal: letGo.signal,
@@ -99,7 +102,7 @@ export async function stopHere(
   const onHeld = () => {
     stopping = control(store, name, 'stop')
   }
-  await superviseHere(store, out, { globals, name, project, quiet: true, onHeld })
+  await superviseHere(store, out, { globals, name, project, quiet: true, stopping: true, onHeld })
   await stopping
   globals.io.exit.code = 0
 }

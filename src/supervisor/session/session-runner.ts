@@ -38,6 +38,8 @@ export interface SessionRunnerOptions {
   readonly past: Past
   readonly journal: Journal
   readonly openAgent: OpenAgent
+  /** An agent that cannot be opened ends the session rather than failing it. */
+  readonly stopping: boolean
   readonly settings: () => SessionSettings
   readonly health: Health
   readonly slots: Slots
@@ -53,6 +55,7 @@ const quietMs = 5_000
 
 export class SessionRunner {
   readonly #past: Past
+  readonly #stopping: boolean
   /** Given when the supervisor lets go of the session. */
   readonly #released: AbortSignal
   readonly #over = new AbortController()
@@ -82,6 +85,7 @@ export class SessionRunner {
     const recorder = new Recorder({ ...options, session, mailbox })
     const effects = new EffectRunner({ store, session, since, tape, signal, journal })
     this.#past = past
+    this.#stopping = options.stopping
     this.#released = options.signal
     this.#signal = signal
     this.#session = session
@@ -113,7 +117,16 @@ export class SessionRunner {
     const session = this.#session
     try {
       this.#recorder.show({ state: 'starting' })
-      const { handle, cycle } = await this.#lifecycle.open(this.#past)
+      const opened = await this.#lifecycle.open(this.#past).catch((error: unknown) => {
+        if (this.#stopping && BatonError.is(error) && error.code === 'not_found') return undefined
+        throw error
+      })
+      if (opened === undefined) {
+        session.ended = { why: 'stopped' }
+        await this.#end(session.ended)
+        return session.ended
+      }
+      const { handle, cycle } = opened
       this.#cycleRunner.replace(cycle)
       this.#observing.hold(handle)
       // The agent itself takes longer to start than this.

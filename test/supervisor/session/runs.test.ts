@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { NotFoundError } from '../../../src/errors.ts'
 import { readEdges } from '../../../src/tape/index.ts'
 import type { Whereabouts } from '../../../src/supervisor/session/journal.ts'
 import type { OpenAgent } from '../../../src/supervisor/run.ts'
@@ -584,4 +585,16 @@ test('health is written on change only, with what was done; all of it can be lis
     tokens: expect.any(Number),
     last_check: expect.any(String),
   })
+})
+
+test('a session whose agent is gone and cannot be started can still be stopped [C15]', async () => {
+  const { harness, close } = await atWork()
+  await close()
+  harness.killAgent()
+  const openAgent: OpenAgent = async () => {
+    throw new NotFoundError('There is no program "claude" on the PATH')
+  }
+  await expect(harness.supervise({ openAgent }).ended).rejects.toThrow('There is no program')
+  expect(await harness.supervise({ openAgent, stopping: true }).ended).toEqual({ why: 'stopped' })
+  expect(await collect(sessionRows(harness.store))).toMatchObject([{ state: 'ended', ended: 'stopped' }])
 })
