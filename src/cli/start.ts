@@ -52,6 +52,8 @@ if (process.version.startsWith('v20.') && readsTranscript) {
   v8.setFlagsFromString('--interrupt-budget=1000000')
   // Much is made at once and little of it lives: the space for what is new reaches its size at once.
   v8.setFlagsFromString('--semi-space-growth-factor=16')
+  // Expressions are compiled once, not first for the interpreter and then again.
+  v8.setFlagsFromString('--no-regexp-tier-up')
 }
 const kept = readKept()
 const script = new vm.Script(fs.readFileSync(bundle, 'latin1'), {

@@ -17,11 +17,12 @@ interface Group {
   readonly items: readonly FileItem[]
 }
 
+const plainAscii = /^[\w.@/~([$%][\w.@/~+=%$()[\]-]*$/
 const plainPath = /^[\p{L}\p{N}_.@/~([$%][\p{L}\p{N}_.@/~+=%$()[\]-]*$/u
 
 /** Needs no quotes, and neither it nor what follows one of its folders can be mistaken for a mark. */
 function isPlain(path: string): boolean {
-  return plainPath.test(path) && !/\/[+=)\]-]|\((?:claimed|verified)\)$/.test(path)
+  return (plainAscii.test(path) || plainPath.test(path)) && !/\/[+=)\]-]|\((?:claimed|verified)\)$/.test(path)
 }
 
 export function fileLines(items: readonly FileItem[], tape: string | undefined, statusHoisted: boolean): string {
