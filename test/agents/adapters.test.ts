@@ -32,6 +32,8 @@ describe('screens', () => {
     for (const drawn of [faint(again), again]) {
       expect(readScreen('claude', ...claude(`❯\u00A0\u001B[7mR\u001B[0m${drawn}`))).toEqual({ is: 'prompt', draft: '' })
     }
+    for (const words of ['Once fixed, resend your message', 'Run /rewind to go back', 'Try "fix lint errors"'])
+      expect(readScreen('claude', ...claude(`❯ ${words}`))).toEqual({ is: 'prompt', draft: '' })
     expect(readScreen('claude', ...claude('❯ \u001B[7mR\u001B[0mesend it'))).toEqual({
       is: 'prompt',
       draft: 'Resend it',

@@ -4,7 +4,8 @@ import type { ScreenState, Screen } from '../agent.ts'
 import { aboutOf, choiceIn, composerIn, draftOf, questionIn } from '../screen-parsing.ts'
 
 /** What it shows in an empty input. It is drawn faint, but not where `NO_COLOR` is set. */
-const hint = /^(Resend your message to try again|Press up to edit queued messages)$/
+const hint =
+  /^(Resend your message to try again|Once fixed, resend your message|Run \/rewind to go back|Press up to edit queued messages|Try ".+")$/
 
 export function readScreen(screen: Screen): ScreenState {
   const composer = composerIn(screen)

@@ -164,5 +164,5 @@ export async function check(
 /** Removes request ids, which differ each time, so that a person is notified of the same error only once. */
 function troubleText(error: string): string {
   const plain = error.replaceAll(/\s+/g, ' ').replaceAll(/(request id: |\b)(?:req_\w+|[0-9a-f-]{16,})/g, '…')
-  return `An error cut its turn short: ${plain.slice(0, 200)}`
+  return `An error cut its turn short: ${plain.slice(0, 200).replace(/[.\s]+$/, '')}`
 }
