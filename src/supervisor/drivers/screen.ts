@@ -67,6 +67,18 @@ export function wordsBefore(draft: string, words: string): string {
   return drawn!.slice(0, Math.max(0, drawn!.indexOf(meant!)))
 }
 
+/** What somebody typed right behind a text of ours; empty where it is not certain that they did, because agents show hints there too. */
+export function wordsBehind(draft: string, words: string): string {
+  const sign = pasteSign.exec(draft)
+  const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))
+  const last = words.split(/\s+/).at(-1)!
+  const at = draft.lastIndexOf(last)
+  // What shows only a part of a text shows nothing behind it.
+  if (sign === null && (at < 0 || !drawn!.includes(meant!))) return ''
+  const rest = sign === null ? draft.slice(at + last.length) : draft.slice(sign.index + sign[0].length)
+  return /^\S/.test(rest) ? rest.trim() : ''
+}
+
 /** Whether a draft is that text, as far as a screen shows it: in rows of its own width, or as a sign for a long paste. */
 export function isDraftOf(draft: string, words: string): boolean {
   const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))

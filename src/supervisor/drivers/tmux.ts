@@ -8,7 +8,7 @@ import { CancelledError, UnknownOutcomeError } from '../../errors.ts'
 import { endTree, isRunning, pause, processAt, startOf } from '../../system/index.ts'
 import { type AgentPlace, type Driver, type Ending, RefusedError, type Sent } from './driver.ts'
 import { withLock } from './pane-lock.ts'
-import { isDraftOf, isLeftDraft, lastWords, pasteSign, screenOf, typable, wordsBefore } from './screen.ts'
+import { isDraftOf, isLeftDraft, lastWords, pasteSign, screenOf, typable, wordsBefore, wordsBehind } from './screen.ts'
 import { TmuxLine } from './tmux-line.ts'
 import { TmuxError, TmuxServer, usual } from './tmux-server.ts'
 
@@ -260,6 +260,7 @@ export class TmuxDriver implements Driver {
       const screen = this.#read(await this.#look())
       if ('draft' in screen && isDraftOf(screen.draft, words)) {
         const theirs = wordsBefore(screen.draft, words)
+        this.#mustEndWith(words, screen.draft)
         return theirs === '' ? undefined : this.#withdraw(words, theirs, screen.draft)
       }
       if (!nudged && !before.attached && performance.now() - start > 1_000) {
@@ -271,6 +272,13 @@ export class TmuxDriver implements Driver {
     throw new UnknownOutcomeError(`What was typed to ${this.#adapter.label} does not show on its screen`, {
       hint: `Look at it with "tmux -S ${this.#place.socket} attach"; it is not typed again.`,
     })
+  }
+
+  /** Somebody typed on behind our text: Enter would send their words too. Only they can tell the two apart, so both are left to them. */
+  #mustEndWith(words: string, draft: string): void {
+    if (wordsBehind(draft, words) === '') return
+    this.#sent.pop()
+    throw new RefusedError('draft', `Somebody is typing to ${this.#adapter.label}: "${draft.slice(-60)}"`)
   }
 
   /** Somebody began to type at the same moment: their words are not sent, so the text behind them is erased again. */
@@ -318,6 +326,7 @@ export class TmuxDriver implements Driver {
       const screen = this.#read(pane)
       // A dialog or an unknown screen: it was taken, and Enter must not answer what is asked now.
       if (!('draft' in screen) || screen.draft === '') return true
+      this.#mustEndWith(words, screen.draft)
       // Somebody has begun to type, or a list has put in something else.
       if (!isDraftOf(screen.draft, words)) {
         if (!isDraftOf(screen.draft.slice(0, 20), words)) return true

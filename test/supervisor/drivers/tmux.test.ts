@@ -30,6 +30,7 @@ process.stdin.setEncoding('utf8').on('data', (data) => {
     else if (part === '\\x15') draft = ''
     else if (part === '\\x7f') draft = draft.slice(0, -1)
     else if (part === '/meet') draft = 'wait, I want' + part // as if somebody had typed at that very moment
+    else if (part === '/pursue') draft = part + 'wait, I want'
     else if (part === '\\x1b') mode = ''
     else if (part === '\\r' && !pasting) {
       if (draft !== '') fs.appendFileSync(out, JSON.stringify(draft) + '\\n')
@@ -210,6 +211,17 @@ test('what somebody types at the very moment of a paste is not sent, and left as
   await expect(driver.submit('/meet', signal)).rejects.toMatchObject({ code: 'refused', reason: 'draft' })
   await expect.poll(() => tmux('capture-pane', '-p').trim()).toBe('you> wait, I want')
   expect(prompts()).toEqual([])
+})
+
+test('what somebody types right behind a paste is not sent with it [C5, C13]', async () => {
+  const { driver, prompts, tmux } = await begin()
+  await expect(driver.submit('/pursue', signal)).rejects.toMatchObject({ code: 'refused', reason: 'draft' })
+  expect(tmux('capture-pane', '-p').trim()).toBe('you> /pursuewait, I want')
+  expect(prompts()).toEqual([])
+  tmux('send-keys', 'C-u')
+  await expect.poll(() => tmux('capture-pane', '-p').trim()).toBe('you>')
+  await driver.submit('work', signal)
+  await expect.poll(prompts).toEqual(['work'])
 })
 
 test('a turn is stopped once, and one at rest is not [C5]', async () => {
