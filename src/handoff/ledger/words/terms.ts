@@ -90,7 +90,9 @@ export function haystackOf(text: string): Haystack {
 /** Whether a text has a word that begins with the stem; a longer stem may stand inside a word: `limit` in `maxlimit`. */
 export function hasTerm({ text, lower }: Haystack, stem: string): boolean {
   let at = lower.indexOf(stem)
-  if (stem.length > shortStem || unspacedPattern.test(stem)) return at >= 0
+  // Most are not there: a long session looks for thousands in every reply.
+  if (at < 0) return false
+  if (stem.length > shortStem || unspacedPattern.test(stem)) return true
   // A word begins behind anything but a letter, and in a name at a capital: `List` in `mdListItem`.
   while (at > 0 && /[\p{L}\p{N}]/u.test(lower[at - 1]!) && text[at] === lower[at]) at = lower.indexOf(stem, at + 1)
   return at >= 0
