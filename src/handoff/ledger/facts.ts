@@ -90,7 +90,7 @@ export interface Instruction extends Quote {
   readonly amended?: readonly { readonly text: string; readonly by: number }[]
   /** Entry of the assistant's question that this message answers. */
   readonly answers?: number
-  /** Typed while the assistant worked: it adds to the request that is being carried out. */
+  /** Typed while the assistant worked, or on refusing a call: it adds to the request that is being carried out. */
   readonly within?: true
 }
 

@@ -332,3 +332,25 @@ test('what was said in the middle of a turn that the user stopped is not told as
     .ends('Der Import setzt den Bestand jetzt, statt ihn zu addieren.')
   expect((await documentOf(s)).section('done')).not.toContain('Ich starte den Import')
 })
+
+test('whoever refuses a call and says how to go on still wants what they asked for', async () => {
+  const todos = [
+    { content: 'Conciliar los pagos', status: 'in_progress' },
+    { content: 'Panel de reembolsos', status: 'pending' },
+  ]
+  const s = new Claude().user('Migra la facturación a Stripe.').tool('TodoWrite', { todos }, 'ok')
+  s.refuse('Bash', { command: 'npm run migrate:prod' }, 'jamás ejecutes migraciones en producción')
+  s.edit('src/stripe.ts', 'a', 'b').interrupted()
+  const { first, section } = await documentOf(s)
+  expect(first).toMatch(/^Finish: Conciliar los pagos\./)
+  expect(section('goal')).toBe('Migra la facturación a Stripe.')
+  expect(section('constraints')).toContain('jamás ejecutes migraciones en producción [refusing npm run migrate:prod]')
+})
+
+test('what was said last on refusing a call is what to act on while nothing was done since', async () => {
+  const s = new Claude().user('Migra la facturación a Stripe.').edit('src/stripe.ts', 'a', 'b')
+  s.refuse('Bash', { command: 'npm run migrate:prod' }, 'mejor prueba antes con la base local, ¿por qué producción?')
+  const { first, section } = await documentOf(s)
+  expect(first).toMatch(/^Act on the user's request: mejor prueba antes con la base local/)
+  expect(section('goal')).toContain('¿por qué producción?')
+})

@@ -170,7 +170,9 @@ class Facts {
   requests(): Item[] {
     const { goal, inherited } = this.#ledger
     const { quotes, answered } = this.#lastRequest
-    const items = [...(goal === undefined ? [] : [goal]), ...quotes.filter(({ id }) => id !== goal?.id)]
+    // What was said on refusing a call stands under what binds, with what was refused.
+    const others = quotes.filter((one) => one.id !== goal?.id && !isRefusalTold(one))
+    const items = [...(goal === undefined ? [] : [goal]), ...others]
       .filter((quote) => !isBlank(quote))
       .map((quote) => this.#quote(quote))
     if (items.length > 0 && answered !== undefined) items.push(this.#answered(answered))
@@ -512,6 +514,11 @@ const printingLimit = 120
 
 function isStanding({ standing, supersededBy }: Instruction): boolean {
   return standing.length > 0 && supersededBy === undefined
+}
+
+/** Whether what was said on refusing a call is shown there with all its sentences; a question is not. */
+function isRefusalTold(one: Instruction): boolean {
+  return one.refused !== undefined && isStanding(one) && one.standing.join(' ') === oneLine(one.text)
 }
 
 /** Whether all of a message is shown under what binds. */

@@ -81,7 +81,8 @@ export class InstructionBook {
             : sentences.map(({ text }) => text).filter((text) => text.length <= longestSentence && !asks(text)),
         ...(answers !== undefined && { answers }),
         ...(refused !== undefined && { refused }),
-        ...(within === true && { within }),
+        // Whoever refuses a call and says how to go on still wants what they asked for.
+        ...((within === true || refused !== undefined) && { within: true as const }),
       },
       sentences,
       missing: new Set(sentences.flatMap(({ terms }) => [...terms.keys()])),
