@@ -60,6 +60,32 @@ export function saidEarlier(item: Item): Item {
   return text.startsWith(saidLast) ? { ...item, text: text.replace(/^[^:`]*: /, `${said}: `) } : item
 }
 
+const hadSaid = 'The assistant had said'
+
+/** What a step quotes of the assistant's last words, `code`; `before`: the words of the sentence in front of them. */
+export const quotedInStep = {
+  closing: (code: string, before = '') =>
+    before === '' ? `${saidLast}: ${code}` : `${before} ${lower(saidLast)}: ${code}`,
+  stopped: (code: string) => `${hadSaid}: ${code}`,
+}
+
+function lower(words: string): string {
+  return words.charAt(0).toLowerCase() + words.slice(1)
+}
+
+const inStep = {
+  closing: new RegExp(`(?:${saidLast}|${lower(saidLast)}): ((\`+)[\\s\\S]*?\\2)(?!\`)`),
+  stopped: new RegExp(`${hadSaid}: ((\`+)[\\s\\S]*?\\2)(?!\`)`),
+}
+
+/** The words of the assistant that a step quotes, as an item of a later document: the step is over, what was said is not. */
+export function saidInStep(item: Item, how: keyof typeof inStep): Item | undefined {
+  const code = inStep[how].exec(item.text)?.[1]
+  if (code === undefined) return undefined
+  const { short: _, data: __, ...rest } = item
+  return { ...rest, text: saidByAssistant.earlier(code), status: 'claimed', tag: 'reply' }
+}
+
 const quotesPattern = new RegExp(`^(?:${saidLast}[^:\`]*|${said}|${answersIt}): \``)
 
 /** Whether an item reports what the assistant said, in its words: that it was said is a fact. */

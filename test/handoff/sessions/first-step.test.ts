@@ -354,3 +354,31 @@ test('what was said last on refusing a call is what to act on while nothing was 
   expect(first).toMatch(/^Act on the user's request: mejor prueba antes con la base local/)
   expect(section('goal')).toContain('¿por qué producción?')
 })
+
+test.each([
+  ['at its end', 'done', (s: Claude) => s.ends('Webhooks statt Abfragen, weil Lastschriften Tage brauchen.')],
+  [
+    'before it was stopped',
+    'context',
+    (s: Claude) => s.says('Webhooks statt Abfragen, weil Lastschriften Tage brauchen.').interrupted(),
+  ],
+] as const)(
+  'what a session said %s goes along to the next one, once, and is not its first step',
+  async (_, key, end) => {
+    const before = new Claude().user('Stell die Abrechnung um.').edit('src/pay.ts', 'a', 'b')
+    const { markdown } = await documentOf(end(before))
+    const after = new Codex()
+      .user(`${markdown}\n\nMach weiter.`)
+      .patch('src/log.ts', '@@\n-a\n+b')
+      .ends('Das Protokoll ist da.')
+    const told = await documentOf(after)
+    expect(told.section(key)).toContain('Said: `Webhooks statt Abfragen, weil Lastschriften Tage brauchen.`')
+    expect(told.markdown.split('Webhooks statt Abfragen')).toHaveLength(2)
+    expect(told.first).not.toContain('Webhooks')
+    const third = await documentOf(
+      new Claude().user(`${told.markdown}\n\nweiter`).edit('src/a.ts', 'a', 'b').ends('Auch das ist fertig.'),
+    )
+    expect(third.markdown.split('Webhooks statt Abfragen')).toHaveLength(2)
+    expect(third.section('done')).toContain('Said: `Das Protokoll ist da.`')
+  },
+)

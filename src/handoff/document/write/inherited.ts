@@ -10,7 +10,7 @@ import { isNone } from '../check/concrete.ts'
 import { contains } from '../check/similarity.ts'
 import { ownTitle } from '../markdown/parse-own.ts'
 import { parseClaims, parseDocument } from '../markdown/parse.ts'
-import { isPrinted, isQuestionStep, namedCommand, repeatsUser, saidEarlier } from '../phrases.ts'
+import { isPrinted, isQuestionStep, namedCommand, repeatsUser, saidEarlier, saidInStep } from '../phrases.ts'
 
 /** The document that opened the phase, if it is one of ours. */
 function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
@@ -155,7 +155,8 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   }
   if (first !== undefined) add(home('goal', 'doing'), [first], true)
   add(home('constraints', 'context'), of('constraints'))
-  add('done', of('done'))
+  // What was said at the end of the session before stands in its first step.
+  add('done', [...of('next').flatMap((step) => saidInStep(step, 'closing') ?? []), ...of('done')])
   add(home('pending', 'next'), open)
   add(home('decisions', 'notes'), of('decisions'))
   // A question waits for the user, who has said nothing yet. It is the first thing to do only while nobody has worked without the answer.
@@ -165,7 +166,7 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   }
   add('failures', inheritedFailures(ledger))
   add('files', files)
-  add('context', others)
+  add('context', [...of('next').flatMap((step) => saidInStep(step, 'stopped') ?? []), ...others])
   addPrinted(result, home('notes', 'context'), [...of('context'), ...of('notes')].filter(isPrinted))
   return result
 }

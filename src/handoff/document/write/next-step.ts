@@ -9,7 +9,7 @@ import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
 import { isIdle, lastRequestOf, turnIdOf } from './last-request.ts'
-import { questionStep } from '../phrases.ts'
+import { questionStep, quotedInStep } from '../phrases.ts'
 import { inheritedFailures, inheritedRequest } from './inherited.ts'
 
 export type Step = Pick<Item, 'text' | 'data' | 'short' | 'tag'> & {
@@ -114,7 +114,7 @@ function afterAnswer(ledger: Ledger): Step[] {
   const left = openTodo(ledger)
   const isNothing = left === undefined && openFailures(ledger).length === 0 && inheritedFailures(ledger).length === 0
   if (isStale && lastWords !== undefined) {
-    const text = `Wait for the user: no request is waiting. The todo list still has ${code(todo!.text)} in progress, but the turn is over. The assistant said last: ${codeSpan(closingLine(lastWords.text))}`
+    const text = `Wait for the user: no request is waiting. The todo list still has ${code(todo!.text)} in progress, but the turn is over. ${quotedInStep.closing(codeSpan(closingLine(lastWords.text)))}`
     return [{ text, ids: [todo!.id, lastWords.id], about: todo!.text, saysEnd: true, waits: true }]
   }
   const text = isNothing
@@ -123,7 +123,7 @@ function afterAnswer(ledger: Ledger): Step[] {
   if (lastWords === undefined) return [{ text, ids: [], waits: true }]
   const said = codeSpan(closingLine(lastWords.text))
   // Something may be left that no list, check or question shows: then only the assistant's own words name it.
-  const closing = isNothing ? ` beyond what the assistant said last: ${said}` : `. The assistant said last: ${said}`
+  const closing = isNothing ? ` ${quotedInStep.closing(said, 'beyond what')}` : `. ${quotedInStep.closing(said)}`
   return [{ text: text + closing, ids: [lastWords.id], saysEnd: true, waits: true }]
 }
 
@@ -148,7 +148,7 @@ function checkOn({ command, startedId }: BackgroundTask): Step {
 /** Who left something open has said at the end why, and who can go on with it. */
 function withAccount(step: Step, { lastWords }: Ledger): Step {
   if (lastWords === undefined) return step
-  const text = sentences(step.text, `The assistant said last: ${codeSpan(closingLine(lastWords.text))}`)
+  const text = sentences(step.text, quotedInStep.closing(codeSpan(closingLine(lastWords.text))))
   return { ...step, text, short: step.text, saysEnd: true }
 }
 
@@ -171,7 +171,7 @@ function goOn(ledger: Ledger, request: WantedRequest | undefined): Step {
   const verb = ending.state === 'requested' ? 'Act on' : 'Continue with'
   const rest = [
     ...stoppedAt(ending),
-    ...(words === undefined ? [] : [`The assistant had said: ${codeSpan(closingLine(words.text))}`]),
+    ...(words === undefined ? [] : [quotedInStep.stopped(codeSpan(closingLine(words.text)))]),
   ]
   const saysLast = words !== undefined && closingLine(words.text) === oneLine(words.text)
   const isTodo = todo !== undefined && todo.id > turnId
