@@ -19,6 +19,8 @@ const leastSubject = 5
 const longestSentence = 400
 /** A stem in more messages than this says nothing about what a message is about. */
 const commonStem = 20
+/** Of messages that nobody answered, only so many of the newest are looked for in what follows. */
+const mostOpen = 100
 /** A reply without any call that is shorter takes notice and does nothing. */
 const shortReply = 400
 
@@ -95,6 +97,7 @@ export class InstructionBook {
     }
     this.#all.push(kept)
     this.#open.push(kept)
+    if (this.#open.length > mostOpen) this.#open.shift()
   }
 
   /** The assistant's words, or the input of a call. */
