@@ -5,7 +5,9 @@ import type { Live } from '../agents/index.ts'
 import type { SessionStats } from './session-stats.ts'
 
 export type State =
-  | { readonly state: 'working' | 'waiting' | 'ended' }
+  | { readonly state: 'working' | 'ended' }
+  /** Its last turn is over. `guessed`: whether its agent still runs, and so waits for anybody, is not known. */
+  | { readonly state: 'waiting'; readonly guessed?: true }
   | { readonly state: 'limited'; readonly until?: string }
 
 /** A turn that has been silent for longer was cut off. */
@@ -24,7 +26,7 @@ export function stateOf(stats: Signs, changed: number, now: number, live?: Live)
   if (live === 'idle') return { state: 'waiting' }
   const silent = now - Math.max(changed, Date.parse(stats.last ?? '') || 0)
   if (stats.turn === undefined || stats.turn.to === 'idle')
-    return { state: silent > silentPrompt ? 'ended' : 'waiting' }
+    return silent > silentPrompt ? { state: 'ended' } : { state: 'waiting', guessed: true }
   return { state: silent > silentTurn ? 'ended' : 'working' }
 }
 

@@ -221,7 +221,8 @@ describe('traps of Claude Code', () => {
       }),
     ])
     expect(stateOf(stats, now, now)).toEqual({ state: 'limited', until: '2026-11-15T20:54:00.000Z' })
-    expect(stateOf(stats, now, Date.parse('2026-11-15T21:00:00Z')).state).toBe('waiting')
+    expect(stateOf(stats, now, Date.parse('2026-11-15T21:00:00Z'))).toEqual({ state: 'waiting', guessed: true })
+    expect(stateOf(stats, now, Date.parse('2026-11-15T21:00:00Z'), 'idle')).toEqual({ state: 'waiting' })
   })
 
   test.each([

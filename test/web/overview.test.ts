@@ -21,7 +21,7 @@ test('the first page shows each session with its context, and what waits on top;
   })
   const page = await openPage(server)
   const session = page.getByRole('link', { name: /Job of shop/ }).first()
-  await expect.poll(() => session.textContent()).toMatch(/claude.*shop.*main.*at its prompt.*30 %.*60k tokens/s)
+  await expect.poll(() => session.textContent()).toMatch(/claude.*shop.*main.*idle.*30 %.*60k tokens/s)
   // What it cost is known from its tokens, and all of it was today.
   const cost = await session.locator('.session-cost').textContent()
   expect(cost).toMatch(/^\$0\.\d+$/)

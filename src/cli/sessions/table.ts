@@ -43,8 +43,8 @@ export function sessionRows(sessions: readonly Session[], out: Output, shape: Sh
     {
       title: 'STATE',
       cell: (session) => stateText(session.state, shape.now),
-      short: ({ state }) => state.state,
-      style: ({ state }) => stateStyles[state.state],
+      short: ({ state }) => stateName(state),
+      style: ({ state }) => stateStyles[stateName(state)],
       rank: 8,
     },
     {
@@ -171,11 +171,15 @@ function branchOf({ branch }: Session): string {
   return branch === undefined || branch === 'HEAD' ? '' : branch
 }
 
-const stateStyles = { working: 'green', waiting: 'yellow', limited: 'red', ended: 'dim' } as const
+const stateStyles = { working: 'green', waiting: 'yellow', idle: 'yellow', limited: 'red', ended: 'dim' } as const
+
+/** Where nothing says that the agent still runs, it waits for nobody. */
+function stateName(state: State): keyof typeof stateStyles {
+  return state.state === 'waiting' && state.guessed === true ? 'idle' : state.state
+}
 
 function stateText(state: State, now: number): string {
-  if (state.state === 'waiting') return 'waiting for you'
-  if (state.state !== 'limited') return state.state
+  if (state.state !== 'limited') return stateName(state) === 'waiting' ? 'waiting for you' : stateName(state)
   return state.until === undefined ? 'limited' : `limited until ${clock(state.until, now)}`
 }
 

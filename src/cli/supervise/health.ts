@@ -78,7 +78,10 @@ function table(checks: readonly HealthCheck[], out: Output): void {
       check.check_type,
       out.style(styles[check.status], check.status),
       age(check.date),
-      brief([check.details.what, check.action_taken].filter((each) => each !== '').join('. '), Number.POSITIVE_INFINITY),
+      brief(
+        [check.details.what, check.action_taken].filter((each) => each !== '').join('. '),
+        Number.POSITIVE_INFINITY,
+      ),
     ]),
   ])
 }

@@ -16,6 +16,8 @@ const words: Record<string, { word: string; tone: Tone; busy?: boolean }> = {
   restarting: { word: 'restarting', tone: 'live', busy: true },
   cycling: { word: 'handing over', tone: 'baton', busy: true },
   waiting: { word: 'at its prompt', tone: 'quiet' },
+  // Nothing happens in it; whether its agent still runs is not known.
+  idle: { word: 'idle', tone: 'quiet' },
   limited: { word: 'out of quota', tone: 'quiet' },
   paused: { word: 'paused', tone: 'quiet' },
   dialog: { word: 'asks you', tone: 'baton' },

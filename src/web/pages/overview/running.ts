@@ -93,7 +93,7 @@ function ofSession(session: Found): Running {
     title: session.title ?? session.id,
     agent: session.agent,
     project: session.cwd ?? '',
-    ...stateFields(session.state.state),
+    ...stateFields(session.state['guessed'] === true ? 'idle' : session.state.state),
     quotas,
     updated: session.updated,
     ...given({
