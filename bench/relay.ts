@@ -68,7 +68,9 @@ async function throughput(): Promise<Section> {
 
 async function entriesByRequest(store: Store): Promise<Draft[][]> {
   const pairs = new Map<string, Draft[]>()
-  for await (const { id: _id, date: _date, ...draft } of store.read('relay/handoffs', { kinds: ['event'] })) {
+  // Closed traces are archived meanwhile.
+  const range = { kinds: ['event'], archived: true }
+  for await (const { id: _id, date: _date, ...draft } of store.read('relay/handoffs', range)) {
     const { data } = draft.payload as { data: { requestId?: string; envelope?: { requestId: string } } }
     const requestId = data.requestId ?? data.envelope!.requestId
     pairs.set(requestId, [...(pairs.get(requestId) ?? []), draft])
