@@ -1,11 +1,15 @@
-// How many tapes a process has open: those at work, and the idle ones used most recently. A process may have few
-// descriptors (256 by default on macOS) and a workspace many tapes.
+// Which tapes a process has open: those at work, and the idle ones used most recently. A process may have few descriptors (256 by
+// default on macOS) and a workspace many tapes.
 
-/** How many tapes may be open; each takes up to three descriptors. */
-const most = 48
+const mostDescriptors = 144
+/** How many tapes may be written at the same time. */
 const mostAtWork = 32
+/** What a tape that is written takes: the tape, its lock, and the tape again for reading. */
+export const writerDescriptors = 3
+export const readerDescriptors = 1
 
 export interface OpenFiles {
+  readonly descriptors: number
   /** Closes the files; they are opened again when needed. */
   close(): void
 }
@@ -13,6 +17,7 @@ export interface OpenFiles {
 export class FileLimit {
   /** Least recently used first. */
   readonly #idle = new Set<OpenFiles>()
+  #idleDescriptors = 0
   readonly #waiting: (() => void)[] = []
   #atWork = 0
 
@@ -26,7 +31,7 @@ export class FileLimit {
   }
 
   leave(files: OpenFiles): void {
-    this.#idle.add(files)
+    this.#add(files)
     const next = this.#waiting.shift()
     if (next === undefined) this.#atWork--
     else next()
@@ -39,24 +44,29 @@ export class FileLimit {
 
   /** For files that are only read: they stay open until others have been used more recently. */
   touch(files: OpenFiles): void {
-    this.#idle.delete(files)
-    this.#idle.add(files)
+    this.forget(files)
+    this.#add(files)
     this.#trim()
   }
 
   forget(files: OpenFiles): void {
-    this.#idle.delete(files)
+    if (this.#idle.delete(files)) this.#idleDescriptors -= files.descriptors
+  }
+
+  #add(files: OpenFiles): void {
+    if (!this.#idle.has(files)) this.#idleDescriptors += files.descriptors
+    this.#idle.add(files)
   }
 
   #start(files: OpenFiles): void {
-    this.#idle.delete(files)
+    this.forget(files)
     this.#trim()
   }
 
   #trim(): void {
     for (const files of this.#idle) {
-      if (this.#idle.size + this.#atWork <= most) return
-      this.#idle.delete(files)
+      if (this.#idleDescriptors + this.#atWork * writerDescriptors <= mostDescriptors) return
+      this.forget(files)
       files.close()
     }
   }

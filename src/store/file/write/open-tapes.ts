@@ -3,7 +3,7 @@
 import fs from 'node:fs'
 import { archivesOf } from './archives.ts'
 import type { Layout } from '../layout.ts'
-import { type OpenFiles, FileLimit } from './file-limit.ts'
+import { FileLimit, type OpenFiles, readerDescriptors } from './file-limit.ts'
 import { Segment } from '../read/segment.ts'
 import { asStorageError } from '../../../system/index.ts'
 import { Writer } from './writer.ts'
@@ -60,6 +60,7 @@ export class OpenTapes {
     if (segment === undefined) return undefined
     const reader: Reader = {
       segment,
+      descriptors: readerDescriptors,
       close: () => {
         segment.close()
         this.#readers.delete(tape)

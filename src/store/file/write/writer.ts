@@ -16,7 +16,7 @@ import { asStorageError, syncFolder, writeAll } from '../../../system/index.ts'
 import { type Append, fillEntries, type Group, type Outcome, type Placed, placeGroup, settle } from './group.ts'
 import type { Layout, TapePaths } from '../layout.ts'
 import { Lock } from '../../../system/index.ts'
-import type { FileLimit } from './file-limit.ts'
+import { type FileLimit, type OpenFiles, writerDescriptors } from './file-limit.ts'
 import { Segment } from '../read/segment.ts'
 import { origin } from '../line.ts'
 
@@ -59,7 +59,8 @@ export interface WriterOptions {
   readonly onCommit: () => void
 }
 
-export class Writer {
+export class Writer implements OpenFiles {
+  readonly descriptors = writerDescriptors
   readonly tape: string
   readonly paths: TapePaths
   segment: Segment | undefined
