@@ -216,7 +216,7 @@ describe('how a session ended [H10]', () => {
     expect(section('status')).toContain('Interrupted in the middle of `npm run test:forms` (result unknown)')
     expect(first).toMatch(/^Continue with the user's request: Migra .*otro equipo\. It stopped in the middle of/)
     expect(section('failures')).toBe('None')
-    expect(section('constraints')).toBe("None besides the user's words above")
+    expect(section('constraints')).toBe("None besides the user's own words")
   })
 
   test('an error of the provider stops the work, and is nothing to fix in it', async () => {

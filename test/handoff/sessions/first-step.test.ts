@@ -254,7 +254,7 @@ test('what the session is for is no constraint of it', async () => {
   )
   s.write('src/parser.ts', 'x').run('npx vitest run', 'Tests  9 passed (9)')
   const { section } = await documentOf(s.ends('It handles quotes and line ends. 9 tests pass.'))
-  expect(section('constraints')).toBe("None besides the user's words above")
+  expect(section('constraints')).toBe("None besides the user's own words")
   expect(section('goal')).toContain('no dependencies besides vitest')
 })
 

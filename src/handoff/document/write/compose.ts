@@ -526,7 +526,7 @@ function isWholly(one: Instruction): boolean {
   return isStanding(one) && (one.refused !== undefined || standingPart(one) === one.text.trim())
 }
 
-const noneBesides = "None besides the user's words above"
+const noneBesides = "None besides the user's own words"
 
 /** Closing words up to this length are told whole in all but the smallest documents. */
 const wholeClosing = 1_000
