@@ -183,9 +183,8 @@ export function errorsIn(reading: Reading, truth: Truth): string[] {
     .filter((line) => line.startsWith('> '))
   const binding = plain(`${directing}\n${quoted.join('\n')}`)
   for (const decoy of truth.decoys) if (binding.includes(plain(decoy))) errors.push(`not the user's: ${decoy}`)
-  // As context, beside the later words, the earlier ones are only what was said.
   for (const old of truth.superseded) {
-    const lines = directing.split('\n').filter((line) => plain(line).includes(plain(old)))
+    const lines = `${directing}\n${quoted.join('\n')}`.split('\n').filter((line) => plain(line).includes(plain(old)))
     if (lines.some((line) => !/supersede|taken back|~~/i.test(line))) errors.push(`taken back: ${old}`)
   }
   const todo = plain(`${section('Pending')}\n${section('In Progress')}`)

@@ -33,7 +33,7 @@ export class Load {
   /** Resolves when so many more appends were acknowledged, of one store or of all. */
   async grown(by: number, store?: Store): Promise<void> {
     const wanted = this.#count(store) + by
-    await vi.waitUntil(() => this.#count(store) >= wanted, { timeout: 120_000 })
+    await vi.waitUntil(() => this.#count(store) >= wanted, { timeout: 60_000 })
   }
 
   /** Ends the load and compares the tape with what was acknowledged: what is wrong with it, in words. */
