@@ -101,6 +101,23 @@ test.each(crews)(
   },
 )
 
+test('nothing acknowledged is lost when the power fails after the writer that made the file died before its folder was synced [T1] [T3]', async () => {
+  const folder = newFolder()
+  const root = path.join(folder, '.baton')
+  const log = path.join(folder, 'durable.log')
+  const acked: [number, string][] = []
+  for (const skip of ['fsync', undefined] as const) {
+    const writer = await Worker.start('append', { root, tag: String(skip) }, { log, skip })
+    await writer.hears('acked', () => writer.said.length > 3)
+    await writer.kill()
+    acked.push(...writer.acked)
+  }
+  afterPowerCut(root, log, path.join(folder, 'image'))
+  const store = await openFileStore(path.join(folder, 'image'))
+  expect(await missing(store, acked)).toEqual([])
+  await store.close()
+})
+
 test.each([
   { skip: 'fdatasync', batch: 1, lanes: 1 },
   { skip: 'fdatasync', batch: 2, lanes: 4 },

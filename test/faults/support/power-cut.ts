@@ -8,9 +8,9 @@ export function afterPowerCut(root: string, log: string, image: string): void {
   const sizes = new Map<number, number>()
   const folders = new Map<string, Record<string, number>>()
   const lines = fs.existsSync(log) ? fs.readFileSync(log, 'utf8').split('\n') : []
-  for (const line of lines) {
-    if (!line.endsWith('}')) continue
-    const { ino, size, folder, names } = JSON.parse(line) as Noted
+  const noted = lines.filter((line) => line.endsWith('}')).map((line) => JSON.parse(line) as Noted)
+  // A line is written after its sync, and syncs of several processes do not end in the order in which they began.
+  for (const { ino, size, folder, names } of noted.toSorted((a, b) => a.at - b.at)) {
     if (folder !== undefined) folders.set(folder, names)
     else sizes.set(ino, Math.max(size, sizes.get(ino) ?? 0))
   }
@@ -32,6 +32,7 @@ export function afterPowerCut(root: string, log: string, image: string): void {
 }
 
 interface Noted {
+  readonly at: number
   readonly ino: number
   readonly size: number
   readonly folder?: string

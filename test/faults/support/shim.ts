@@ -16,10 +16,11 @@ fs.openSync = (file, ...rest) => {
   return fd
 }
 
-/** Taken before the sync: what comes in while it runs is not promised. */
+/** Taken before the sync: what comes in while it runs is not promised. The times of all processes are of one clock. */
 function note(fd: number): () => void {
+  const at = Number(process.hrtime.bigint())
   const stat = fs.fstatSync(fd)
-  const line = stat.isDirectory() ? folder(paths.get(fd)!) : { ino: stat.ino, size: stat.size }
+  const line = { at, ...(stat.isDirectory() ? folder(paths.get(fd)!) : { ino: stat.ino, size: stat.size }) }
   return () => writeSync(log, `${JSON.stringify(line)}\n`)
 }
 

@@ -67,6 +67,8 @@ export class Writer implements OpenFiles {
   readonly #options: WriterOptions
   readonly #lock: Lock
   #fd: number | undefined
+  /** The file that is known to have its place in the folder, whatever happens to the power. */
+  #placed: number | undefined
   #queue: (Append | Exclusive)[] = []
   #running: Promise<void> | undefined
   #committing = false
@@ -256,7 +258,6 @@ export class Writer implements OpenFiles {
 
   /** Writes what a group appends, under the lock. It is not durable yet. */
   #write(appends: readonly Append[]): Written {
-    const isNew = this.segment === undefined
     const at = this.segment?.at
     const start = at === undefined || at.offset === 0 ? { ...origin, id: this.#options.archivedUpTo() } : at
     const group = placeGroup(this.tape, appends, start, this.segment)
@@ -266,13 +267,19 @@ export class Writer implements OpenFiles {
     this.#committing = true
     try {
       const written = writeGroup(fd, this.paths.tape, group.bytes, start.offset, group.placed)
-      // Whoever finds the file takes it for granted that it has its place in the folder.
-      if (isNew) syncFolder(path.dirname(this.paths.tape))
+      this.#syncPlace()
       return { group, ...written, to: { fd, start: start.offset } }
     } catch (failure) {
       this.#committing = false
       return { group, kept: 0, failure }
     }
+  }
+
+  /** The process that put the file into the folder may have died before the folder was synced, so each process does that once. */
+  #syncPlace(): void {
+    if (this.#placed === this.segment!.ino) return
+    syncFolder(path.dirname(this.paths.tape))
+    this.#placed = this.segment!.ino
   }
 
   /** Makes durable what was written, without the lock. */
