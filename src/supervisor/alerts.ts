@@ -17,6 +17,8 @@ export const alertMs = 12 * 3_600_000
 const looked = 1_000
 /** How long to wait before the end of an alert, which a full disk refused, is written again. */
 const diskMs = 5_000
+/** So long the channels have when the process wants to end. */
+const closeMs = 5_000
 
 const alertSchema = z.object({
   notification: z.object({
@@ -73,7 +75,10 @@ export class Alerts implements Notify {
   /** Gives the channels a moment; returns true if an alert is left for another process. */
   async close(): Promise<boolean> {
     const left = Promise.all(this.#underWay)
-    await this.#options.notifier.close()
+    const isDone = new AbortController()
+    // Also one that is only being written to the tape yet is still sent.
+    await Promise.race([left.finally(() => isDone.abort()), pause(closeMs, isDone.signal)])
+    await this.#options.notifier.close({ withinMs: 0 })
     this.#closing.abort()
     return (await left).includes(false)
   }

@@ -121,3 +121,24 @@ test('an alert that was sent while the disk was full is not sent again by a late
     expect.objectContaining({ over: true }),
   ])
 })
+
+test('an alert that is still being written down when its run ends is sent by that run [C16]', async () => {
+  const store = await temporaryStore()
+  const services = new Services()
+  services.isDown = false
+  let write = () => {}
+  const isWritten = new Promise<void>((resolve) => (write = resolve))
+  const slow: Pick<Store, 'append'> = { append: (...given) => isWritten.then(() => store.append(...given)) }
+  const alerts = new Alerts({
+    store: Object.assign(Object.create(store) as Store, slow),
+    project: '/shop',
+    notifier: services.open(hours),
+    onProblem: failed,
+  })
+  const telling = alerts.notify(told)
+  const closing = alerts.close()
+  write()
+  expect(await closing).toBe(false)
+  await telling
+  expect(services.heard.toSorted()).toEqual(['far.test', 'near.test'])
+})
