@@ -20,6 +20,8 @@ interface EndingFacts {
 export class EndingBook {
   #last: Last | undefined
   #ended: 'done' | 'aborted' | 'failed' | undefined
+  /** `unknown`: the agent has recorded the beginning of a turn, and never the end of it. */
+  #begun: 'yes' | 'no' | 'unknown' = 'no'
   #stoppedBy: 'user' | 'baton' = 'user'
 
   see(what: Exclude<Last['what'], 'error'>, id: number): void {
@@ -43,9 +45,15 @@ export class EndingBook {
     this.#ended = undefined
   }
 
+  /** The agent recorded that a turn begins: one that does so records the end, too. */
+  began(): void {
+    if (this.#begun !== 'unknown') this.#begun = this.#begun === 'yes' && !this.isCut ? 'unknown' : 'yes'
+  }
+
   /** The agent recorded that the turn is over. */
   ended(status: 'done' | 'aborted' | 'failed'): void {
     this.#ended = status
+    if (this.#begun === 'yes') this.#begun = 'no'
   }
 
   fact({ open, questions, lastWords, lastCommand }: EndingFacts): Ending {
@@ -62,12 +70,12 @@ export class EndingBook {
     if (last.what === 'stopped' || this.#ended === 'aborted')
       return { state: 'interrupted', by: this.#stoppedBy, during, id: pending?.id ?? id }
     if (pending !== undefined) return { state: 'interrupted', during, id: pending.id }
+    if (last.what === 'words') {
+      // Words that announce what comes next are followed by a call, unless the model or its agent stopped before it.
+      const isCut = this.#begun === 'yes' || (lastWords !== undefined && announces(lastWords.text))
+      return { state: isCut ? 'interrupted' : 'answered', id }
+    }
     if (last.what === 'answer' || this.#ended === 'done') return { state: 'answered', id }
-    // Words that announce what comes next are followed by a call, unless the agent was stopped before it.
-    if (last.what === 'words')
-      return lastWords !== undefined && announces(lastWords.text)
-        ? { state: 'interrupted', id }
-        : { state: 'answered', id }
     // The model had the result and said nothing more: a check that passed often is the end of a turn.
     if (last.what === 'thought' && lastCommand?.ok === true) return { state: 'silent', during: lastCommand.command, id }
     return { state: 'interrupted', during, id }

@@ -50,6 +50,48 @@ describe('how the work stands', () => {
       { state: 'interrupted' },
     ],
     [
+      'interrupted: the words announce what never came, though the agent takes the turn for finished',
+      (s) => {
+        s.user('add a cart')
+        s.assistant('Primero corrijo las pruebas:')
+        s.add('event', { name: 'turn_ended', data: { status: 'done' } })
+      },
+      { state: 'interrupted' },
+    ],
+    [
+      'interrupted: the agent recorded how the turn began, and not that it ended',
+      (s) => {
+        s.add('event', { name: 'codex/task_started', data: {} })
+        s.user('add a cart')
+        s.assistant('I look at the cart first.')
+      },
+      { state: 'interrupted' },
+    ],
+    [
+      'answered: the agent records no ends, only beginnings',
+      (s) => {
+        for (const words of ['add a cart', 'and a checkout']) {
+          s.add('event', { name: 'codex/task_started', data: {} })
+          s.user(words)
+          s.assistant('It is there.')
+        }
+      },
+      { state: 'answered' },
+    ],
+    [
+      'answered: an earlier turn was cut off, the last one ended',
+      (s) => {
+        s.add('event', { name: 'codex/task_started', data: {} })
+        s.user('add a cart')
+        s.call('Bash', { command: 'npm test' })
+        s.add('event', { name: 'codex/task_started', data: {} })
+        s.user('go on')
+        s.assistant('It is there.')
+        s.add('event', { name: 'turn_ended', data: { status: 'done' } })
+      },
+      { state: 'answered' },
+    ],
+    [
       'interrupted by the user',
       (s) => {
         s.user('add a cart')

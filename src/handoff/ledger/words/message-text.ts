@@ -40,15 +40,16 @@ const longestRemark = 160
 const mostListed = 5
 
 /**
- * Questions that only a remark follows: "Once I know this, I start." They stand in a list of nothing but questions. A
- * question within prose may be one that the text answers itself.
+ * Questions that only a remark follows: "Once I know this, I start." They stand in a list or a line of nothing but questions.
+ * A single one, or one within prose, may be a question that the text answers itself.
  */
 function questionsBeforeRemark(text: string): string[] {
   const paragraphs = text.trimEnd().split(/\n\s*\n/)
   const remark = paragraphs.at(-1) ?? ''
   if (paragraphs.length < 2 || remark.includes('\n') || lengthOf(remark) > longestRemark) return []
-  const list = (paragraphs.at(-2) ?? '').split('\n').filter((line) => listMark.test(line))
-  const items = list.map((line) => line.replace(listMark, '').trim())
+  const lines = (paragraphs.at(-2) ?? '').split('\n')
+  const list = lines.filter((line) => listMark.test(line)).map((line) => line.replace(listMark, '').trim())
+  const items = lines.length === 1 ? sentencesOf(lines[0]!) : list
   return items.length > 1 && items.every(asks) ? items.slice(0, mostListed) : []
 }
 

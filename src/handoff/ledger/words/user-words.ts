@@ -44,6 +44,8 @@ const machinePatterns: readonly RegExp[] = [
   /^Operation stopped by hook: /,
   /^Base directory for this skill: /,
   /^\[(?:Image|Pasted text): [^\]]*\]$/,
+  // A note in brackets, of several lines: people put no brackets around all that they say.
+  /^\[\p{L}[^\n\]]*\n[\s\S]*\]$/u,
   /^Please continue the conversation from where we left it off without asking/,
   /^This is the Gemini CLI\. We are setting up the context for our chat\./,
 ]
@@ -75,7 +77,7 @@ export function readUserWords(given: string): UserWords {
   if (pasted !== undefined)
     return { kind: 'inherited', name: 'handoff', text: pasted.document, words: pasted.words, notices }
   if (!content.includes('<') && !/^(?:\[|[A-Z#])/.test(start)) return said(content, notices)
-  if (machinePatterns.some((pattern) => pattern.test(start))) return { kind: 'nothing', interrupted: false, notices }
+  if (machinePatterns.some((pattern) => pattern.test(start.trimEnd()))) return { kind: 'nothing', interrupted: false, notices }
   const args = commandWords(content)
   if (args !== undefined) return args === '' ? { kind: 'nothing', interrupted: false, notices } : said(args, notices)
   let text = content

@@ -34,7 +34,15 @@ describe('a question to the user', () => {
     expect(open(session)).toEqual(['Ab welchem Alter?', 'Löschen oder anonymisieren?'])
   })
 
+  it('[H13] is open when it stands in a line of questions, and only a remark follows', () => {
+    const session = new Session()
+    session.user('왜 지웠어')
+    session.assistant('제가 실수했습니다.\n\n지금 되살릴까요? 아니면 그대로 둘까요?\n\n앞으로는 먼저 묻겠습니다.')
+    expect(open(session)).toEqual(['지금 되살릴까요?', '아니면 그대로 둘까요?'])
+  })
+
   it.each([
+    ['a line asks and a remark answers', 'Can it read both formats?\n\nYes, it can read both of them.'],
     ['a text answers itself', 'Why was it slow? The index was missing.\n\nIt is fast now.'],
     ['a list also answers', 'Checked:\n- Old rows? All gone.\n- Index? In place.\n\nNothing is left to do.'],
   ])('[H13] is not one that %s', (_, words) => {
