@@ -5,7 +5,7 @@
 import type { Instruction, Quote } from '../facts.ts'
 import { isPasted, withoutPastes } from './pastes.ts'
 import { announces, asks, sentencesOf } from './sentences.ts'
-import { hasTerm, type Haystack, isName, sharedWith, type Terms, termsOf, weightIn } from './terms.ts'
+import { hasTerm, type Haystack, isName, languageMarksOf, sharedWith, type Terms, termsOf, weightIn } from './terms.ts'
 
 /** A sentence that says less is a remark: "thanks", "try again". */
 const leastWeight = 15
@@ -23,6 +23,13 @@ const commonStem = 20
 const mostOpen = 100
 /** A reply without any call that is shorter takes notice and does nothing. */
 const shortReply = 400
+/** So much tells the language of the replies of a turn, and of a sentence; it is another one where less than this part is shared. */
+const leastOfReplies = 20
+const leastOfSentence = 5
+const sameLanguage = 0.25
+/** Of what is said in a turn, the newest replies are kept, and of each its beginning. */
+const mostReplies = 4
+const longestReply = 1_500
 
 export interface Circumstances {
   /** Entry of the assistant's question that the message may answer. */
@@ -44,6 +51,7 @@ interface Sentence {
 interface Turn {
   calls: number
   spoken: number
+  readonly replies: string[]
   /** `reply`: nothing came after the assistant's words so far. */
   state?: 'reply' | 'done' | 'cut'
 }
@@ -61,7 +69,7 @@ export class InstructionBook {
   readonly #index = new Map<string, number[]>()
   /** Messages of the turn that runs, and of turns before it that were cut off. */
   #open: Kept[] = []
-  #turn: Turn = { calls: 0, spoken: 0 }
+  #turn: Turn = { calls: 0, spoken: 0, replies: [] }
   /** Whether the tape says when turns end; otherwise a reply without a call behind it ends one. */
   #knowsEnds = false
 
@@ -103,7 +111,11 @@ export class InstructionBook {
   /** The assistant's words, or the input of a call. */
   hear(heard: Haystack, from: 'reply' | 'call'): void {
     if (from === 'call') this.#turn.calls += 1
-    else this.#turn.spoken += heard.text.length
+    else {
+      this.#turn.spoken += heard.text.length
+      this.#turn.replies.push(heard.text.slice(0, longestReply))
+      if (this.#turn.replies.length > mostReplies) this.#turn.replies.shift()
+    }
     if (this.#turn.state !== 'cut') this.#turn.state = from === 'reply' ? 'reply' : undefined
     this.know(heard)
   }
@@ -153,7 +165,7 @@ export class InstructionBook {
       // Nobody heard it, so nothing can tell what became of it.
       this.#open = []
     }
-    if (this.#isAnswered() || this.#turn.state === 'cut') this.#turn = { calls: 0, spoken: 0 }
+    if (this.#isAnswered() || this.#turn.state === 'cut') this.#turn = { calls: 0, spoken: 0, replies: [] }
   }
 
   #standing({ fact, sentences, missing }: Kept): string[] {
@@ -166,12 +178,24 @@ export class InstructionBook {
       const says = weight >= leastWeight && wordsIn(terms) >= leastWords && text.length <= longestSentence
       return says && !leadsIn && !asks(text) && !isPasted(text)
     })
-    const standing = candidates.filter((sentence) => returned(sentence, missing) <= mostReturned * sentence.weight)
-    if (standing.length === 0) return []
+    const unheard = candidates.filter((sentence) => returned(sentence, missing) <= mostReturned * sentence.weight)
+    if (unheard.length === 0) return []
+    const standing = this.#inLanguageOfTurn(unheard)
     // An answer to a question is about what was asked.
     if (fact.answers !== undefined && sentences.length === 1) return []
     const request = this.#workedOn() ? requestIn(sentences, missing) : undefined
     return standing.filter((sentence) => sentence !== request).map(({ text }) => text)
+  }
+
+  /** Those of which the words could come back: not a paste from elsewhere, nor anything where the agent answers in another language. */
+  #inLanguageOfTurn(sentences: readonly Sentence[]): Sentence[] {
+    const spoken = languageMarksOf(this.#turn.replies.join('\n').replaceAll(/```[\s\S]*?(?:```|$)|`[^`\n]*`/g, ''))
+    if (spoken.length < leastOfReplies) return [...sentences]
+    const known = new Set(spoken)
+    return sentences.filter(({ text }) => {
+      const marks = languageMarksOf(text)
+      return marks.length < leastOfSentence || marks.filter((mark) => known.has(mark)).length >= sameLanguage * marks.length
+    })
   }
 
   /** Whether the turn did more than to take notice of what was said. */

@@ -131,3 +131,27 @@ function stemOf(word: string, weight: number): string {
   if (/\p{Script=Hangul}/u.test(lower)) return lower.slice(0, 2)
   return lower.slice(0, lower.length > 6 ? longStem : shortStem)
 }
+
+/** A longer word of the Latin script may stand in any language: a name, a term. */
+const longestMark = 3
+
+/**
+ * What tells the language of a text: the short words that every sentence of it needs, and in other scripts than the Latin one
+ * the script of each word.
+ */
+export function languageMarksOf(text: string): string[] {
+  return (text.match(/[\p{L}\p{M}\p{N}_]+/gu) ?? []).flatMap((word) => {
+    const script = scriptOf(word.codePointAt(0)!)
+    if (script !== latin) return [script]
+    return word.length <= longestMark && !/[\d_]/.test(word) ? [word.toLowerCase()] : []
+  })
+}
+
+const latin = 'Latin'
+
+/** By its place in Unicode, which has a block for each alphabet. */
+function scriptOf(codePoint: number): string {
+  if (codePoint < 0x250 || (codePoint >= 0x1e00 && codePoint < 0x1f00)) return latin
+  if (codePoint >= 0xac00 && codePoint < 0xd7b0) return 'Hangul'
+  return codePoint >= 0x2e80 ? 'Han and Kana' : String(codePoint >> 8)
+}

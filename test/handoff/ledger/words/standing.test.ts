@@ -116,6 +116,15 @@ describe('a sentence stands when its words do not come back', () => {
     expect(standing(turn)).toEqual([rule])
   })
 
+  it('[H13] beside a long reply in the same language', () => {
+    const user = 'Sort the list by the date. It is not for us to reveal the discount of any other customer to a visitor.'
+    const reply =
+      'The list is in the order of the date now. I did it in the query and not on the page, as it is the same for all of the users, and the page has no say in it. It took a new index, or it is too slow. You can try it out on the test server if you like.'
+    expect(standing({ user, edits: [['list.ts', 'sort list date']], reply })).toEqual([
+      'It is not for us to reveal the discount of any other customer to a visitor.',
+    ])
+  })
+
   it('[H13] a rule that is only taken notice of stands, whatever the language', () => {
     expect(
       standing({ user: 'Vær venlig aldrig at pushe direkte til produktionsgrenen.', reply: 'Forstået.' }),
@@ -159,6 +168,23 @@ describe('a sentence does not stand', () => {
     [
       'that asks something',
       { user: 'Could the warehouse import possibly run twice within the same minute?', reply: 'Hmm. It could.' },
+    ],
+    [
+      'of which the words cannot come back: the reply is in another language',
+      {
+        user: 'Die Liste soll nach dem Datum der Rechnung sortiert sein. Und der Knopf zum Löschen der Einträge ist in der Ansicht viel zu klein geraten.',
+        edits: [['list.ts', 'rows.sort(byInvoiceDate)']],
+        reply:
+          'The rows of the list are in the order of the date of the invoice now, and you can see it on the top of the page. I made the delete button as big as the one to the left of it, so it is not hard to hit any more.',
+      },
+    ],
+    [
+      'of a paste in another language than the reply',
+      {
+        user: '¿qué te parece lo que dijo el revisor?\nThe retry of the message queue is not idempotent if the consumer has crashed and the acknowledgement is lost on its way to the broker.',
+        reply:
+          'Tiene razón. Si se pierde la confirmación, el trabajo se hace dos veces. Lo mejor es que la tarea lleve un número y que no se haga nada si ya está en la tabla. No es un cambio grande: lo que hay que tocar es el código de la cola y el de la base.',
+      },
     ],
     ['that says too little to be a rule', { user: 'Great work, thanks a lot!', reply: 'You are welcome.' }],
     [
