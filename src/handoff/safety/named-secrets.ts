@@ -365,8 +365,12 @@ function placeOf(
   return /^[A-Za-z]+$/.test(value.text) && /^[ \t]+\w/.test(after) ? 'code' : 'line'
 }
 
+const unspaced = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
+
 function isSecret(value: string, { class: kind, kind: said }: SecretName, place: Place): boolean {
   if (value === '' || isPlaceholder(value)) return false
+  // In a script that puts no spaces between words, what stands behind the name is the rest of a sentence.
+  if ((place === 'prose' || place === 'loose') && unspaced.test(value)) return false
   if (kind === 'number')
     return place !== 'loose' && /^\d(?:[ -]?\d){3,7}$|^(?=.*\d)[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){1,3}$/i.test(value)
   if (place !== 'quoted' && isExpression(value)) return false

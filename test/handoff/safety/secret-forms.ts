@@ -781,6 +781,8 @@ export const lookAlikes: Readonly<Record<string, readonly string[]>> = {
   'near tokens without digits, and settings in blocks': [
     "'password' => ['required', 'confirmed', Password::min(8)]",
     '„Passwort vergessen?“',
+    '说明 webhook secret 更新生效了（请求能进来了），只是响应慢',
+    '古い access token が期限切れになったので更新しました',
     'Sec-WebSocket-Key: q79udbJILcdb1xO63Y6H+A==',
     'GPG_KEY=7F747938D400C48253B7A3F09839B1D7938DA808',
     'Password (optional): leave it blank',
