@@ -120,11 +120,16 @@ function afterAnswer(ledger: Ledger): Step[] {
   const text = isNothing
     ? 'Wait for the user: no request is waiting, and nothing is known to be open'
     : 'No request is waiting'
-  if (lastWords === undefined) return [{ text, ids: [], waits: true }]
+  const running = ledger.background.findLast(({ startedId }) => here(startedId))
+  const besides = isNothing && running && `${code(running.command)}, which still runs in the background`
+  const about = besides === undefined ? {} : { about: taskName(running!.startedId) }
+  if (lastWords === undefined)
+    return [{ text: besides === undefined ? text : `${text} beyond ${besides}`, ids: [], waits: true, ...about }]
   const said = codeSpan(closingLine(lastWords.text))
   // Something may be left that no list, check or question shows: then only the assistant's own words name it.
-  const closing = isNothing ? ` ${quotedInStep.closing(said, 'beyond what')}` : `. ${quotedInStep.closing(said)}`
-  return [{ text: text + closing, ids: [lastWords.id], saysEnd: true, waits: true }]
+  const beyond = besides === undefined ? 'beyond what' : `beyond ${besides}, and what`
+  const closing = isNothing ? ` ${quotedInStep.closing(said, beyond)}` : `. ${quotedInStep.closing(said)}`
+  return [{ text: text + closing, ids: [lastWords.id], saysEnd: true, waits: true, ...about }]
 }
 
 /**
@@ -141,8 +146,12 @@ function checkOn({ command, startedId }: BackgroundTask): Step {
   return {
     text: `Check on ${code(command)}, still running in the background`,
     ids: [startedId],
-    about: `background ${startedId}`,
+    about: taskName(startedId),
   }
+}
+
+function taskName(startedId: number): string {
+  return `background ${startedId}`
 }
 
 /** Who left something open has said at the end why, and who can go on with it. */

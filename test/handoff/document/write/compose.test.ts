@@ -88,6 +88,16 @@ describe('a document from a ledger', () => {
       /^Wait for the user: no request is waiting, and nothing is known to be open beyond what the assistant said last: `It is done. Pushed as abc.`$/,
     ],
     [
+      'nothing but what still runs in the background',
+      {
+        ending: answered,
+        lastRequest: busy.lastRequest,
+        lastWords: { text: 'The export of all years has begun and takes the whole night.', id: 890 },
+        background: [{ command: 'node export-all.mjs', startedId: 880, lastId: 880 }],
+      },
+      /^Wait for the user: no request is waiting, and nothing is known to be open beyond `node export-all.mjs`, which still runs in the background, and what the assistant said last: `The export of all years/,
+    ],
+    [
       'a server that was not asked again since the push',
       {
         ending: answered,
