@@ -57,6 +57,8 @@ export interface Taken {
   readonly requestIds: readonly string[]
   /** The hold on each of them, see `holdOn`. */
   readonly hold: Hold
+  /** One of them had waited for long, so workers that leave the work to others should help. */
+  readonly isLate?: true
 }
 
 /** A worker takes over a request whose worker was not heard of for a lease. */
@@ -236,6 +238,7 @@ const types = new Set<string>([
 export const requestKey = (requestId: string) => `request:${requestId}`
 export const resumptionKey = (requestId: string) => `resumed:${requestId}`
 export const questionKey = (requestId: string) => `question:${requestId}`
+export const takenKey = (agent: string) => `taken:${agent}`
 export const traceKey = (traceId: string) => `trace:${traceId}`
 
 /**
@@ -270,7 +273,7 @@ function keyOf(event: RelayEvent): string {
     case 'owner':
       return traceKey(event.traceId)
     case 'taken':
-      return `taken:${event.agent}`
+      return takenKey(event.agent)
     case 'claimed':
     case 'extended':
     case 'released':

@@ -19,8 +19,6 @@ const worthSkipping = 200
 const snapshotKey = 'snapshot'
 /** How long the tape is followed after the last one who waited, who is often the next to wait. */
 const lingerMs = 1_000
-/** Who rests for so long does no work. */
-const longRestMs = 100
 
 /** How often a process that does not follow the tape looks whether it was archived. */
 const lookEveryMs = 1_000
@@ -111,11 +109,7 @@ class Following {
         if (entry.id > openRequests.at + 1) await journal.current()
         openRequests.apply(entry)
         onEntry()
-        if (restMs > 0) {
-          await this.#rest(restMs)
-          // Whoever rests for long need not hear of each entry, only of what is open.
-          if (this.#restMs() >= longRestMs) await journal.skipAhead()
-        }
+        if (restMs > 0) await this.#rest(restMs)
         asked = performance.now()
       }
       this.#keepOn()

@@ -5,21 +5,24 @@
 import { randomUUID } from 'node:crypto'
 import { checked } from '../../config/index.ts'
 import { BatonError, ConflictError, NotFoundError } from '../../errors.ts'
+import type { Entry } from '../../store/index.ts'
 import type { Answers } from '../request/answers.ts'
 import { beginning, clockTolerance } from '../clock.ts'
 import { isFree, type OpenRequests, type OpenRequest } from '../journal/open-requests.ts'
 import { leaseLeft, type RelayContext } from '../context.ts'
 import type { Claim, InboxItem } from '../results.ts'
-import { expected, type Hold, holdOn, requestKey, type Taken } from '../journal/events.ts'
+import { eventIn, expected, type Hold, holdOn, requestKey, type Taken, takenKey } from '../journal/events.ts'
 import { checkAgent } from '../request/routes.ts'
 import type { Envelope } from '../schema.ts'
 import { leaseSchema } from '../settings.ts'
-import { after, onAbort } from '../timers.ts'
+import { after, onAbort, pause } from '../timers.ts'
 
 /** A worker that has claimed something within this time counts as present. */
 const presenceMs = 1_000
 /** How long a request is left to the worker that comes first, in milliseconds: while work is slow, and while it is fast. */
 const courtesy = { slow: 10, fast: 500 }
+/** How often a worker that leaves all work to others looks whether they still take it. */
+const lookEveryMs = 500
 
 export interface ClaimOptions {
   readonly worker: string
@@ -85,9 +88,8 @@ export class Claims {
   async claimSome(agent: string, options: SomeOptions): Promise<Claim[]> {
     this.#check(agent, options)
     const { journal } = this.#context
-    // Whoever leaves fast work to others reads only now and then, and would take for free what has been taken since.
-    for (let isCurrent = options.isFast && this.courtesyMs(agent, options) > 0; ; isCurrent = true) {
-      const openRequests = isCurrent ? await journal.current() : journal.openRequests
+    for (let isFirst = true; ; isFirst = false) {
+      const openRequests = isFirst ? journal.openRequests : await journal.current()
       await this.#expireLeases(openRequests, agent)
       const chosen = this.#choose(openRequests, agent, options)
       if (chosen.length === 0) return []
@@ -101,6 +103,23 @@ export class Claims {
     const { place, of } = this.#share(agent, worker)
     if (isFast) return place === 0 ? 0 : courtesy.fast
     return of === 1 ? 0 : courtesy.slow
+  }
+
+  /**
+   * Resolves when the other workers of an agent take nothing any more, or let requests wait for long. Until then this process reads
+   * one entry now and then, however much is written.
+   */
+  async leaveToOthers(agent: string, signal: AbortSignal): Promise<void> {
+    const { journal } = this.#context
+    let before: number | undefined
+    let newest = await journal.latest(takenKey(agent))
+    do {
+      before = newest?.id
+      await pause(lookEveryMs, signal)
+      if (signal.aborted) return
+      newest = await journal.latest(takenKey(agent))
+    } while (newest !== undefined && newest.id !== before && !isLate(newest))
+    await journal.skipAhead()
   }
 
   /** The place of a worker among those of its agent that are present. */
@@ -147,7 +166,9 @@ export class Claims {
     const { journal } = this.#context
     const requestIds = requests.map(({ requestId }) => requestId)
     const hold = this.newHold(worker, leaseMs ?? this.leaseOf(agent))
-    const taken: Taken = { type: 'taken', agent, requestIds, hold }
+    const oldest = Math.min(...requests.map(({ seen }) => seen))
+    const late = this.#context.monotonic() - oldest >= courtesy.fast ? ({ isLate: true } as const) : {}
+    const taken: Taken = { type: 'taken', agent, requestIds, hold, ...late }
     const [entry] = await journal.append([taken])
     const { byId } = await journal.upTo(entry!.id)
     const claims: Claim[] = []
@@ -342,6 +363,12 @@ export class Claims {
       await this.#append(open, { type: 'extended', requestId, hold: anew })
     }
   }
+}
+
+/** Whether a worker took something that had waited for long. */
+function isLate(entry: Entry): boolean {
+  const event = eventIn(entry)
+  return event?.type === 'taken' && event.isLate === true
 }
 
 /** Whether a worker died with it: then it may be the reason. */

@@ -23,8 +23,6 @@ export interface ServeOptions {
   readonly concurrency?: number | undefined
 }
 
-/** How long a worker that another comes before reads nothing. */
-const restingMs = 500
 const concurrencySchema = z.int().min(1)
 /** How long an answer waits for others at most. */
 const mostTogetherMs = 10
@@ -53,17 +51,23 @@ export async function serve(
   const handling = new Map<string, Claim>()
   /** Work whose answer is not yet written, with the requests that are being handled. */
   const open = new Set<Promise<void>>()
-  const { broken, stop } = await journal.follow(() => restMs())
   const stopping = AbortSignal.any(options.signal === undefined ? [journal.closing] : [options.signal, journal.closing])
   const failed = new AbortController()
-  const ended = AbortSignal.any([stopping, broken, failed.signal])
+  const ended = AbortSignal.any([stopping, failed.signal])
   const bell = new Bell()
-  /** A worker that has no room, or leaves the requests to another, need not read each line as it is written. */
-  function restMs(): number {
-    const isFast = handlerMs < journal.appendMs / 2
-    if (!isFast && handling.size >= concurrency) return Math.min(handlerMs / 8, mostTogetherMs)
-    return isFast && open.size === 0 && parts.claims.courtesyMs(agent, { worker, isFast }) > 0 ? restingMs : 0
+  /** Whether the work takes less time than to write it down. */
+  const isFast = () => handlerMs < journal.appendMs / 2
+  /** A worker that has no room need not read each line as it is written. */
+  const restMs = () => (!isFast() && handling.size >= concurrency ? Math.min(handlerMs / 8, mostTogetherMs) : 0)
+  const follow = async () => {
+    const { broken, stop } = await journal.follow(restMs)
+    const ignore = onAbort(broken, () => failed.abort(broken.reason))
+    return () => {
+      ignore()
+      stop()
+    }
   }
+  let stopFollowing = await follow()
   const ignore = onAbort(ended, () => bell.ring())
   /** Claimed, and next in turn. */
   const ready: Claim[] = []
@@ -121,24 +125,31 @@ export async function serve(
     while (!ended.aborted) {
       // A request that a worker died with is worked on alone.
       const isAlone = [...handling.keys()].some((id) => (journal.openRequests.byId.get(id)?.lost.length ?? 0) > 0)
-      // While the work takes less time than to write it down, the next requests are claimed along with the answers.
-      const isFast = handlerMs < journal.appendMs / 2
-      const ahead = isFast ? concurrency : 0
+      // The next requests of fast work are claimed along with the answers.
+      const ahead = isFast() ? concurrency : 0
       const room = concurrency + ahead - handling.size - ready.length
       const most = isAlone ? 0 : Math.min(room, 2 * (concurrency + ahead) - open.size)
       const isIdle = open.size === 0
       if (most > 0 && most < concurrency) await together()
-      const claims = most > 0 ? await parts.claims.claimSome(agent, { worker, leaseMs, most, isIdle, isFast }) : []
+      const claims =
+        most > 0 ? await parts.claims.claimSome(agent, { worker, leaseMs, most, isIdle, isFast: isFast() }) : []
       ready.push(...claims)
       startReady()
       // The work has become slow: others may have time for what waits here.
-      if (!isFast && ready.length > 0) await Promise.all(ready.splice(0).map(giveBack))
+      if (!isFast() && ready.length > 0) await Promise.all(ready.splice(0).map(giveBack))
       if (claims.length > 1 && handling.size < concurrency) continue
+      const courtesyMs = parts.claims.courtesyMs(agent, { worker, isFast: isFast() })
+      if (isFast() && open.size === 0 && courtesyMs > 0) {
+        stopFollowing()
+        await parts.claims.leaveToOthers(agent, ended)
+        if (!ended.aborted) stopFollowing = await follow()
+        continue
+      }
       const waitsForItself = handling.size >= concurrency && firstNested(context, agent, handling) !== undefined
       const isEmpty = journal.openRequests.inbox(agent).size === 0
       const rings = [
         parts.claims.soonestEnd(agent),
-        most > 0 && !isEmpty ? Math.max(parts.claims.courtesyMs(agent, { worker, isFast }), 1) : undefined,
+        most > 0 && !isEmpty ? Math.max(courtesyMs, 1) : undefined,
         waitsForItself ? patienceWithOthersMs : undefined,
       ].filter((ms) => ms !== undefined)
       await bell.heard(rings.length === 0 ? undefined : Math.min(...rings) + 1)
@@ -156,7 +167,7 @@ export async function serve(
   } finally {
     ignore()
     stopListening()
-    stop()
+    stopFollowing()
   }
 }
 
