@@ -14,6 +14,8 @@ import type { SegmentStart } from './open-requests.ts'
 const closedTapes = 64
 /** How much of them is written at once. */
 const batch = { entries: 500, bytes: 400_000 }
+/** About what an entry takes besides its key and its data. */
+const overhead = 300
 
 /** What is known of a trace from entries that are in an archive. */
 export interface TraceRecord {
@@ -47,6 +49,13 @@ type StoredTrace = readonly [
 ]
 
 type Closed = { readonly trace: StoredTrace } | { readonly blob: BlobRef } | { readonly traceId: string }
+
+/** What is kept under a key, and about how many bytes the entry takes. */
+interface Sized {
+  readonly key: string
+  readonly data: Closed
+  readonly bytes: number
+}
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 type GrowingRequest = { entry: number; newest: Map<string, number> }
@@ -122,33 +131,35 @@ export class Archive {
 
   /** Makes closed traces findable by their ids. Durable when resolved; to do it twice changes nothing. */
   async keep(closed: readonly TraceRecord[]): Promise<void> {
-    const byTape = new Map<string, Draft[]>()
-    const add = (key: string, data: Closed) => {
-      const draft = { kind: 'event', payload: { name: 'handoff.closed', data }, meta: { key, context: false } }
+    const byTape = new Map<string, Sized[]>()
+    const add = (key: string, data: Closed, bytes: number) => {
       const name = closedTape(key)
-      byTape.set(name, [...(byTape.get(name) ?? []), draft])
+      const drafts = byTape.get(name) ?? []
+      byTape.set(name, drafts)
+      drafts.push({ key, data, bytes: bytes + key.length + overhead })
     }
     for (const record of closed) {
+      const { traceId, requests } = record
       const trace = stored(record)
-      const blob = await blobIfLarge(this.#store, JSON.stringify(trace))
-      add(traceKey(record.traceId), blob === undefined ? { trace } : { blob })
-      for (const requestId of record.requests.keys()) add(requestKey(requestId), { traceId: record.traceId })
+      const json = JSON.stringify(trace)
+      const blob = await blobIfLarge(this.#store, json)
+      add(traceKey(traceId), blob === undefined ? { trace } : { blob }, blob === undefined ? Buffer.byteLength(json) : 0)
+      for (const requestId of requests.keys()) add(requestKey(requestId), { traceId }, traceId.length)
     }
     await Promise.all(Array.from(byTape, ([name, drafts]) => this.#appendAll(name, drafts)))
   }
 
-  async #appendAll(name: string, drafts: readonly Draft[]): Promise<void> {
+  async #appendAll(name: string, drafts: readonly Sized[]): Promise<void> {
     let waiting: Draft[] = []
-    let bytes = 0
-    for (const draft of drafts) {
-      const size = Buffer.byteLength(JSON.stringify(draft))
-      if (waiting.length >= batch.entries || (bytes + size > batch.bytes && waiting.length > 0)) {
+    let size = 0
+    for (const { key, data, bytes } of drafts) {
+      if (waiting.length >= batch.entries || (size + bytes > batch.bytes && waiting.length > 0)) {
         await this.#store.append(name, waiting)
         waiting = []
-        bytes = 0
+        size = 0
       }
-      waiting.push(draft)
-      bytes += size
+      waiting.push({ kind: 'event', payload: { name: 'handoff.closed', data }, meta: { key, context: false } })
+      size += bytes
     }
     if (waiting.length > 0) await this.#store.append(name, waiting)
   }

@@ -143,6 +143,7 @@ export class Journal {
   #following: Following | undefined
   /** When it was last looked whether the tape was archived. */
   #lookedAt = Number.NEGATIVE_INFINITY
+  #looking: Promise<void> | undefined
   /** The tape may begin with another entry than is known. */
   #mustLook = true
   readonly #archive: Archive
@@ -326,11 +327,17 @@ export class Journal {
       if (this.#following !== undefined && !this.#following.broken.aborted) return this.openRequests.segment
       if (now - this.#lookedAt < lookEveryMs) return this.openRequests.segment
     }
+    // Many may ask at once, and one look does for all of them.
+    this.#looking ??= this.#look(now).finally(() => (this.#looking = undefined))
+    await this.#looking
+    return this.openRequests.segment
+  }
+
+  async #look(now: number): Promise<void> {
     const archived = await this.#archivedTo()
     this.#lookedAt = now
     this.#mustLook = this.openRequests.archived < archived
     if (this.#mustLook) await this.current()
-    return this.openRequests.segment
   }
 
   /** The last entry of the newest archive; 0 without one. */
