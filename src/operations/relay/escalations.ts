@@ -4,8 +4,8 @@ import * as z from 'zod'
 import { decideOnTask, taskOf } from '../../approvals/index.ts'
 import type { Json } from '../../store/index.ts'
 import { openTasks } from '../../task/index.ts'
-import { demandPerson, operation } from '../operation.ts'
-import { anyObject, tooLate } from './shapes.ts'
+import { operation } from '../operation.ts'
+import { anyObject, personAnswering, tooLate } from './shapes.ts'
 
 const escalationId = z.string().min(1).max(200).describe('The id of a question to people; its beginning is enough.')
 
@@ -71,9 +71,8 @@ export const escalationAnswer = operation({
     const id = await relay.wholeId('escalation', given)
     const by = named ?? call.caller.name
     const asked = await relay.escalations.show(id)
-    // Nobody but a person decides for people; an agent that answers its own question would pass every gate.
-    const person = asked.request.reason === 'requires_human_decision' ? demandPerson(call) : undefined
-    const isOfTask = person !== undefined && taskOf(asked) !== undefined
+    const person = personAnswering(asked.request, call)
+    const isOfTask = asked.request.reason === 'requires_human_decision' && taskOf(asked) !== undefined
     // The decision comes before the answer: if this process dies in between, the question can be answered again.
     if (isOfTask && asked.answer === undefined && status !== 'failed') {
       // A slip of the pen is not a no.

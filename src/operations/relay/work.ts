@@ -2,10 +2,12 @@
 // killed their workers.
 
 import * as z from 'zod'
-import { CancelledError } from '../../errors.ts'
+import { taskOf } from '../../approvals/index.ts'
+import { BatonError, CancelledError, ConflictError } from '../../errors.ts'
 import type { Claim, Relay } from '../../relay/index.ts'
-import { demandPerson, liveOperation, operation } from '../operation.ts'
-import { agent, anyObject, requestId, tooLate } from './shapes.ts'
+import { shellWord } from '../../system/index.ts'
+import { liveOperation, operation } from '../operation.ts'
+import { agent, anyObject, personAnswering, requestId, tooLate } from './shapes.ts'
 
 const claimToken = z.string().min(1).max(200).describe('The token that relay.claim gave.')
 
@@ -122,7 +124,10 @@ export const relayProgress = operation({
   async run(workspace, { requestId: given, by, ...update }, { caller }) {
     const relay = await workspace.relay()
     const requestId = await relay.wholeId('request', given)
-    await relay.status(requestId)
+    const { status } = await relay.status(requestId)
+    if (status !== 'pending' && status !== 'claimed') {
+      throw new ConflictError(`${requestId} is ${status}: nobody waits for progress`, { actual: 0 })
+    }
     await relay.progress(requestId, { by: by ?? caller.name, ...update })
     return { told: true as const }
   },
@@ -146,9 +151,13 @@ export const relayAnswer = operation({
     const { relay, telemetry } = await workspace.openedRelay()
     const requestId = await relay.wholeId('request', given)
     const { envelope } = await relay.status(requestId)
-    const { handoffTo, reason } = envelope.request
-    const needsPerson = call.caller.local !== true || reason === 'requires_human_decision'
-    if (handoffTo === 'human' && needsPerson) demandPerson(call)
+    const { request } = envelope
+    const { handoffTo } = request
+    if (handoffTo === 'human') {
+      personAnswering(request, call)
+      const task = taskOf({ requestId, request })?.task_id
+      if (task !== undefined) throw notADecision(requestId, task)
+    }
     const agent = relay.settings.agents[handoffTo]
     const span = telemetry.working({ ...envelope, worker: by ?? handoffTo, agent })
     try {
@@ -165,6 +174,13 @@ export const relayAnswer = operation({
     }
   },
 })
+
+/** The question would be closed, and the task would wait on. */
+function notADecision(requestId: string, task: string): BatonError {
+  return new BatonError('refused', `${requestId} asks a person about ${task}: an answer here would decide nothing`, {
+    hint: `Decide with "baton task approve ${shellWord(task)}" or "baton task reject ${shellWord(task)}".`,
+  })
+}
 
 export const relayDead = operation({
   name: 'relay.dead',

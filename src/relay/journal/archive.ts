@@ -143,7 +143,11 @@ export class Archive {
       const trace = stored(record)
       const json = JSON.stringify(trace)
       const blob = await blobIfLarge(this.#store, json)
-      add(traceKey(traceId), blob === undefined ? { trace } : { blob }, blob === undefined ? Buffer.byteLength(json) : 0)
+      add(
+        traceKey(traceId),
+        blob === undefined ? { trace } : { blob },
+        blob === undefined ? Buffer.byteLength(json) : 0,
+      )
       for (const requestId of requests.keys()) add(requestKey(requestId), { traceId }, traceId.length)
     }
     await Promise.all(Array.from(byTape, ([name, drafts]) => this.#appendAll(name, drafts)))
