@@ -2,7 +2,7 @@
 
 import { allows, type Caller, type Scope } from '../operations/index.ts'
 import { HttpError } from './problem.ts'
-import type { Proven, Token, Tokens } from './tokens.ts'
+import type { Token, Tokens } from './tokens.ts'
 
 export const cookieName = 'baton_session'
 
@@ -11,7 +11,6 @@ export interface Knock {
   readonly method: string
   header(name: string): string | undefined
   cookie(name: string): string | undefined
-  readonly proven?: Proven
 }
 
 /** The addresses under which this server may be asked for: anything else is a page that made its name resolve to us. */
@@ -47,7 +46,7 @@ export function tokenOf(knock: Knock, tokens: Tokens): Token {
   const authorization = knock.header('authorization')
   if (authorization !== undefined) {
     const value = /^Bearer ([\w.~+/=-]{1,300})$/i.exec(authorization)?.[1]
-    const token = value === undefined ? undefined : tokens.find(value, knock.proven)
+    const token = value === undefined ? undefined : tokens.find(value)
     if (token !== undefined && token.kind !== 'browser') return token
     throw unauthenticated('This token is not valid')
   }

@@ -10,13 +10,14 @@ import type { Workspace } from '../operations/index.ts'
 import { Addresses, cookieName, demand, type Knock, tokenOf } from './access.ts'
 import { Audit } from './audit.ts'
 import { addBlobs, readBytes } from './blobs.ts'
-import { type Answer, type Exchange, NodeExchange, safeHeaders, type Streamed } from './exchange.ts'
+import { type Answer, type Exchange, NodeExchange, safeHeaders, type Streamed, type Target } from './exchange.ts'
 import { Answers } from './idempotency.ts'
 import { Live } from './live.ts'
 import { Lives } from './lives.ts'
 import { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { addPages } from './pages.ts'
+import type { Serve } from './plain.ts'
 import { HttpError, problemAnswer, scrubber } from './problem.ts'
 import { type Matched, Router } from './router.ts'
 import { endpoints, type Served, serveOperation } from './routes.ts'
@@ -54,8 +55,8 @@ const browserLifeMs = 30 * 24 * 60 * 60 * 1000
 export interface App {
   readonly answers: Answers
   readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void
-  /** For requests over plain connections: undefined where it is nothing for them. */
-  readonly servePlain: (exchange: Exchange) => Promise<void> | undefined
+  /** What answers the requests over a plain connection that have the same head; undefined where it is nothing for them. */
+  readonly servePlain: (target: Target) => Serve | undefined
 }
 
 /** Answers a request whose sender is known. */
@@ -93,29 +94,38 @@ export function createApp(options: AppOptions): App {
     return eventStream(await live.events(query, exchange.header('last-event-id'), life.signal), life.end)
   })
 
-  const admit = (knock: Knock): Token => {
-    if (metrics.atWork > mostAtWork) {
-      throw new HttpError('unavailable', 'Too many requests are at work', {
-        hint: 'Try again.',
-        headers: { 'retry-after': '1' },
-      })
-    }
-    return tokenOf(knock, tokens)
+  const demandRoom = () => {
+    if (metrics.atWork <= mostAtWork) return
+    throw new HttpError('unavailable', 'Too many requests are at work', {
+      hint: 'Try again.',
+      headers: { 'retry-after': '1' },
+    })
   }
-  const serve = async (exchange: Exchange, matched: Matched<Route> | undefined, others?: () => Promise<void>) => {
+  const serve = async (exchange: Exchange, answer: (exchange: Exchange) => Promise<Answer | Streamed>) => {
     const done = metrics.begin()
-    let reply: Answer | Streamed | undefined
+    let reply: Answer | Streamed
     try {
-      addresses.check(exchange)
-      reply = await matched?.route(exchange, matched.params(), admit(exchange))
+      reply = await answer(exchange)
     } catch (error) {
       reply = problem(error)
     }
-    done(reply?.status)
-    if (reply === undefined) return others?.()
+    done(reply.status)
     if ('body' in reply) return exchange.send(reply)
     await exchange.stream(reply, options.heartbeatMs ?? usualHeartbeatMs).catch(onProblem)
     reply.end()
+  }
+  /** Serves requests with the same head: whose they are is looked up for the first of them, and again when the tokens have changed. */
+  const servingOf = ({ route, params }: Matched<Route>): Serve => {
+    let token: Token | undefined
+    const answer = (exchange: Exchange) => {
+      demandRoom()
+      if (token === undefined || !tokens.has(token)) {
+        addresses.check(exchange)
+        token = tokenOf(exchange, tokens)
+      }
+      return route(exchange, params(), token)
+    }
+    return (exchange) => serve(exchange, answer)
   }
 
   const app = new Hono<Variables>()
@@ -153,7 +163,8 @@ export function createApp(options: AppOptions): App {
   addPages(app, options.web)
 
   app.use(async (c, next) => {
-    c.set('token', admit(knockOf(c)))
+    demandRoom()
+    c.set('token', tokenOf(knockOf(c), tokens))
     await next()
   })
   app.post('/v1/sign-out', async (c) => {
@@ -187,11 +198,17 @@ export function createApp(options: AppOptions): App {
     listener: (incoming, outgoing) => {
       const exchange = new NodeExchange(incoming, outgoing)
       const matched = router.match(exchange.method, exchange.path)
-      void serve(exchange, matched, () => others(incoming, outgoing))
+      if (matched !== undefined) return void servingOf(matched)(exchange)
+      try {
+        addresses.check(exchange)
+      } catch (error) {
+        return void serve(exchange, () => Promise.reject(error))
+      }
+      void others(incoming, outgoing)
     },
-    servePlain: (exchange) => {
-      const matched = router.match(exchange.method, exchange.path)
-      return matched && serve(exchange, matched)
+    servePlain: ({ method, path }) => {
+      const matched = router.match(method, path)
+      return matched && servingOf(matched)
     },
   }
 }

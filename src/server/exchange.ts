@@ -5,7 +5,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Writable } from 'node:stream'
 import { parse } from 'hono/utils/cookie'
 import { HttpError } from './problem.ts'
-import type { Proven } from './tokens.ts'
 
 export interface Answer {
   readonly status: number
@@ -44,21 +43,38 @@ export interface Streamed {
   readonly end: () => void
 }
 
-export abstract class Exchange {
-  readonly #search: string
-  /** As it was sent: still percent-encoded. */
-  readonly path: string
+/** What a request asks for, by its first line. */
+export interface Target {
   /** Asking for the head alone is asking for the same. */
   readonly method: string
-  /** What the connection has shown to know. */
-  abstract readonly proven: Proven
+  /** As it was sent: still percent-encoded. */
+  readonly path: string
+  readonly search: string
+}
+
+export function targetOf(method: string, url: string): Target {
+  const mark = url.indexOf('?')
+  return {
+    method: method === 'HEAD' ? 'GET' : method,
+    path: mark < 0 ? url : url.slice(0, mark),
+    search: mark < 0 ? '' : url.slice(mark + 1),
+  }
+}
+
+export abstract class Exchange {
+  readonly #target: Target
   #gone: AbortController | undefined
 
-  constructor(method: string, url: string) {
-    this.method = method === 'HEAD' ? 'GET' : method
-    const mark = url.indexOf('?')
-    this.path = mark < 0 ? url : url.slice(0, mark)
-    this.#search = mark < 0 ? '' : url.slice(mark + 1)
+  constructor(target: Target) {
+    this.#target = target
+  }
+
+  get method(): string {
+    return this.#target.method
+  }
+
+  get path(): string {
+    return this.#target.path
   }
 
   abstract header(name: string): string | undefined
@@ -87,7 +103,7 @@ export abstract class Exchange {
 
   /** The fields of the query, in their order. */
   query(): URLSearchParams {
-    return new URLSearchParams(this.#search)
+    return new URLSearchParams(this.#target.search)
   }
 
   get wantsEvents(): boolean {
@@ -134,10 +150,9 @@ export abstract class Exchange {
 export class NodeExchange extends Exchange {
   readonly #incoming: IncomingMessage
   protected readonly outlet: ServerResponse
-  readonly proven: Proven = {}
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
-    super(incoming.method ?? '', incoming.url ?? '')
+    super(targetOf(incoming.method ?? '', incoming.url ?? ''))
     this.#incoming = incoming
     this.outlet = outgoing
   }

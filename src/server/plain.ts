@@ -4,18 +4,10 @@
 
 import { type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Answer, type Chunk, Exchange, ownHeaders, tooLarge } from './exchange.ts'
-import type { Proven } from './tokens.ts'
+import { type Answer, type Chunk, Exchange, ownHeaders, type Target, targetOf, tooLarge } from './exchange.ts'
 
 /** As Node's own server allows. */
 const mostHeadBytes = 16 * 1024
-
-interface Request {
-  readonly method: string
-  readonly url: string
-  readonly headers: ReadonlyMap<string, string>
-  readonly body: Buffer
-}
 
 const firstLine = /^(GET|POST|PUT|DELETE) (\/[\x21-\x7e]*) HTTP\/1\.1\r\n/
 const headerLine = /([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e]*)\r\n/y
@@ -23,34 +15,95 @@ const headerLine = /([!#$%&'*+.^_`|~\w-]+):[ \t]*([\t\x20-\x7e]*)\r\n/y
 /** Headers that ask for more than an answer. */
 const special = ['transfer-encoding', 'expect', 'upgrade', 'proxy-connection']
 
-/** One plain request that is all there is in the bytes. Whatever is read here, Node reads as the same. */
-export function readRequest(bytes: Buffer): Request | undefined {
+/**
+ * The head of a plain request. A program sends the same head again and again on its connection, but for the length of the body, so
+ * whatever was found out of a head need not be found out again.
+ */
+export class Head {
+  readonly target: Target
+  readonly headers: ReadonlyMap<string, string>
+  /** The bytes up to the length of the body, and behind it; the whole head, where it names no length. */
+  readonly #before: Buffer
+  readonly #after: Buffer | undefined
+
+  constructor(target: Target, headers: ReadonlyMap<string, string>, before: Buffer, after: Buffer | undefined) {
+    this.target = target
+    this.headers = headers
+    this.#before = Buffer.from(before)
+    this.#after = after && Buffer.from(after)
+  }
+
+  /** The body, if the bytes are this head, perhaps with another length, and a body of that length. */
+  bodyIn(bytes: Buffer): Buffer | undefined {
+    let at = this.#before.length
+    let length = 0
+    if (!isSame(bytes, 0, this.#before)) return undefined
+    if (this.#after !== undefined) {
+      const start = at
+      while (at < start + mostDigits && isDigit(bytes[at])) length = 10 * length + bytes[at++]! - zero
+      const isUsual = at === start + 1 || bytes[start] !== zero
+      if (at === start || !isUsual || !isSame(bytes, at, this.#after)) return undefined
+      at += this.#after.length
+    }
+    if (bytes.length !== at + length || (length > 0 && this.target.method === 'GET')) return undefined
+    return bytes.subarray(at)
+  }
+}
+
+const zero = 0x30
+const mostDigits = 9
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= zero && byte < zero + 10
+}
+
+/**
+ * A proxy lets many callers use one connection, and a token stands in a head: the time that this takes does not tell how much is right.
+ */
+function isSame(bytes: Buffer, start: number, others: Buffer): boolean {
+  if (bytes.length < start + others.length) return false
+  let differing = 0
+  for (let i = 0; i < others.length; i++) differing |= bytes[start + i]! ^ others[i]!
+  return differing === 0
+}
+
+/** The head of the plain request that is all there is in the bytes. Whatever is read here, Node reads as the same. */
+export function readHead(bytes: Buffer): Head | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0 || end > mostHeadBytes) return undefined
-  const head = bytes.toString('latin1', 0, end + 2)
-  const first = firstLine.exec(head)
+  const text = bytes.toString('latin1', 0, end + 2)
+  const first = firstLine.exec(text)
   if (first === null) return undefined
   const headers = new Map<string, string>()
+  let length: { readonly start: number; readonly end: number } | undefined
   headerLine.lastIndex = first[0].length
-  while (headerLine.lastIndex < head.length) {
-    const line = headerLine.exec(head)
+  while (headerLine.lastIndex < text.length) {
+    const line = headerLine.exec(text)
     if (line === null) return undefined
     const name = line[1]!.toLowerCase()
+    const value = line[2]!.trimEnd()
     if (headers.has(name)) return undefined
-    headers.set(name, line[2]!.trimEnd())
+    headers.set(name, value)
+    if (name === 'content-length') {
+      if (!/^(0|[1-9]\d{0,8})$/.test(value)) return undefined
+      const start = headerLine.lastIndex - 2 - line[2]!.length
+      length = { start, end: start + value.length }
+    }
   }
-  const [, method = '', url = ''] = first
-  const length = headers.get('content-length') ?? '0'
-  if (!/^\d{1,9}$/.test(length) || bytes.length !== end + 4 + Number(length)) return undefined
-  if (method === 'GET' && Number(length) > 0) return undefined
   if (special.some((name) => headers.has(name))) return undefined
   const connection = headers.get('connection')
   if (connection !== undefined && connection.toLowerCase() !== 'keep-alive') return undefined
-  return { method, url, headers, body: bytes.subarray(end + 4) }
+  const [, method = '', url = ''] = first
+  const before = bytes.subarray(0, length?.start ?? end + 4)
+  const head = new Head(targetOf(method, url), headers, before, length && bytes.subarray(length.end, end + 4))
+  return head.bodyIn(bytes) && head
 }
 
-/** Answers a request and resolves when that is done; undefined if it is nothing for plain connections. */
-type Serve = (exchange: Exchange) => Promise<void> | undefined
+/** Answers a request and resolves when that is done. */
+export type Serve = (exchange: Exchange) => Promise<void>
+
+/** What answers the requests with that head; undefined if they are nothing for plain connections. */
+type FindServe = (target: Target) => Serve | undefined
 
 /** The connections of a server that have only sent plain requests so far. */
 export class PlainConnections {
@@ -61,7 +114,7 @@ export class PlainConnections {
    * Every connection of the server begins here from now on. The server listens itself and is not given connections by another, since
    * Node looks after the time limits of its connections only in a server that listens.
    */
-  constructor(server: Server, serve: Serve) {
+  constructor(server: Server, findServe: FindServe) {
     const takers = server.listeners('connection')
     const handOver = (socket: Socket, bytes: Buffer) => {
       for (const take of takers) Reflect.apply(take, server, [socket])
@@ -69,7 +122,7 @@ export class PlainConnections {
     }
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
-      const connection = new PlainConnection(socket, server.keepAliveTimeout, serve, handOver, (isLast) => {
+      const connection = new PlainConnection(socket, server.keepAliveTimeout, findServe, handOver, (isLast) => {
         if (isLast) this.#open.delete(connection)
         else if (this.#isClosing) connection.closeIfIdle()
       })
@@ -90,11 +143,12 @@ export class PlainConnections {
 
 class PlainConnection {
   readonly #socket: Socket
-  readonly #serve: Serve
+  readonly #findServe: FindServe
   readonly #handOverTo: (socket: Socket, bytes: Buffer) => void
   /** Told when a request was answered, and for the last time when the connection is no longer ours. */
   readonly #onDone: (isLast: boolean) => void
-  readonly #proven: Proven = {}
+  /** The head of the last request, and what answers such requests. */
+  #last: { readonly head: Head; readonly serve: Serve } | undefined
   /** The request that is not answered yet. */
   #exchange: PlainExchange | undefined
   /** What came before the last request was answered. */
@@ -103,12 +157,12 @@ class PlainConnection {
   constructor(
     socket: Socket,
     idleMs: number,
-    serve: Serve,
+    findServe: FindServe,
     handOver: (socket: Socket, bytes: Buffer) => void,
     onDone: (isLast: boolean) => void,
   ) {
     this.#socket = socket
-    this.#serve = serve
+    this.#findServe = findServe
     this.#handOverTo = handOver
     this.#onDone = onDone
     socket.setTimeout(idleMs, this.#onSilence)
@@ -129,13 +183,19 @@ class PlainConnection {
       this.#early = bytes
       return void this.#socket.pause()
     }
-    const request = readRequest(bytes)
-    if (request === undefined) return this.#handOver(bytes)
-    const exchange = new PlainExchange(request, this.#socket, this.#proven)
-    const served = this.#serve(exchange)
-    if (served === undefined) return this.#handOver(bytes)
-    this.#exchange = exchange
-    void served.then(this.#onServed)
+    const last = this.#last
+    const body = last?.head.bodyIn(bytes)
+    if (body !== undefined) return this.#answer(last!.head, body, last!.serve)
+    const head = readHead(bytes)
+    const serve = head && this.#findServe(head.target)
+    if (serve === undefined) return this.#handOver(bytes)
+    this.#last = { head: head!, serve }
+    this.#answer(head!, head!.bodyIn(bytes)!, serve)
+  }
+
+  #answer(head: Head, body: Buffer, serve: Serve): void {
+    this.#exchange = new PlainExchange(head, body, this.#socket)
+    void serve(this.#exchange).then(this.#onServed)
   }
 
   readonly #onServed = (): void => {
@@ -170,20 +230,21 @@ class PlainConnection {
 }
 
 class PlainExchange extends Exchange {
-  readonly #request: Request
+  readonly #headers: ReadonlyMap<string, string>
+  readonly #body: Buffer
   protected readonly outlet: Socket
-  readonly proven: Proven
   gone: () => void = () => {}
 
-  constructor(request: Request, socket: Socket, proven: Proven) {
-    super(request.method, request.url)
-    this.#request = request
+  constructor({ target, headers }: Head, body: Buffer, socket: Socket) {
+    super(target)
+    this.#headers = headers
+    this.#body = body
     this.outlet = socket
-    this.proven = proven
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers.get(name)
+    const value = this.#headers.get(name)
+    return value !== undefined && name === 'content-length' ? String(this.#body.length) : value
   }
 
   protected whenGone(call: () => void): void {
@@ -191,9 +252,8 @@ class PlainExchange extends Exchange {
   }
 
   bytes(most: number): Buffer {
-    const { body } = this.#request
-    if (body.length > most) throw tooLarge(most)
-    return body
+    if (this.#body.length > most) throw tooLarge(most)
+    return this.#body
   }
 
   send({ status, headers, body }: Answer): void {

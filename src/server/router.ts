@@ -13,7 +13,7 @@ interface Node<T> {
 export interface Matched<T> {
   readonly route: T
   /** The variable segments by name; throws where they are not well-formed. */
-  readonly params: () => Record<string, string>
+  readonly params: () => Readonly<Record<string, string>>
 }
 
 export class Router<T> {
@@ -42,7 +42,8 @@ export class Router<T> {
     const found = this.#find(path, values)?.routes.get(method)
     if (found === undefined) return undefined
     const { route, names } = found
-    return { route, params: () => Object.fromEntries(names.map((name, i) => [name, decoded(values[i]!)])) }
+    let params: Record<string, string> | undefined
+    return { route, params: () => (params ??= Object.fromEntries(names.map((name, i) => [name, decoded(values[i]!)]))) }
   }
 
   /** The methods that are served at a path. */

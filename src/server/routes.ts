@@ -71,7 +71,8 @@ export async function serveOperation(
       },
     )
   }
-  const body = takesBody(endpoint) ? await exchange.bytes(mostBytes(endpoint)) : undefined
+  const bytes = takesBody(endpoint) ? exchange.bytes(mostBytes(endpoint)) : undefined
+  const body = bytes instanceof Promise ? await bytes : bytes
   const given = inputOf(exchange, endpoint, params, body)
   const input = endpoint.schema.parse(given)
   if (isLive(operation) || exchange.wantsEvents) {

@@ -33,12 +33,6 @@ export function serverFolder(folder: string): string {
   return path.join(folder, 'server')
 }
 
-/** The value that a connection has sent before, and whose it was: hashing it again for every request would cost as much as reading it. */
-export interface Proven {
-  value?: Buffer
-  token?: Token
-}
-
 export interface NewToken {
   readonly name: string
   readonly scope: Scope
@@ -68,23 +62,17 @@ export class Tokens {
   }
 
   /** The token with that value; every one is compared, and in constant time. */
-  find(value: string, proven: Proven = {}): Token | undefined {
-    this.#refresh()
-    const bytes = Buffer.from(value)
-    const { token } = proven
-    // A proxy lets many callers use one connection: also here the time must not tell how much of a value is right.
-    if (token !== undefined && isSame(bytes, proven.value) && this.#tokens.includes(token) && isCurrent(token))
-      return token
-    proven.token = this.#search(value)
-    if (proven.token !== undefined) proven.value = bytes
-    return proven.token
-  }
-
-  #search(value: string): Token | undefined {
+  find(value: string): Token | undefined {
     const wanted = hash('sha256', value, 'buffer')
     let found: Token | undefined
     for (const token of this.all()) if (timingSafeEqual(this.#hashes.get(token)!, wanted)) found = token
     return found
+  }
+
+  /** Whether a token that was found before still counts, and nothing of it was changed. */
+  has(token: Token): boolean {
+    this.#refresh()
+    return this.#tokens.includes(token) && isCurrent(token)
   }
 
   isValid(id: string): boolean {
@@ -162,10 +150,6 @@ export class Tokens {
     this.#hashes = new Map(this.#tokens.map((token) => [token, Buffer.from(token.hash, 'hex')]))
     this.#seen = state
   }
-}
-
-function isSame(bytes: Buffer, others: Buffer | undefined): boolean {
-  return bytes.length === others?.length && timingSafeEqual(bytes, others)
 }
 
 function isCurrent({ expires }: Token): boolean {
