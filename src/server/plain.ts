@@ -122,12 +122,17 @@ export class PlainConnections {
     }
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => {
-      const connection = new PlainConnection(socket, server.keepAliveTimeout, findServe, handOver, (isLast) => {
+      const connection = new PlainConnection(socket, findServe, handOver, (isLast) => {
         if (isLast) this.#open.delete(connection)
         else if (this.#isClosing) connection.closeIfIdle()
       })
       this.#open.add(connection)
     })
+    // One timer for all: a timer for each would be set anew with every read and write.
+    const look = setInterval(() => {
+      for (const connection of this.#open) connection.closeIfSilent()
+    }, server.keepAliveTimeout).unref()
+    server.once('close', () => clearInterval(look))
   }
 
   /** From now on a connection ends with its request. */
@@ -151,12 +156,12 @@ class PlainConnection {
   #last: { readonly head: Head; readonly serve: Serve } | undefined
   /** The request that is not answered yet. */
   #exchange: PlainExchange | undefined
+  #isSilent = false
   /** What came before the last request was answered. */
   #early: Buffer | undefined
 
   constructor(
     socket: Socket,
-    idleMs: number,
     findServe: FindServe,
     handOver: (socket: Socket, bytes: Buffer) => void,
     onDone: (isLast: boolean) => void,
@@ -165,8 +170,13 @@ class PlainConnection {
     this.#findServe = findServe
     this.#handOverTo = handOver
     this.#onDone = onDone
-    socket.setTimeout(idleMs, this.#onSilence)
     socket.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
+  }
+
+  /** Ends it if nothing has happened since this was asked before. */
+  closeIfSilent(): void {
+    if (this.#isSilent && this.#exchange === undefined) this.#socket.destroy()
+    this.#isSilent = true
   }
 
   closeIfIdle(): void {
@@ -178,6 +188,7 @@ class PlainConnection {
   }
 
   readonly #onData = (bytes: Buffer): void => {
+    this.#isSilent = false
     if (this.#exchange !== undefined) {
       // A paused socket keeps what comes next to itself.
       this.#early = bytes
@@ -199,6 +210,7 @@ class PlainConnection {
   }
 
   readonly #onServed = (): void => {
+    this.#isSilent = false
     this.#exchange = undefined
     if (this.#early !== undefined) this.#handOver(this.#early)
     else this.#onDone(false)
@@ -207,15 +219,10 @@ class PlainConnection {
   #handOver(bytes: Buffer): void {
     const socket = this.#socket
     if (socket.destroyed) return
-    socket.setTimeout(0, this.#onSilence)
     socket.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose)
     this.#onDone(true)
     this.#handOverTo(socket, bytes)
     socket.resume()
-  }
-
-  readonly #onSilence = (): void => {
-    if (this.#exchange === undefined) this.#socket.destroy()
   }
 
   /** As Node's own server does: who closes its side awaits no answer. */

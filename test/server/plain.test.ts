@@ -254,7 +254,11 @@ function asRead(head: Head, bytes: Buffer) {
 it('a head that is sent again is read as if it were the first, with the body that it has now [D3]', async () => {
   let known = 0
   const lengths = fc.constantFrom('0', '00', '1', '12', '012', '1001', '1000000000', '-1', '1 ', '')
-  const sent = fc.tuple(nearly, fc.oneof(lengths, fc.nat(200).map(String)), fc.string({ unit: 'binary', maxLength: 200 }))
+  const sent = fc.tuple(
+    nearly,
+    fc.oneof(lengths, fc.nat(200).map(String)),
+    fc.string({ unit: 'binary', maxLength: 200 }),
+  )
   fc.assert(
     fc.property(nearly, sent, (first, [again, length, body]) => {
       const head = readHead(Buffer.from(first, 'latin1'))
