@@ -100,7 +100,7 @@ async function writeBefore(store: Store, tape: string, session: Session | undefi
     project: job.cwd,
     ...(percent === undefined ? {} : { contextUsage: Math.round(percent) }),
   })
-  await saveDocument(store, tape, written.markdown, written.note)
+  await saveDocument(store, tape, written.markdown, written.note, written.document)
   const file = job.file!
   ownFolder(path.dirname(file))
   createFile(file, written.markdown)

@@ -4,8 +4,10 @@
 import { NotFoundError } from '../errors.ts'
 import type { Entry, Store } from '../store/index.ts'
 import { readBlob } from '../tape/index.ts'
-import type { HandoffDocument, Profile, Section } from './document/document.ts'
+import { type HandoffDocument, type Item, type Profile, type Section, sectionOf } from './document/document.ts'
 import { parseDocument } from './document/markdown/parse.ts'
+import { isPrinted } from './document/phrases.ts'
+import { inForm } from './document/write/forms.ts'
 
 /** The key of the newest document on a tape. */
 const documentKey = 'handoff_document'
@@ -27,10 +29,13 @@ export interface SavedDocument {
   readonly items?: string
   /** The name that the document has for what it left out, and the blob with that. */
   readonly leftOut?: { readonly id: string; readonly sha256: string }
+  /** The blob with all that the document was made from, unless a person has changed the text. */
+  readonly whole?: string
 }
 
 export interface DocumentNote extends Pick<SavedDocument, 'profile' | 'goal' | 'writer' | 'range'> {
   readonly leftOut?: { readonly id: string; readonly sections: readonly Section[] }
+  readonly whole?: HandoffDocument
 }
 
 /** `document`: what the text was written from; without it, the items are read from the text. */
@@ -42,15 +47,18 @@ export async function saveDocument(
   document?: HandoffDocument,
 ): Promise<SavedDocument> {
   const blob = await store.putBlob(Buffer.from(markdown))
-  const items = document && (await store.putBlob(Buffer.from(JSON.stringify(document)))).sha256
-  const { leftOut, ...about } = note
-  const left = leftOut && (await store.putBlob(Buffer.from(JSON.stringify(leftOut.sections)))).sha256
+  const put = async (value: unknown) => (await store.putBlob(Buffer.from(JSON.stringify(value)))).sha256
+  const { leftOut, whole, ...about } = note
+  const items = document && (await put(document))
+  const all = document && whole && (await put(carriedOn(whole)))
+  const left = leftOut && (await put(leftOut.sections))
   const previous = (await store.latest(tape, documentKey))?.id
   const data = {
     ...about,
     ...blob,
     ...(leftOut === undefined ? {} : { leftOut: { id: leftOut.id, sha256: left } }),
     ...(items === undefined ? {} : { items }),
+    ...(all === undefined ? {} : { whole: all }),
     ...(previous === undefined ? {} : { previous }),
   }
   const draft = { kind: 'event', payload: { name: documentKey, data }, meta: { key: documentKey, context: false } }
@@ -87,7 +95,83 @@ export async function documentText(store: Store, saved: SavedDocument): Promise<
 /** The items of a saved document. */
 export async function savedItems(store: Store, saved: SavedDocument): Promise<HandoffDocument> {
   if (saved.items === undefined) return parseDocument(await documentText(store, saved), saved.profile)
-  return JSON.parse((await readBlob(store, saved.items)).toString()) as HandoffDocument
+  return blobAs<HandoffDocument>(store, saved.items)
+}
+
+/** All that a saved document was made from; what it says, where somebody has changed its text. */
+export async function savedWhole(store: Store, saved: SavedDocument): Promise<HandoffDocument> {
+  return saved.whole === undefined ? savedItems(store, saved) : blobAs<HandoffDocument>(store, saved.whole)
+}
+
+/**
+ * All that the document was made from, whose text is given, or what the text says and what it left out, if somebody has
+ * changed it; undefined if it was not saved here.
+ */
+export async function savedFrom(store: Store, text: string): Promise<HandoffDocument | undefined> {
+  const read = parseDocument(text)
+  const { tape, range, leftOut } = read.header
+  if (tape === undefined || range === undefined) return undefined
+  const about = JSON.stringify([read.profile, range])
+  for await (const saved of documentsFor(store, tape, leftOut !== undefined)) {
+    if (JSON.stringify([saved.profile, saved.range]) !== about || saved.leftOut?.id !== leftOut) continue
+    const isSame = JSON.stringify(parseDocument(await documentText(store, saved))) === JSON.stringify(read)
+    if (isSame && saved.whole !== undefined) return savedWhole(store, saved)
+    if (saved.leftOut === undefined) continue
+    return withSections(read, await blobAs<readonly Section[]>(store, saved.leftOut.sha256))
+  }
+  return undefined
+}
+
+/** How far back on a tape a document is looked for. */
+const mostSearched = 100
+
+/** The supervisor keeps documents on tapes of its own. */
+async function* documentsFor(store: Store, tape: string, isElsewhere: boolean): AsyncGenerator<SavedDocument> {
+  yield* newestOf(store, tape)
+  if (!isElsewhere) return
+  for await (const other of store.list('session/')) if (other.tape !== tape) yield* newestOf(store, other.tape)
+}
+
+async function* newestOf(store: Store, tape: string): AsyncGenerator<SavedDocument> {
+  let left = mostSearched
+  for await (const saved of savedDocuments(store, tape)) {
+    yield saved
+    if (--left === 0) return
+  }
+}
+
+function withSections(document: HandoffDocument, more: readonly Section[]): HandoffDocument {
+  const added = new Map(more.map(({ key, items }) => [key, items]))
+  const keys = new Set([...document.sections, ...more].map(({ key }) => key))
+  return {
+    ...document,
+    sections: [...keys].map((key) => ({
+      key,
+      items: [...(sectionOf(document, key)?.items ?? []), ...(added.get(key) ?? [])],
+    })),
+  }
+}
+
+/** After a thousand of a kind, nobody looks for the next. */
+const mostCarried = 1_000
+
+/** What a later document may still say of it: not what was only read or run, nor more of a text than a document ever shows. */
+function carriedOn(document: HandoffDocument): HandoffDocument {
+  const isPassing = (item: Item) => item.file?.action === 'read' || (item.tag === 'command' && !isPrinted(item))
+  return {
+    ...document,
+    sections: document.sections.map(({ key, items }) => ({
+      key,
+      items: items
+        .filter((item) => !isPassing(item))
+        .slice(0, mostCarried)
+        .map((item) => ({ ...inForm(item, key, 3), ...(item.short !== undefined && { short: item.short }) })),
+    })),
+  }
+}
+
+async function blobAs<Value>(store: Store, sha256: string): Promise<Value> {
+  return JSON.parse((await readBlob(store, sha256)).toString()) as Value
 }
 
 function asSaved(tape: string, entry: Entry): SavedDocument {

@@ -4,7 +4,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { LanguageModel } from 'ai'
-import type { AnchorRef, Draft, Entry } from '../store/index.ts'
+import type { AnchorRef, Draft, Entry, Store } from '../store/index.ts'
 import { contentText, edgeTo, type Tape, tokenCounter, usageKey } from '../tape/index.ts'
 import { findAnchor } from '../tape/index.ts'
 import type { ComposeOptions } from './document/write/compose.ts'
@@ -30,7 +30,7 @@ import {
 import { narrativeText, repairText, wrapDocument } from './agent-prompts.ts'
 import { opensPhase, type PhaseFacts } from './phase.ts'
 import { redact } from './safety/redact.ts'
-import { type DocumentNote, saveDocument, type SavedDocument } from './saved.ts'
+import { type DocumentNote, saveDocument, type SavedDocument, savedFrom } from './saved.ts'
 
 /** What a document is about, how long it may be, and which model writes its narrative. */
 export interface WriteOptions {
@@ -110,6 +110,7 @@ export async function writeDocument(tape: Tape | undefined, options: WriteOption
     writer: model !== undefined ? (options.modelName ?? 'model') : options.claims === undefined ? 'ledger' : 'agent',
     ...(goal === undefined ? {} : { goal }),
     ...(facts.range === undefined ? {} : { range: facts.range }),
+    whole: made.whole,
     ...(made.document.header.leftOut === undefined
       ? {}
       : { leftOut: { id: made.document.header.leftOut, sections: made.leftOut } }),
@@ -147,9 +148,10 @@ export async function phaseLedger(
   const seen = from === undefined ? options.phase?.facts(cwd) : undefined
   const own = seen ?? (await ledger(phaseEntries(tape, await startOf(tape, from)), place))
   const told = before === undefined ? withDocumentFile(own) : withBefore(own, before)
-  const found = withSubagentFiles(told, await subagentLedgers(tape, told.span?.from))
+  const known = await withSavedDocument(told, tape.store)
+  const found = withSubagentFiles(known, await subagentLedgers(tape, known.span?.from))
   const facts = await reconcileWithGit(found, { cwd, signal })
-  const document = told.inherited?.path === undefined ? undefined : path.resolve(cwd ?? '', told.inherited.path)
+  const document = known.inherited?.path === undefined ? undefined : path.resolve(cwd ?? '', known.inherited.path)
   // The document that the work goes on from is no part of it.
   const isWork = (file: string) => file !== document && path.dirname(file) !== leaveOut
   return { ...facts, files: facts.files.filter((each) => isWork(path.resolve(cwd ?? '', each.path))) }
@@ -177,6 +179,14 @@ function withDocumentFile(facts: Ledger): Ledger {
   if (inherited?.path === undefined || inherited.state !== '' || !fs.existsSync(inherited.path)) return facts
   const text = documentIn(fs.readFileSync(inherited.path, 'utf8'))
   return text === undefined ? facts : { ...facts, inherited: { ...inherited, state: text } }
+}
+
+/** A document of this workspace is known with all its items: in the text only those stand that had room. */
+async function withSavedDocument(facts: Ledger, store: Store): Promise<Ledger> {
+  const { inherited } = facts
+  if (inherited?.name !== 'handoff' || typeof inherited.state !== 'string') return facts
+  const document = await savedFrom(store, inherited.state)
+  return document === undefined ? facts : { ...facts, inherited: { ...inherited, state: document } }
 }
 
 /** The facts of the subagents that were imported with this tape, if they began after `since`. */

@@ -301,7 +301,7 @@ function mortal(store: Store, at: number, after: boolean): Store {
 }
 
 test('killed at any step, the next start has one active session that holds everything, and no half of one [H7]', async () => {
-  for (let at = 1; at <= 9; at++) {
+  for (let at = 1; at <= 10; at++) {
     for (const after of [false, true]) {
       const store = await temporaryStore()
       const tape = await session(store)
@@ -329,8 +329,8 @@ test('killed at any step, the next start has one active session that holds every
 test('somebody who went on with the old session after a crash keeps it [H7, H9]', async () => {
   const store = await temporaryStore()
   const tape = await session(store)
-  // Both blobs, document, intent and new tape are written; the lineage is not.
-  await handoffSession(new Tape(mortal(store, 5, true), 'main'), { into: 'next' })
+  // The three blobs, document, intent and new tape are written; the lineage is not.
+  await handoffSession(new Tape(mortal(store, 6, true), 'main'), { into: 'next' })
   await tape.record({ role: 'user', content: 'never mind, go on here' })
   expect(await resumeHandoff(store, 'main')).toBe('main')
   expect(JSON.stringify((await tape.context()).messages)).toContain('never mind')
@@ -356,7 +356,7 @@ function interrupted(store: Store, at: number, meanwhile: () => Promise<unknown>
 
 test('what somebody says at whatever step of a handoff is in the session that goes on [H7, H9]', async () => {
   const carried: number[] = []
-  for (let at = 1; at <= 8; at++) {
+  for (let at = 1; at <= 9; at++) {
     const store = await temporaryStore()
     const tape = await session(store)
     const speak = () => tape.record({ role: 'user', content: `late words ${at}` })
@@ -376,7 +376,7 @@ test('what somebody says at whatever step of a handoff is in the session that go
 test('many that open a session whose handoff was cut short complete it once [H7]', async () => {
   const store = await temporaryStore()
   const tape = await session(store)
-  await handoffSession(new Tape(mortal(store, 5, true), 'main'), { into: 'next' })
+  await handoffSession(new Tape(mortal(store, 6, true), 'main'), { into: 'next' })
   const found = await Promise.all(Array.from({ length: 8 }, () => resumeHandoff(store, 'main')))
   expect(new Set(found)).toEqual(new Set(['next']))
   expect((await tape.anchors()).filter(({ name }) => name === 'handoff/next')).toHaveLength(1)
@@ -384,7 +384,7 @@ test('many that open a session whose handoff was cut short complete it once [H7]
 })
 
 test('of several handoffs of a session at once one is done, and the others say that it was not theirs [H6, H7]', async () => {
-  for (let at = 1; at <= 8; at++) {
+  for (let at = 1; at <= 9; at++) {
     const store = await temporaryStore()
     const tape = await session(store)
     const other: Awaited<ReturnType<typeof handoffSession>>[] = []

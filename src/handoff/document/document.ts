@@ -86,10 +86,21 @@ export interface Item {
 /**
  * `closing`: the reply that ended the work. `deed`: a commit, push or release. `reply`: what the assistant said at the end of an earlier turn.
  * `words`: what it said last. `place`: folder, branch and commit. `command`: a command that succeeded. `stale`: a failure
- * that the work has left behind. `ruleForFile`: words of the user that bind, about a single file. `filler`: said only where the
- * section would hold nothing else.
+ * that the work has left behind. `todo`: it was open on a list. `rule`: words of the user that bind, wherever they
+ * stand; `ruleForFile`: about a single file. `filler`: said only where the section would hold nothing else.
  */
-type Tag = 'closing' | 'deed' | 'reply' | 'words' | 'place' | 'command' | 'stale' | 'ruleForFile' | 'filler'
+type Tag =
+  | 'closing'
+  | 'deed'
+  | 'reply'
+  | 'words'
+  | 'place'
+  | 'command'
+  | 'stale'
+  | 'todo'
+  | 'rule'
+  | 'ruleForFile'
+  | 'filler'
 
 export interface FileNote {
   readonly action: 'created' | 'edited' | 'renamed' | 'deleted' | 'read'

@@ -43,6 +43,28 @@ export function repeatsUser({ text }: Item): boolean {
   return text.startsWith(asAbove)
 }
 
+const supersededBy = ' [superseded where later words differ: '
+
+/** Words of the user with later ones about the same. */
+export function withLaterWords(text: string, later: string): string {
+  return text.includes(supersededBy) ? text : `${text}${supersededBy}${later}]`
+}
+
+const onEarlierList = '(on the list of an earlier turn'
+
+/** A todo of a list that was written before the last request. */
+export function onListOfEarlierTurn(text: string, mayBeDone: boolean): string {
+  return `${text} ${onEarlierList}${mayBeDone ? '; may be done by now' : ''})`
+}
+
+/** A todo as it was written down. */
+export function bareTodo(text: string): string {
+  const at = text.indexOf(` ${onEarlierList}`)
+  return at < 0 ? text : text.slice(0, at)
+}
+
+export const answeredLast = "Answered the user's last request"
+
 const saidLast = 'The assistant said last'
 const said = 'Said'
 const answersIt = 'That answers the assistant'
@@ -55,9 +77,17 @@ export const saidByAssistant = {
 }
 
 /** The same item in a later document: what was said last then is not what was said last. */
-export function saidEarlier(item: Item): Item {
-  const { text } = item
-  return text.startsWith(saidLast) ? { ...item, text: text.replace(/^[^:`]*: /, `${said}: `) } : item
+export function saidEarlier(item: Item, code: (text: string) => string): Item {
+  const { text, data, refs } = item
+  if (!text.startsWith(saidLast)) return item
+  const words = data === undefined ? text.replace(/^[^:`]*: /, `${said}: `) : saidByAssistant.earlier(code(data))
+  return { text: words, status: 'claimed', refs, tag: 'reply' }
+}
+
+/** The reply that ended an earlier session, as an item of a later document; undefined where its words stand elsewhere. */
+export function closedEarlier({ data, refs }: Item, code: (text: string) => string): Item | undefined {
+  if (data === undefined) return undefined
+  return { text: saidByAssistant.earlier(code(data)), status: 'claimed', refs, tag: 'reply' }
 }
 
 const hadSaid = 'The assistant had said'

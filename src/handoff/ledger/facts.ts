@@ -90,6 +90,8 @@ export interface Instruction extends Quote {
   readonly amended?: readonly { readonly text: string; readonly by: number }[]
   /** Entry of the assistant's question that this message answers. */
   readonly answers?: number
+  /** The assistant took notice of it, and did nothing for it in its turn. */
+  readonly noted?: true
   /** Typed while the assistant worked, or on refusing a call: it adds to the request that is being carried out. */
   readonly within?: true
 }

@@ -14,6 +14,7 @@ import {
   savedDocuments,
   saveDocument,
   savedItems,
+  savedWhole,
   type SectionKey,
   writeDocument,
 } from '../../handoff/index.ts'
@@ -62,11 +63,11 @@ export async function keepDocument(job: DocumentJob): Promise<Kept> {
     cwd,
     project: cwd,
     leaveOut: path.dirname(job.path),
-    budget: await budgetFor(job.budget, [claims, before]),
+    budget: await budgetFor(job.budget, [claims, before?.shown]),
     signal: job.signal,
     now: () => job.now,
     ...(claims === undefined ? {} : { claims }),
-    ...(before === undefined ? {} : { before }),
+    ...(before === undefined ? {} : { before: before.whole }),
     ...(job.trigger.percent === undefined ? {} : { contextUsage: Math.round(job.trigger.percent) }),
   })
   const { markdown, note, document: items, tokens } = written
@@ -95,11 +96,11 @@ async function previousDocument(
   tape: string,
   since: number,
   rewritten: boolean,
-): Promise<HandoffDocument | undefined> {
+): Promise<{ shown: HandoffDocument; whole: HandoffDocument } | undefined> {
   for await (const saved of savedDocuments(store, tape)) {
     if (saved.id <= since) return undefined
-    const document = await savedItems(store, saved)
-    return rewritten ? withoutState(document) : document
+    const of = (document: HandoffDocument) => (rewritten ? withoutState(document) : document)
+    return { shown: of(await savedItems(store, saved)), whole: of(await savedWhole(store, saved)) }
   }
   return undefined
 }

@@ -7,7 +7,7 @@ import { clip } from '../../ledger/tools/tool-calls.ts'
 import type { Failure, FileFact, Instruction, Ledger, Quote } from '../../ledger/facts.ts'
 import { isDenied } from '../check/claims.ts'
 import type { HandoffDocument, Header, Item, Profile, SectionKey } from '../document.ts'
-import { asUserSaid, printedBy, saidByAssistant } from '../phrases.ts'
+import { answeredLast, asUserSaid, printedBy, saidByAssistant } from '../phrases.ts'
 import { inheritedRequest, inheritedText, withInherited } from './inherited.ts'
 import { contains } from '../check/similarity.ts'
 import { mergeNarrative } from './merge.ts'
@@ -27,6 +27,7 @@ import { codeSpan } from '../../safety/fence.ts'
 import { normaliseDocument, oneLine } from '../markdown/normalise.ts'
 import { besidesStanding, namesFile, standingPart, typedPart, wholeQuote } from './quotes.ts'
 import { ruleOf } from '../sections.ts'
+import { LaterWords } from './later-words.ts'
 import { shorten, shortenStart } from './shorten.ts'
 import { isIdle, type LastRequest, lastRequestOf } from './last-request.ts'
 
@@ -41,11 +42,13 @@ type Sections = Partial<Record<SectionKey, Item[]>>
 
 export function compose(ledger: Ledger, options: ComposeOptions = {}): HandoffDocument {
   const { profile = 'session', narrative, ...header } = options
-  const facts = new Facts(ledger, header.tape, header.goal)
+  const laterWords = new LaterWords(ledger.instructions)
+  const facts = new Facts(ledger, header.tape, header.goal, laterWords)
   const sections = withInherited(
     profile === 'cycle' ? cycleSections(facts) : sessionSections(facts),
     ledger,
     header.tape,
+    laterWords,
   )
   const document: HandoffDocument = {
     profile,
@@ -118,10 +121,12 @@ class Facts {
   readonly #goal: string | undefined
   readonly #lastRequest: LastRequest
   readonly #steps: readonly Step[]
+  readonly #laterWords: LaterWords
 
-  constructor(ledger: Ledger, tape: string | undefined, goal: string | undefined) {
+  constructor(ledger: Ledger, tape: string | undefined, goal: string | undefined, laterWords: LaterWords) {
     this.#ledger = ledger
     this.#lastRequest = lastRequestOf(ledger)
+    this.#laterWords = laterWords
     this.#tape = tape
     this.#goal = goal
     this.#steps = nextSteps(ledger, goal)
@@ -159,7 +164,7 @@ class Facts {
     const told = this.#steps.some(({ saysEnd }) => saysEnd) ? withoutClosingLine(lastWords.text) : lastWords.text
     return [
       {
-        ...this.#item("Answered the user's last request", [lastWords.id]),
+        ...this.#item(answeredLast, [lastWords.id]),
         status: 'claimed',
         ...(told !== '' && { data: shorten(told, longest) }),
         tag: 'closing',
@@ -174,7 +179,7 @@ class Facts {
     const others = quotes.filter((one) => one.id !== goal?.id && !isRefusalTold(one))
     const items = [...(goal === undefined ? [] : [goal]), ...others]
       .filter((quote) => !isBlank(quote))
-      .map((quote) => this.#quote(quote))
+      .map((quote): Item => ({ ...this.#quote(quote), ...(this.#isRule(quote.id) && { tag: 'rule' }) }))
     if (items.length > 0 && answered !== undefined) items.push(this.#answered(answered))
     if (items.length > 0) return items
     if (this.#goal !== undefined) return [this.#item(`The next session is for: ${this.#goal}`)]
@@ -182,6 +187,11 @@ class Facts {
     if (inherited !== undefined)
       return [{ ...this.#item(`Go on from ${inherited.name}`, [inherited.id]), tag: 'filler' }]
     return [{ ...this.#item('The tape holds no request by the user'), tag: 'filler' }]
+  }
+
+  /** Whether all of a message binds; it need not be told twice. */
+  #isRule(id: number): boolean {
+    return this.#ledger.instructions.some((one) => one.id === id && isWholly(one))
   }
 
   /** What the user's last words answer: a bare "yes" means nothing without the question. */
@@ -205,10 +215,11 @@ class Facts {
       .filter((one) => one.refused !== undefined || !quoted.has(one.id))
       .map((one): Item => {
         const said = one.refused === undefined ? standingPart(one) : one.standing.join(' ')
-        const text = one.refused === undefined ? said : `${said} [refusing ${clip(oneLine(one.refused), refusedLimit)}]`
+        const refusing = one.refused === undefined ? '' : ` [refusing ${clip(oneLine(one.refused), refusedLimit)}]`
+        const marked = (text: string) => this.#laterWords.mark(text, one.standing, one.id)
         return {
-          ...this.#quote({ id: one.id, text }),
-          ...(one.refused === undefined && { short: one.standing.join(' […] ') }),
+          ...this.#quote({ id: one.id, text: marked(said + refusing) }),
+          ...(one.refused === undefined && { short: marked(one.standing.join(' […] ')) }),
           ...(namesFile(said) && { tag: 'ruleForFile' }),
         }
       })
@@ -230,10 +241,16 @@ class Facts {
     const told = new Set<string>()
     return others
       .filter((one) => !shown.has(one.id) && !isIdle(one.text))
-      .map((one) => ({ ...one, text: besidesStanding(one) }))
+      .map((one) => ({ ...one, text: this.#besidesRules(one) }))
       .reverse()
       .filter(({ text }) => !told.has(text) && told.add(text))
       .map((one) => this.#quote(one))
+  }
+
+  /** What is not shown under what binds. Nobody worked on what was only taken notice of: it may bind as well. */
+  #besidesRules(one: Instruction): string {
+    const text = besidesStanding(one)
+    return one.noted === true && text !== '' ? this.#laterWords.mark(text, sentencesOf(text), one.id) : text
   }
 
   done(): Item[] {
@@ -308,7 +325,10 @@ class Facts {
   todos(status: Ledger['todos'][number]['status']): Item[] {
     return this.#ledger.todos
       .filter((todo) => todo.status === status)
-      .map((todo) => this.#item(todoText(todo, this.#ledger), [todo.id]))
+      .map((todo) => ({
+        ...this.#item(todoText(todo, this.#ledger), [todo.id]),
+        ...(status !== 'completed' && { tag: 'todo' as const }),
+      }))
   }
 
   /** What a person confirmed comes first; what the assistant only said is its claim. */

@@ -5,12 +5,28 @@ import type { Ledger } from '../../ledger/facts.ts'
 import { coversCommand } from '../../ledger/tools/failure-book.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
 import { type HandoffDocument, type Item, sectionOf, type SectionKey } from '../document.ts'
-import { announces } from '../../ledger/words/sentences.ts'
+import { announces, sentencesOf } from '../../ledger/words/sentences.ts'
+import { sharedWith, termsOf } from '../../ledger/words/terms.ts'
+import { codeSpan } from '../../safety/fence.ts'
 import { isNone } from '../check/concrete.ts'
 import { contains } from '../check/similarity.ts'
+import { oneLine } from '../markdown/normalise.ts'
 import { ownTitle } from '../markdown/parse-own.ts'
 import { parseClaims, parseDocument } from '../markdown/parse.ts'
-import { isPrinted, isQuestionStep, namedCommand, repeatsUser, saidEarlier, saidInStep } from '../phrases.ts'
+import {
+  answeredLast,
+  bareTodo,
+  closedEarlier,
+  isPrinted,
+  isQuestionStep,
+  namedCommand,
+  onListOfEarlierTurn,
+  repeatsUser,
+  saidEarlier,
+  saidInStep,
+} from '../phrases.ts'
+import type { LaterWords } from './later-words.ts'
+import { shorten } from './shorten.ts'
 
 /** The document that opened the phase, if it is one of ours. */
 function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
@@ -46,6 +62,40 @@ export function inheritedFailures(ledger: Ledger): Item[] {
   if (before === undefined || ledger.deeds.some(({ kind }) => kind === 'outward')) return []
   const passed = ledger.commands.filter(({ ok }) => ok === true).map(({ command }) => command)
   return itemsOf(before, 'failures').filter((item) => !isSettled(item, passed))
+}
+
+/** So much of the words of a todo, in one place, shows that it was dealt with. */
+const cameUp = 0.6
+
+/**
+ * What was open on the lists of earlier sessions. A list holds until somebody works; after that, a todo whose words came up in what was
+ * done or said is settled, and the others may be done without a word.
+ */
+export function inheritedTodos(ledger: Ledger): Item[] {
+  const before = inheritedDocument(ledger)
+  if (before === undefined) return []
+  const of = (key: SectionKey) => itemsOf(before, key)
+  if (ledger.todos.length === 0 && !hasWorked(ledger)) {
+    const steps = of('next').filter(({ status, tag }) => status === 'claimed' || tag === 'todo')
+    return [...of('doing'), ...of('pending'), ...steps].filter(isTask)
+  }
+  const since = [
+    ...ledger.replies,
+    ...(ledger.lastWords === undefined ? [] : [ledger.lastWords]),
+    ...ledger.todos,
+    ...ledger.deeds,
+  ].map(({ text }) => termsOf(text))
+  const isSettledTodo = (item: Item) => {
+    const terms = termsOf(bareTodo(item.text))
+    return since.some((told) => sharedWith(terms, told) >= cameUp)
+  }
+  const listed = [...of('doing'), ...of('next')].filter(({ tag }) => tag === 'todo')
+  return [...listed, ...of('pending')]
+    .filter((item) => isTask(item) && !isSettledTodo(item))
+    .map((item) => {
+      const isMarked = bareTodo(item.text) !== item.text
+      return { ...item, tag: 'todo', ...(!isMarked && { text: onListOfEarlierTurn(item.text, true) }) }
+    })
 }
 
 /** What Claude Code and Codex say around a summary: it is addressed to their own next context. */
@@ -123,25 +173,33 @@ export function withInherited<Sections extends Partial<Record<SectionKey, Item[]
   sections: Sections,
   ledger: Ledger,
   tape: string | undefined,
+  laterWords: LaterWords,
 ): Sections {
   const before = inheritedDocument(ledger)
   if (before === undefined) return withSummary(sections, ledger, tape)
-  return withSummary(withDocument(sections, before, ledger), ledger, tape)
+  return withSummary(withDocument(sections, before, ledger, laterWords), ledger, tape)
 }
 
 function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   sections: Sections,
   before: HandoffDocument,
   ledger: Ledger,
+  laterWords: LaterWords,
 ): Sections {
   const of = (key: SectionKey): Item[] => itemsOf(before, key)
-  const [first, ...later] = requestsIn(before)
-  // What was open then may be done by now: it is told as open only while nothing else was done.
-  const steps = of('next').filter(({ status }) => status === 'claimed')
-  const open =
-    ledger.todos.length > 0 || hasWorked(ledger) ? [] : [...of('doing'), ...of('pending'), ...steps].filter(isTask)
-  const files = of('files').filter((item) => !ledger.files.some((file) => file.path === item.text.replace(/\/$/, '')))
-  const others = [...later, ...[...of('context'), ...of('notes')].filter(lasts).map(saidEarlier)]
+  const [first, ...requests] = requestsIn(before)
+  const later = requests.filter(({ tag }) => tag !== 'rule')
+  const files = of('files').filter(
+    ({ file, text }) => file?.action !== 'read' && !ledger.files.some(({ path }) => path === text.replace(/\/$/, '')),
+  )
+  // The state that a document of a cycle tells begins with the words that bind.
+  const isRule = ({ by }: Item) => before.profile === 'cycle' && by === 'user'
+  const others = [
+    ...later,
+    ...[...of('context').filter((item) => !isRule(item)), ...of('notes')]
+      .map((item) => saidEarlier(item, quoted))
+      .filter(lasts),
+  ]
   const home = (key: SectionKey, ...elsewhere: SectionKey[]): SectionKey =>
     [key, ...elsewhere].find((each) => each in sections) ?? key
   const result = { ...sections }
@@ -154,10 +212,17 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
     if (fresh.length > 0) result[key] = infront ? [...fresh, ...own] : [...own, ...fresh]
   }
   if (first !== undefined) add(home('goal', 'doing'), [first], true)
-  add(home('constraints', 'context'), of('constraints'))
+  const binding = [
+    ...of('constraints'),
+    ...of('context').filter(isRule),
+    ...requests.filter(({ tag }) => tag === 'rule'),
+  ]
+  const rules = binding.map((item) => ({ ...item, text: laterWords.mark(item.text, sentencesOf(item.text), 0) }))
+  add(home('constraints', 'context'), rules, true)
   // What was said at the end of the session before stands in its first step.
-  add('done', [...of('next').flatMap((step) => saidInStep(step, 'closing') ?? []), ...of('done')])
-  add(home('pending', 'next'), open)
+  const done = of('done').flatMap((item) => (item.text === answeredLast ? (closedEarlier(item, quoted) ?? []) : [item]))
+  add('done', [...of('next').flatMap((step) => saidInStep(step, 'closing') ?? []), ...done])
+  add(home('pending', 'next'), inheritedTodos(ledger))
   add(home('decisions', 'notes'), of('decisions'))
   // A question waits for the user, who has said nothing yet. It is the first thing to do only while nobody has worked without the answer.
   if (ledger.instructions.length === 0) {
@@ -166,10 +231,16 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   }
   add('failures', inheritedFailures(ledger))
   add('files', files)
-  add('context', [...of('next').flatMap((step) => saidInStep(step, 'stopped') ?? []), ...others])
+  add(home('notes', 'context'), [...of('next').flatMap((step) => saidInStep(step, 'stopped') ?? []), ...others])
   addPrinted(result, home('notes', 'context'), [...of('context'), ...of('notes')].filter(isPrinted))
   return result
 }
+
+/** What was said at the end of an earlier session, in a line; no document tells more of it. */
+function quoted(words: string): string {
+  return codeSpan(shorten(oneLine(words), longestSaid))
+}
+const longestSaid = 600
 
 /** What commands printed is told apart by every letter: two of them often differ in a number alone. */
 function addPrinted(sections: Partial<Record<SectionKey, Item[]>>, key: SectionKey, items: readonly Item[]): void {

@@ -3,7 +3,7 @@
 
 import { tokenCounter } from '../../../tape/index.ts'
 import type { Ledger } from '../../ledger/facts.ts'
-import type { Profile, Section } from '../document.ts'
+import type { HandoffDocument, Profile, Section } from '../document.ts'
 import { renderSection } from '../markdown/render.ts'
 import { readTitle } from '../sections.ts'
 import { redactValue } from '../../safety/redact.ts'
@@ -16,6 +16,8 @@ export interface MakeOptions extends ComposeOptions {
 }
 
 export interface Made extends Fitted {
+  /** All items, and all of each: what the next document is made from. */
+  readonly whole: HandoffDocument
   /** Kinds of secrets that were taken out, and how many of each. */
   readonly redacted: ReadonlyMap<string, number>
 }
@@ -24,7 +26,8 @@ export async function makeDocument(ledger: Ledger, options: MakeOptions = {}): P
   const { budget = defaultBudget, ...rest } = options
   const { value, kinds } = await redactValue(withoutMiddles({ ledger, rest }))
   const count = await tokenCounter()
-  return { ...fit(compose(value.ledger, value.rest), budget, count), redacted: kinds }
+  const whole = compose(value.ledger, value.rest)
+  return { ...fit(whole, budget, count), whole, redacted: kinds }
 }
 
 /** The sections as Markdown: what a document left out. */

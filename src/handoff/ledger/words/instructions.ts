@@ -147,9 +147,7 @@ export class InstructionBook {
 
   facts(): Instruction[] {
     const isJudged = this.#isAnswered()
-    return this.#all.map((kept) =>
-      isJudged && this.#open.includes(kept) ? { ...kept.fact, standing: this.#standing(kept) } : kept.fact,
-    )
+    return this.#all.map((kept) => (isJudged && this.#open.includes(kept) ? this.#judged(kept) : kept.fact))
   }
 
   #isAnswered(): boolean {
@@ -159,13 +157,17 @@ export class InstructionBook {
   #closeTurn(): void {
     // Words typed while the assistant works belong to the turn that runs.
     if (this.#isAnswered()) {
-      for (const kept of this.#open) kept.fact = { ...kept.fact, standing: this.#standing(kept) }
+      for (const kept of this.#open) kept.fact = this.#judged(kept)
       this.#open = []
     } else if (this.#turn.calls === 0 && this.#turn.spoken === 0) {
       // Nobody heard it, so nothing can tell what became of it.
       this.#open = []
     }
     if (this.#isAnswered() || this.#turn.state === 'cut') this.#turn = { calls: 0, spoken: 0, replies: [] }
+  }
+
+  #judged(kept: Kept): Instruction {
+    return { ...kept.fact, standing: this.#standing(kept), ...(!this.#workedOn() && { noted: true as const }) }
   }
 
   #standing({ fact, sentences, missing }: Kept): string[] {

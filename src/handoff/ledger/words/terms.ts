@@ -37,6 +37,15 @@ export function termsOf(text: string): Map<string, number> {
   return terms
 }
 
+/** Every word of a text in lower case, those that weigh nothing, too. */
+export function wordsOf(text: string): string[] {
+  return (text.match(isAscii(text) ? asciiPattern : tokenPattern) ?? []).flatMap((token) => {
+    if (!unspacedPattern.test(token)) return [token.replace(/[./:@+-]+$/, '').toLowerCase()]
+    segmenter ??= new Intl.Segmenter('und', { granularity: 'word' })
+    return [...segmenter.segment(token)].map(({ segment }) => segment)
+  })
+}
+
 interface Term {
   readonly stem: string
   readonly weight: number
