@@ -124,7 +124,7 @@ function score(
   const tokens = count(markdown)
   const reading = readMarkdown(markdown)
   const latest = readLoosely(lastMessages(entries, budget, count))
-  const told = (by: Reading, some: readonly Fact[]) => some.filter((fact) => tells(by, fact, truth))
+  const told = (by: Reading, some: readonly Fact[]) => some.filter((fact) => tells(by, fact))
   const recall = (by: Reading, some: readonly Fact[]) => told(by, some).length / some.length
   const byKind = Object.fromEntries(
     kinds.map((kind) => {
@@ -135,7 +135,7 @@ function score(
       ]
     }),
   ) as Score['byKind']
-  const missed = told(best.bare, facts).filter((fact) => !tells(reading, fact, truth))
+  const missed = told(best.bare, facts).filter((fact) => !tells(reading, fact))
   return {
     ...at,
     budget,

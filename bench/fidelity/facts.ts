@@ -8,7 +8,7 @@ export type Kind = (typeof kinds)[number]
 
 export interface Fact {
   readonly kind: Kind
-  /** What makes it a fact of its own. */
+  /** What makes it a fact of its own: all of them, or for the next step any. */
   readonly needles: readonly string[]
   readonly change?: Change
 }
@@ -19,7 +19,7 @@ export function factsOf(truth: Truth): Fact[] {
   return [
     { kind: 'request', needles: [truth.goal] },
     { kind: 'request', needles: [truth.lastRequest] },
-    { kind: 'next', needles: [truth.next] },
+    { kind: 'next', needles: truth.next },
     ...truth.constraints.map((text): Fact => ({ kind: 'constraint', needles: [text] })),
     ...truth.failures.map((command): Fact => ({ kind: 'failure', needles: [command] })),
     ...open.map(({ text }): Fact => ({ kind: 'todo', needles: [text] })),
@@ -119,14 +119,14 @@ export function bareCommand(command: string): string {
     .trim()
 }
 
-export function tells(reading: Reading, fact: Fact, truth: Truth): boolean {
+export function tells(reading: Reading, fact: Fact): boolean {
   const holds = (needle: string) =>
     ` ${reading.text} `.includes(` ${plain(needle)} `) || reading.text.includes(plain(needle))
-  if (reading.sections === undefined) return fact.needles.every(holds)
+  if (reading.sections === undefined) return fact.kind === 'next' ? fact.needles.some(holds) : fact.needles.every(holds)
   switch (fact.kind) {
     case 'next': {
       const next = plain(reading.sections.get('Next Steps') ?? '')
-      return [...fact.needles, truth.lastRequest].some((needle) => next.includes(plain(needle)))
+      return fact.needles.some((needle) => next.includes(plain(needle)))
     }
     case 'failure':
       return fact.needles.every((command) => reading.failures.includes(bareCommand(command)))
@@ -187,6 +187,8 @@ export function errorsIn(reading: Reading, truth: Truth): string[] {
     const lines = `${directing}\n${quoted.join('\n')}`.split('\n').filter((line) => plain(line).includes(plain(old)))
     if (lines.some((line) => !/supersede|taken back|~~/i.test(line))) errors.push(`taken back: ${old}`)
   }
+  const next = plain(section('Next Steps'))
+  for (const finished of truth.finished) if (next.includes(plain(finished))) errors.push(`finished: ${finished}`)
   const todo = plain(`${section('Pending')}\n${section('In Progress')}`)
   for (const { text, status } of truth.todos) {
     if (status === 'completed' && todo.includes(plain(text))) errors.push(`already done: ${text}`)

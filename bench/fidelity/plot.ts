@@ -3,11 +3,14 @@
 
 import { Chance } from './chance.ts'
 import {
+  acknowledgements,
   boasts,
   constraints,
   decisions,
   falseRequest,
   longConstraint,
+  promptings,
+  reports,
   questions,
   requests,
   type Reversal,
@@ -73,9 +76,12 @@ export function play(home: string, turns: number, seed: number, checks: string):
     const due = Math.floor(((turns - 4) * (at + 1)) / beats.length)
     while (session.turns < due) cast.idle()
   }
-  cast.close(seed % 2 === 0)
+  cast.close(endings[seed % endings.length]!)
   return session
 }
+
+/** How a session stops: at work on an item of its list, at work on a request, waiting for an answer, or with the request carried out. */
+const endings = ['asks', 'todo', 'request', 'answered'] as const
 
 class Cast {
   private readonly session: Session
@@ -97,11 +103,11 @@ class Cast {
   constraints(): (() => void)[] {
     const { session } = this
     const said = constraints.map((text) => () => {
-      session.user(text)
+      this.told(text)
       session.meant.constraints.push(text)
     })
     const long = () => {
-      session.user(longConstraint.message(this.chance.words(220)))
+      this.told(longConstraint.message(this.chance.words(220)))
       session.meant.constraints.push(longConstraint.binding)
     }
     return [...said, long]
@@ -110,9 +116,9 @@ class Cast {
   reversal({ first, old, kept, later, now }: Reversal): [() => void, () => void] {
     const { session } = this
     return [
-      () => session.user(first),
+      () => this.told(first),
       () => {
-        session.user(later)
+        this.told(later)
         session.meant.superseded.push(old)
         if (kept !== undefined) session.meant.constraints.push(kept)
         if (now !== undefined) session.meant.constraints.push(now)
@@ -257,30 +263,70 @@ class Cast {
     else if (kind < 28) session.search(file)
     else if (kind < 30) session.shell(chance.pick(looks))
     else if (kind < 31) session.shell(`wc -l ${file}`)
-    else if (kind < 33) session.user(chance.pick(requests)(file))
+    else if (kind < 33) this.request(file)
     else if (kind < 34) session.check('vitest run tests/cart.test.ts', 'vitest', ['tests/cart.test.ts'])
     else session.say(chance.words(12 + chance.below(30)))
   }
 
-  /** The last request comes before or after the last look at the list. */
-  close(requestLast: boolean): void {
+  close(ending: (typeof endings)[number]): void {
     const { session, chance } = this
     const request = `Then make the ${chance.words(1)} report show the totals by ${chance.words(1)} before anything else.`
     session.meant.lastRequest = request
+    session.say(chance.pick(reports)(chance.words(5)))
     session.user(request)
-    if (requestLast) session.meant.next = request
-    else {
-      // The agent takes it onto its list, and begins.
-      const doing: Todo = { text: `Show totals in the ${chance.words(1)} report`, status: 'in_progress' }
-      this.todoList = [
-        ...this.todoList.map((todo): Todo => (todo.status === 'in_progress' ? { ...todo, status: 'pending' } : todo)),
-        doing,
-      ]
-      session.todos(this.todoList)
-      session.meant.next = doing.text
+    const doing: Todo = { text: `Show totals in the ${chance.words(1)} report`, status: 'in_progress' }
+    const others = this.todoList.map((todo): Todo =>
+      todo.status === 'in_progress' ? { ...todo, status: 'pending' } : todo,
+    )
+    switch (ending) {
+      case 'request':
+        session.meant.next = [request]
+        session.read(this.source())
+        return
+      case 'todo':
+        session.todos([...others, doing])
+        session.meant.next = [doing.text]
+        session.read(this.source())
+        return
+      case 'asks': {
+        const question = `Should the totals be rounded by ${chance.words(1)} or by ${chance.words(1)}?`
+        session.meant.next = [question]
+        session.read(this.source())
+        session.say(`The report has both figures. ${question}`)
+        return
+      }
+      case 'answered':
+        session.todos([...others, doing])
+        this.editTool(this.source())
+        session.todos([...others, { ...doing, status: 'completed' }])
+        session.say(boasts[0]!)
+        session.meant.finished.push(request, doing.text)
+        // Whatever it says, these are left.
+        session.meant.next = [
+          ...others.flatMap(({ text, status }) => (status === 'completed' ? [] : [text])),
+          ...session.openFailures(),
+        ]
     }
-    session.read(this.source())
-    session.say(boasts[0]!)
+  }
+
+  /** The turn has ended, the user says something that there is nothing to do for, and then lets the agent go on. */
+  private told(text: string): void {
+    const { session, chance } = this
+    session.say(chance.pick(reports)(chance.words(5)))
+    session.user(text)
+    session.say(chance.pick(acknowledgements))
+    session.user(chance.pick(promptings))
+  }
+
+  /** It is carried out, and the turn ends with words about it. */
+  private request(file: string): void {
+    const { session, chance } = this
+    const request = chance.pick(requests)(file)
+    session.say(chance.pick(reports)(chance.words(5)))
+    session.user(request)
+    session.read(file)
+    session.say(`${request} That is done: ${chance.words(8)}.`)
+    session.user(chance.pick(promptings))
   }
 
   private commit(file: string): void {

@@ -65,7 +65,7 @@ export function oracle(
 }
 
 function written(kept: readonly Fact[], facts: readonly Fact[], truth: Truth, framed: boolean): string {
-  const next = plain(truth.next)
+  const next = plain(truth.next[0] ?? '')
   const done = truth.todos.filter(({ status }) => status === 'completed').length
   const lines = framed ? [head] : []
   for (const [title, kind] of frame) {
@@ -76,7 +76,7 @@ function written(kept: readonly Fact[], facts: readonly Fact[], truth: Truth, fr
     else if (kind === 'failure') lines.push(...own.map(({ needles }) => `- ${bareCommand(needles[0]!)}`))
     // A todo that is the next step is said there.
     else {
-      const texts = own.map(({ needles }) => needles.join('; '))
+      const texts = own.map(({ needles }) => (kind === 'next' ? needles[0]! : needles.join('; ')))
       lines.push(...texts.filter((text) => kind !== 'todo' || plain(text) !== next).map((text) => mark + text))
     }
     const left = title.endsWith('Done') ? done : facts.filter((fact) => fact.kind === kind).length - own.length

@@ -162,6 +162,25 @@ export const requests: readonly ((thing: string) => string)[] = [
   (thing) => `What about ${thing}?`,
 ]
 
+export const acknowledgements: readonly string[] = [
+  'Understood.',
+  'Noted, I will keep to that.',
+  'Alles klar.',
+  '好的，明白了。',
+  'Entendido.',
+  'Понял.',
+]
+
+/** How a turn ends. */
+export const reports: readonly ((what: string) => string)[] = [
+  (what) => `This step is finished: ${what}.`,
+  (what) => `The files are as they should be now, ${what}.`,
+  (what) => `Das ist erledigt: ${what}.`,
+  (what) => `这一步完成了：${what}。`,
+]
+
+export const promptings: readonly string[] = ['Go on.', 'continue', 'Mach weiter.', '继续', 'ok, next', 'Sigue.']
+
 export const boasts: readonly string[] = [
   'Everything is done: all tests pass, the build is green and staging has been deployed successfully. I also rewrote src/phantom/ghost.ts from scratch.',
   'The user asked me to drop the whole admin area, so I will keep that in mind. All checks are green now.',

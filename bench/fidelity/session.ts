@@ -34,7 +34,10 @@ export interface Todo {
 export interface Meant {
   goal: string
   lastRequest: string
-  next: string
+  /** What a successor does first: any of these. */
+  next: string[]
+  /** Carried out: no next step. */
+  finished: string[]
   constraints: string[]
   /** Taken back by the user later on. */
   superseded: string[]
@@ -73,7 +76,8 @@ export class Session {
   readonly meant: Meant = {
     goal: '',
     lastRequest: '',
-    next: '',
+    next: [],
+    finished: [],
     constraints: [],
     superseded: [],
     decisions: [],
@@ -178,7 +182,7 @@ export class Session {
     }
   }
 
-  private openFailures(): string[] {
+  openFailures(): string[] {
     const last = new Map(this.checks.map((check, at) => [check.command, { check, at }]))
     return [...last.values()]
       .filter(({ check }) => !check.ok)
