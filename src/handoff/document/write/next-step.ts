@@ -9,8 +9,8 @@ import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
 import { isIdle, lastRequestOf, turnIdOf } from './last-request.ts'
-import { onListOfEarlierTurn, questionStep, quotedInStep } from '../phrases.ts'
-import { inheritedFailures, inheritedRequest, inheritedTodos } from './inherited.ts'
+import { questionStep, quotedInStep } from '../phrases.ts'
+import { inheritedFailures, inheritedRequest } from './inherited.ts'
 
 export type Step = Pick<Item, 'text' | 'data' | 'short' | 'tag'> & {
   readonly ids: readonly number[]
@@ -112,11 +112,7 @@ function afterAnswer(ledger: Ledger): Step[] {
   ].filter((step) => step !== undefined)
   if (found.length > 0) return found.map((step, at) => (at === 0 ? withAccount(step, ledger) : step))
   const left = openTodo(ledger)
-  const isNothing =
-    left === undefined &&
-    openFailures(ledger).length === 0 &&
-    inheritedFailures(ledger).length === 0 &&
-    inheritedTodos(ledger).length === 0
+  const isNothing = left === undefined && openFailures(ledger).length === 0 && inheritedFailures(ledger).length === 0
   if (isStale && lastWords !== undefined) {
     const text = `Wait for the user: no request is waiting. The todo list still has ${code(todo!.text)} in progress, but the turn is over. ${quotedInStep.closing(codeSpan(closingLine(lastWords.text)))}`
     return [{ text, ids: [todo!.id, lastWords.id], about: todo!.text, saysEnd: true, waits: true }]
@@ -124,9 +120,9 @@ function afterAnswer(ledger: Ledger): Step[] {
   const text = isNothing
     ? 'Wait for the user: no request is waiting, and nothing is known to be open'
     : 'No request is waiting'
-  const running = ledger.background.findLast(({ startedId }) => here(startedId))
-  const besides = isNothing && running && `${code(running.command)}, which still runs in the background`
-  const about = besides === undefined ? {} : { about: taskName(running!.startedId) }
+  const running = isNothing ? ledger.background.findLast(({ startedId }) => here(startedId)) : undefined
+  const besides = running && `${code(running.command)}, which still runs in the background`
+  const about = running === undefined ? {} : { about: taskName(running.startedId) }
   if (lastWords === undefined)
     return [{ text: besides === undefined ? text : `${text} beyond ${besides}`, ids: [], waits: true, ...about }]
   const said = codeSpan(closingLine(lastWords.text))
@@ -245,9 +241,7 @@ function laterSteps(ledger: Ledger): Step[] {
   const todo = openTodo(ledger)
   const broken = brokenChecks(ledger).at(-1)
   const running = background.at(-1)
-  const [earlier] = todo === undefined && ending.state === 'answered' ? inheritedTodos(ledger) : []
   const later: (Step | undefined)[] = [
-    earlier && { text: `Still on the todo list: ${earlier.text}`, ids: [] },
     todo && ending.state === 'answered' && todo.id <= turnIdOf(ledger)
       ? { text: `Still on the todo list: ${todoText(todo, ledger)}`, ids: [todo.id] }
       : todo && todoStep(todo, ledger),
@@ -282,8 +276,8 @@ function fixStep(failure: Failure, ledger: Ledger): Step {
 /** A todo with what may have changed about it since it was written down. */
 export function todoText({ text, status, mentioned, id }: Todo, ledger: Ledger): string {
   const isOld = (status === 'in_progress' || status === 'pending') && isOver(ledger) && id < turnIdOf(ledger)
-  const mayBeDone = status === 'in_progress' && hasWorkedSince(id, ledger)
-  const noted = isOld ? onListOfEarlierTurn(text, mayBeDone) : text
+  const doubt = status === 'in_progress' && hasWorkedSince(id, ledger) ? '; may be done by now' : ''
+  const noted = isOld ? `${text} (on the list of an earlier turn${doubt})` : text
   return mentioned === undefined ? noted : sentences(noted, `The user said since: ${code(mentioned)}`)
 }
 

@@ -196,7 +196,9 @@ export class InstructionBook {
     const known = new Set(spoken)
     return sentences.filter(({ text }) => {
       const marks = languageMarksOf(text)
-      return marks.length < leastOfSentence || marks.filter((mark) => known.has(mark)).length >= sameLanguage * marks.length
+      return (
+        marks.length < leastOfSentence || marks.filter((mark) => known.has(mark)).length >= sameLanguage * marks.length
+      )
     })
   }
 

@@ -77,7 +77,8 @@ export function readUserWords(given: string): UserWords {
   if (pasted !== undefined)
     return { kind: 'inherited', name: 'handoff', text: pasted.document, words: pasted.words, notices }
   if (!content.includes('<') && !/^(?:\[|[A-Z#])/.test(start)) return said(content, notices)
-  if (machinePatterns.some((pattern) => pattern.test(start.trimEnd()))) return { kind: 'nothing', interrupted: false, notices }
+  if (machinePatterns.some((pattern) => pattern.test(start.trimEnd())))
+    return { kind: 'nothing', interrupted: false, notices }
   const args = commandWords(content)
   if (args !== undefined) return args === '' ? { kind: 'nothing', interrupted: false, notices } : said(args, notices)
   let text = content

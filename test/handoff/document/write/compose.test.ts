@@ -98,6 +98,16 @@ describe('a document from a ledger', () => {
       /^Wait for the user: no request is waiting, and nothing is known to be open beyond `node export-all.mjs`, which still runs in the background, and what the assistant said last: `The export of all years/,
     ],
     [
+      'no request, where something is left from before and nothing runs',
+      {
+        ending: answered,
+        lastRequest: busy.lastRequest,
+        lastWords: { text: 'The pages are written down in pages.md now, one line for each.', id: 890 },
+        todos: [{ text: 'Rename the routes', status: 'pending', id: 12 }],
+      },
+      /^No request is waiting\. The assistant said last: `The pages are written down/,
+    ],
+    [
       'a server that was not asked again since the push',
       {
         ending: answered,

@@ -117,7 +117,8 @@ describe('a sentence stands when its words do not come back', () => {
   })
 
   it('[H13] beside a long reply in the same language', () => {
-    const user = 'Sort the list by the date. It is not for us to reveal the discount of any other customer to a visitor.'
+    const user =
+      'Sort the list by the date. It is not for us to reveal the discount of any other customer to a visitor.'
     const reply =
       'The list is in the order of the date now. I did it in the query and not on the page, as it is the same for all of the users, and the page has no say in it. It took a new index, or it is too slow. You can try it out on the test server if you like.'
     expect(standing({ user, edits: [['list.ts', 'sort list date']], reply })).toEqual([
