@@ -245,7 +245,7 @@ export class ShellBook {
   }
 
   #failed(outcome: CommandOutcome, { command, subjects, steps }: Script, answer: ShellOutput, id: number): void {
-    const role = roleOf(outcome, steps)
+    const role = roleOf(outcome, steps, answer)
     const settledBy = role === 'ci' ? [...subjects, serverSubject] : subjects
     const test = outcome.test?.check?.test === true && outcome.runs.some(({ key }) => key === outcome.test?.key)
     this.#failures.fail(
@@ -312,9 +312,13 @@ function messageIn(step: Step): string | undefined {
   return step.input?.trimStart().split('\n')[0]?.slice(0, 200)
 }
 
+/** A server found its port taken: another one still runs on this machine, which says nothing about the work. */
+const portTaken = /EADDRINUSE|address already in use/i
+
 /** What the failed command was for. */
-function roleOf({ runs, culprit }: CommandOutcome, steps: readonly Step[]): FailureRole {
+function roleOf({ runs, culprit, test }: CommandOutcome, steps: readonly Step[], { tail }: ShellOutput): FailureRole {
   const step = culprit === undefined ? undefined : steps[culprit]
+  if (test === undefined && portTaken.test(tail)) return 'step'
   if (step !== undefined && isOutward(step)) return 'publish'
   if (step !== undefined && asksServer(step)) return 'ci'
   if (runs.some(({ check }) => check !== undefined)) return 'check'

@@ -18,6 +18,16 @@ function reasons(session: Session): (string | undefined)[] {
 describe('a failure stays open', () => {
   test.each<[string, (session: Session) => void, string[]]>([
     [
+      'when tests fail because their port is taken',
+      (s) =>
+        s.bash(
+          'npx vitest run',
+          ' FAIL  test/port.test.ts > listens\nError: listen EADDRINUSE\n Tests  1 failed (1)',
+          1,
+        ),
+      ['npx vitest run'],
+    ],
+    [
       'when a test fails and nothing runs it again',
       (s) => s.bash('npx vitest run', vitestFails, 1),
       ['npx vitest run'],
@@ -221,6 +231,11 @@ describe('a failure is closed', () => {
       'passed',
     ],
     ['when it was a probe', (s) => s.bash('python3 -c "import yaml"', 'ModuleNotFoundError: yaml', 1), 'left'],
+    [
+      'when another server held the port',
+      (s) => s.bash('npm run dev', '> vite\nError: listen EADDRINUSE: address already in use :::5173', 1),
+      'left',
+    ],
     ['when it was a wrong guess', (s) => s.bash('gh pr diff 7 --stat', 'unknown flag: --stat', 1), 'left'],
     [
       'when there was nothing to commit',
