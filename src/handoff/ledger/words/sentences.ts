@@ -5,12 +5,17 @@ const longest = 12_000
 
 export const listMark = /^\s*(?:[-*•–]|\(?(?:\d{1,2}|[a-z])[.)])\s+/i
 
-export function sentencesOf(text: string): string[] {
+const ends = /(?<=[.!?…][)"'”»*_]?)\s+|(?<=[。！？।۔؟፧]["”」』）]?)/u
+/** Where sentences begin with a capital, a full stop before a small letter or a bracket is part of one: "etc. and", "{ … }". */
+const endsBeforeCapital = /(?<=[.!?…][)"'”»*_]?)\s+(?![\p{Ll}\])}])|(?<=[。！？।۔؟፧]["”」』）]?)/u
+
+/** `edited`: whoever wrote it begins sentences with a capital, where the script has them. */
+export function sentencesOf(text: string, edited = false): string[] {
   const read = text.length <= longest ? text : `${text.slice(0, longest / 2)}\n${text.slice(-longest / 2)}`
   return read.split('\n').flatMap((line) =>
     line
       .replace(listMark, '')
-      .split(/(?<=[.!?…][)"'”»*_]?)\s+|(?<=[。！？।۔؟፧]["”」』）]?)/u)
+      .split(edited ? endsBeforeCapital : ends)
       .map((sentence) => sentence.trim())
       .filter((sentence) => sentence !== ''),
   )
@@ -61,5 +66,5 @@ export function proseOf(markdown: string): string[] {
     if (fence) fenced = !fenced
     return !fence && !fenced && !/^\s*(?:#|>|\|)/.test(line)
   })
-  return sentencesOf(lines.join('\n').replaceAll(/\*\*/g, ''))
+  return sentencesOf(lines.join('\n').replaceAll(/\*\*/g, ''), true)
 }

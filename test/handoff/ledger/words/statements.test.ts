@@ -50,6 +50,17 @@ describe('what the assistant says that it decided', () => {
     expect(said(session)).toContain(reason)
   })
 
+  it('[H13] is not cut where a full stop belongs to the sentence', () => {
+    const sentence =
+      'Le serveur répond { data: … } alors que la page lit les unités (poids, volume, etc.) au premier niveau.'
+    const session = new Session()
+    session.user('La liste des unités reste vide')
+    session.tool('Edit', { file_path: 'units.ts', old_string: 'a', new_string: 'b' }, 'ok')
+    const next = 'La fonction getUnits retourne désormais le contenu de cette enveloppe.'
+    session.assistant(`${sentence} ${next}`)
+    expect(said(session).toSorted()).toEqual([next, sentence])
+  })
+
   it('[H13] stands before a change, not before a look', () => {
     const session = new Session()
     session.user('Make the import faster')
