@@ -42,7 +42,7 @@ const least = 120
 /** The lines that look typed; all of them when none does. */
 export function withoutPastes(text: string): string {
   if (text.length < least || !text.includes('\n')) return text
-  const lines = text.split('\n')
+  const lines = text.split('\n').map(typedBeginning)
   const starts = startsOf(lines)
   let fenced = false
   const looksTyped = lines.map((line) => {
@@ -57,6 +57,16 @@ export function withoutPastes(text: string): string {
   if (!lines.some((line, at) => typed[at] && line.trim() !== '')) return text
   return lines.filter((_, at) => typed[at]).join('\n')
 }
+
+/** Of a line that goes over into markup, what was typed in front of it: a sentence, not a word. */
+function typedBeginning(line: string): string {
+  const at = /\S\s+<[a-z][\w-]*\s[\w-]+=/.exec(line)?.index
+  if (at === undefined || !isPasted(line)) return line
+  const beginning = line.slice(0, at + 1)
+  return (beginning.match(/\p{L}{2,}/gu)?.length ?? 0) >= leastTyped && !isPasted(beginning) ? beginning : line
+}
+
+const leastTyped = 5
 
 function isScant(line: string): boolean {
   return line.trim() !== '' && (line.match(/(?<![\w.])\p{L}{2,}(?![\w.:])/gu)?.length ?? 0) < 3

@@ -27,6 +27,14 @@ describe('of a message with a paste in it, only the typed lines are left', () =>
     expect(withoutPastes(`${before}\n${paste}\n${after}`)).toBe(`${before}\n${after}`)
   })
 
+  it('[H13] also the beginning of a line that goes over into markup', () => {
+    const typed = 'in the detail page of an order the field for the points stays empty'
+    const markup =
+      '<div class="field field-number" style="width: 50%;" data-name="points" data-type="number">\n<input type="number" id="points" step="any">\n</div>'
+    expect(withoutPastes(`${typed} ${markup}`)).toBe(typed)
+    expect(withoutPastes(`${before}\n${after}\nso <a href="x" id="y" class="z">must</a>`)).toBe(`${before}\n${after}`)
+  })
+
   it('[H13] also one in the middle of a paste', () => {
     const log = (at: number) => `2026-05-04T10:11:${10 + at}Z INFO scan ${at} accepted`
     const lines = [log(1), log(2), 'please keep the old numbers, the auditors need them', log(3), log(4)]
