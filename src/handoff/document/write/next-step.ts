@@ -4,7 +4,7 @@
 import { codeSpan } from '../../safety/fence.ts'
 import type { BackgroundTask, Ending, Failure, Instruction, Ledger, Question, Quote, Todo } from '../../ledger/facts.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
-import { lengthOf } from '../../ledger/words/sentences.ts'
+import { asks, lengthOf, sentencesOf } from '../../ledger/words/sentences.ts'
 import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
@@ -326,7 +326,7 @@ export function openFailures(ledger: Ledger): Failure[] {
   return ledger.failures.filter((failure) => failure.closed === undefined)
 }
 
-/** The last paragraph of a text, where people and agents say what is left, what they offer and what they want to know. */
+/** The end of a text, where people and agents say what is left, what they offer and what they want to know. */
 function closingLine(text: string): string {
   return shorten(oneLine(closingParagraphs(text).join(' ')), closingLimit)
 }
@@ -339,16 +339,18 @@ export function withoutClosingLine(text: string): string {
   return before === '' ? '' : `${before}\n[…]`
 }
 
+/** The last paragraph, and the one before it where that asks something or the last one says little without it. */
 function closingParagraphs(text: string): string[] {
   const paragraphs = paragraphsOf(text)
-  return paragraphs.slice(lengthOf(oneLine(paragraphs.at(-1) ?? '')) < leastClosing ? -2 : -1)
+  const [before = '', last = ''] = paragraphs.slice(-2)
+  const belongs = lengthOf(oneLine(last)) < leastClosing || sentencesOf(before).some(asks)
+  return paragraphs.slice(belongs ? -2 : -1)
 }
 
 function paragraphsOf(text: string): string[] {
   return text.trimEnd().split(/\n\s*\n/)
 }
 
-/** A paragraph that is shorter says little without the one before it. */
 const leastClosing = 60
 const closingLimit = 320
 

@@ -108,6 +108,18 @@ describe('a document from a ledger', () => {
       /^No request is waiting\. The assistant said last: `The pages are written down/,
     ],
     [
+      'nothing but what the assistant would like to know, in front of a remark',
+      {
+        ending: answered,
+        lastRequest: busy.lastRequest,
+        lastWords: {
+          text: 'I cannot read that folder.\n\nCould you paste the listing of it? Any part will do.\n\nWith the listing I can compare both halves and tell you which of the routes is missing.',
+          id: 890,
+        },
+      },
+      /what the assistant said last: `Could you paste the listing of it\? Any part will do\. With the listing I can/,
+    ],
+    [
       'a server that was not asked again since the push',
       {
         ending: answered,
