@@ -8,7 +8,7 @@ import { shellWord } from '../system/index.ts'
 import { blobIfLarge, nearest, readJsonBlob } from '../tape/index.ts'
 import { type Delta, updatePositions, type ArtifactPositions, positionsOf, Replay } from './delta.ts'
 import type { GateResult } from './gates.ts'
-import type { GivenHandoff, TaskState } from './schema.ts'
+import { type GivenHandoff, stateSchema, type TaskState } from './schema.ts'
 
 const versionKey = 'version'
 /** A full state is not written for fewer bytes of changes. */
@@ -259,7 +259,7 @@ export class Versions {
     return (await readJsonBlob(this.#store, stored.blob.sha256)) as T
   }
 
-  /** The full state of an anchor; without one, the first version, whose event holds its whole state. Undefined if that is lost. */
+  /** The full state of an anchor; without one, the first version, whose event holds its whole state. Undefined without any version. */
   async #start(task: string, anchor: AnchorRef | undefined): Promise<TaskHead | undefined> {
     if (anchor !== undefined) {
       const { state: stored, bytes, lost = [] } = anchor.state as FullState
@@ -269,7 +269,8 @@ export class Versions {
       const data = versionIn(entry)
       if (data === undefined) continue
       const { set } = data.version === 1 ? await this.#fetch(data.delta) : {}
-      if (set?.task_id === undefined) return undefined
+      // What later versions changed still counts when the first one is lost.
+      if (set?.task_id === undefined) return headOf(blank(task, entry.date), { entry: 0, after: 0, bytes: 0, lost: [] })
       const bytes = JSON.stringify(set).length
       return headOf(set as TaskState, { entry: entry.id, after: entry.id, bytes, lost: [] })
     }
@@ -315,6 +316,12 @@ function headOf(
 ): TaskHead {
   const missing = { versions: lost, behind: 0 }
   return { state, entry, after, lost: missing, positions: positionsOf(state), fullBytes: bytes, deltaBytes: 0 }
+}
+
+/** A task of which nothing is known but that it existed at that time. */
+function blank(task: string, date: string): TaskState {
+  const about = { task_id: task, task_title: task, phase: 'planning', phase_started_at: date, handoff_timestamp: date }
+  return { ...stateSchema.parse({ ...about, version: 1 }), version: 0 }
 }
 
 function event(key: string, data: unknown): Draft {
@@ -378,7 +385,7 @@ function lostVersion(task: string, version: number): NotFoundError {
 
 function allLost(task: string): BatonError {
   return new BatonError('damaged', `The state of ${task} was lost with damaged entries of its tape`, {
-    hint: `What was left of them is beside the tape; see "baton tape verify ${shellWord(tapeOf(task))}".`,
+    hint: `What was left of them is beside the tape, see "baton tape verify ${shellWord(tapeOf(task))}"; its state file may still be there. To continue, make a task with another id.`,
   })
 }
 

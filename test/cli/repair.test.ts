@@ -131,6 +131,23 @@ test('a first line that is gone altogether is repaired at once', async () => {
   expect((await run('tape', 'verify', 'task/SHOP')).code).toBe(0)
 })
 
+test('a task whose first version is lost altogether continues with what later versions changed [S10]', async () => {
+  const place = damaged('task/LOGIN', 0, 'all of it gone')
+  const file = fileOf(place.cwd, 'task/LOGIN')
+  const [first, ...rest] = fs.readFileSync(file, 'utf8').split('\n')
+  expect(first).toContain('"name":"version","data":{"version":1')
+  fs.writeFileSync(file, [flip(first!), ...rest].join('\n'))
+  expect(await place.run('tape', 'repair', 'task/LOGIN')).toMatchObject({ code: 0 })
+  const shown = await place.run('task', 'show', 'LOGIN')
+  expect(shown.code).toBe(0)
+  expect(shown.err).toContain('what version 1 of LOGIN changed is missing')
+  expect((await place.run('task', 'show', 'LOGIN', '--version', '1')).err).toContain('Version 1 of LOGIN was lost')
+  expect((await place.run('task', 'history', 'LOGIN')).out).toMatch(/^ *1 +lost with a damaged entry/m)
+  expect(await place.run('task', 'handoff', 'LOGIN', '--from', 'a', '--to', 'b', '--phase', 'testing')).toMatchObject({
+    code: 0,
+  })
+})
+
 test('a lost version is named wherever it is missed, and later ones say what they lack [S10]', async () => {
   const lines = fs.readFileSync(fileOf(made, 'task/SHOP'), 'utf8').split('\n')
   const line = lines.findIndex((each) => each.includes('"name":"version","data":{"version":3'))
