@@ -16,7 +16,7 @@ const prefix = 'task:'
 const subjectSchema = z.object({ task_id: z.string(), question: z.string(), version: z.number() })
 export type TaskSubject = z.output<typeof subjectSchema>
 
-/** How often a question is asked anew because its escalation was closed without a decision. */
+/** How often a question is asked again because its escalation was closed without a decision. */
 const mostAttempts = 100
 
 /** Brings the questions of tasks before people by way of a relay: `openTasks({ people: askThroughRelay(relay) })`. */

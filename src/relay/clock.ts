@@ -7,9 +7,9 @@ import { thisProcess } from '../system/index.ts'
 export interface RelayClock {
   /** Milliseconds since 1970 by the wall clock. */
   readonly now: () => number
-  /** Milliseconds of a clock that never jumps; it begins anew when the machine is started. */
+  /** Milliseconds of a clock that never jumps; it begins again when the machine is started. */
   readonly monotonic: () => number
-  /** Identifies the machine since it was started: whoever names the same one reads the same `monotonic`. */
+  /** Identifies the machine since it was started: processes with the same one read the same `monotonic`. */
   readonly machine: string
 }
 

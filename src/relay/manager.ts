@@ -49,7 +49,7 @@ export interface RequestOptions {
   readonly patient?: boolean
   /** Called as the worker reports how far it is. */
   readonly onProgress?: (progress: HandoffProgress) => void
-  /** Answers what the worker asks back. Without it, a worker that asks is told that nobody answers. */
+  /** Answers what the worker asks back. Without it, a worker that asks gets the answer that nobody replies. */
   readonly onQuestion?: QuestionHandler
 }
 
@@ -220,7 +220,7 @@ export class Manager {
     if (hold !== undefined) {
       const claim = claimOf(hold, request.handoffTo, envelope, { head: -entry.id, entry: entry.id })
       if (options.wait !== false) return this.#workLocally(claim, options)
-      // The work goes on when the caller's own hearing has ended.
+      // The work continues after the caller has stopped listening.
       const hearing = this.#waiting.hear(requestId)
       this.#context.inBackground(this.#workLocally(claim, { ...options, hearing }).finally(() => hearing.stop()))
       return { status: 'pending', requestId }
@@ -275,7 +275,7 @@ export class Manager {
     }
   }
 
-  /** How the caller is told of progress, and asked back. */
+  /** The caller's callbacks for progress and questions. */
   #told({ by, onProgress, onQuestion: handler }: Routing): Told {
     const onQuestion = (question: HandoffQuestion) =>
       this.#context.inBackground(this.#questions.handle(question, by, handler))

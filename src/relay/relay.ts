@@ -5,7 +5,7 @@
 // - work/ is the other side: inboxes, claims with leases, and functions that serve them.
 // - people/ is what happens when a person has to answer.
 // - journal/ is the tape with all events, and what is folded from it.
-// - alerts/ tells when the relay itself needs attention; maintenance.ts does what is due while nobody asks.
+// - alerts/ reports when the relay itself needs attention; maintenance.ts does what is due while nobody asks.
 // - job.ts is the side of an agent that asks for what its work is missing.
 
 import { randomUUID } from 'node:crypto'
@@ -224,7 +224,7 @@ export class Relay {
   }
 
   /**
-   * As `wait`, for whoever acts on the answer: the first caller gets it, any other a conflict. With `work`, the answer is used up
+   * As `wait`, for an agent that acts on the answer: the first caller gets it, any other a conflict. With `work`, the answer is used up
    * when the work is done; if the work fails or the process dies, the answer can be resumed again.
    */
   async resume(requestId: string, options: ResumeOptions): Promise<HandoffResponse>
@@ -272,7 +272,7 @@ export class Relay {
     return this.#claims.claim(agent, options)
   }
 
-  /** Starts the lease anew; false when the claim no longer holds the request, or the request is overdue. */
+  /** Renews the lease; false when the claim no longer holds the request, or the request is overdue. */
   async heartbeat(claim: Claim | Pick<Claim, 'requestId' | 'token'>): Promise<boolean> {
     return this.#claims.heartbeat(claim)
   }

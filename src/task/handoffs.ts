@@ -28,7 +28,7 @@ import {
 import { checkBytes, checkLists, checkTexts, checkTransition, type TaskSettings } from './settings.ts'
 import { expectVersion, noteOf, type TaskHead, type Versions } from './versions.ts'
 
-/** A question of a task, for whoever brings it before a person. */
+/** A question of a task, for the code that brings it before a person. */
 export interface TaskQuestion {
   readonly task_id: string
   readonly task_title: string

@@ -20,7 +20,7 @@ export interface Hold extends Beginning {
 /** A worker that took a request and did not come back. */
 export interface LostDelivery {
   readonly worker: string
-  /** When it was last heard of, in milliseconds. */
+  /** When it last claimed the request or renewed its lease, in milliseconds. */
   readonly at: number
 }
 
@@ -61,14 +61,14 @@ export interface Taken {
   readonly isLate?: true
 }
 
-/** A worker takes over a request whose worker was not heard of for a lease. */
+/** A worker takes over a request whose worker did not renew its lease. */
 interface Claimed extends OfRequest {
   readonly type: 'claimed'
   readonly agent: string
   readonly hold: Hold
 }
 
-/** A heartbeat: the lease starts anew. */
+/** A heartbeat: the lease starts again. */
 interface Extended extends OfRequest {
   readonly type: 'extended'
   readonly hold: Hold
@@ -169,7 +169,7 @@ export interface Progressed extends OfRequest {
   readonly percent?: number
 }
 
-/** A worker asks back before it goes on. */
+/** A worker asks back before it continues. */
 export interface Questioned extends OfRequest {
   readonly type: 'question'
   readonly question: string

@@ -40,7 +40,7 @@ export interface ArchiveResult {
   /** How many traces left the tape, with how many requests. */
   readonly traces: number
   readonly requests: number
-  /** Traces that stay at hand: open ones, and closed ones that were to be kept. */
+  /** Traces that stay on the tape: open ones, and closed ones that were to be kept. */
   readonly open: number
   readonly kept: number
 }
@@ -182,7 +182,7 @@ export class Journal {
     return entries
   }
 
-  /** Goes on with the newest snapshot, for one who was away for so long that to read everything since would take longer. */
+  /** Continues from the newest snapshot, for one who was away for so long that to read everything since would take longer. */
   async skipAhead(): Promise<void> {
     const [newest] = await this.store.anchors(tape, { limit: 1 })
     if (newest === undefined) return
@@ -401,7 +401,7 @@ export class Journal {
       return this.#reading
     }
     this.#nextReading ??= this.#reading
-      .catch(() => {}) // told to those who asked for that one
+      .catch(() => {}) // those who asked for that one get the error
       .then(() => {
         this.#nextReading = undefined
         return this.#catchUp()
@@ -414,7 +414,7 @@ export class Journal {
       // The entries between are in an archive that was made meanwhile.
       if (entry.id > this.openRequests.at + 1) {
         await this.#catchUpArchived()
-        // What is not in an archive either is lost: a repair cannot tell how many lines were cut from the start of a tape.
+        // What is not in an archive either is lost: a repair cannot know how many lines were cut from the start of a tape.
         this.openRequests.skipTo(entry.id)
       }
       this.openRequests.apply(entry)
@@ -452,7 +452,7 @@ export class Journal {
 
   /**
    * Moves closed traces to an archive, where they can still be looked up; never open ones. Undefined when there is nothing to move, or when
-   * another process is faster. Requests go on meanwhile: what is written between the last look and the archive is read
+   * another process is faster. Requests continue meanwhile: what is written between the last look and the archive is read
    * from there when it is needed.
    */
   async archive(options: ArchiveOptions = {}): Promise<ArchiveResult | undefined> {

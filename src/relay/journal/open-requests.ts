@@ -83,7 +83,7 @@ export interface DeadLetter extends RequestFacts {
 export interface SegmentStart {
   /** The last entry of the archive. */
   readonly through: number
-  /** The last entry that was looked at when closed traces were told from open ones; those between came while the archive was made. */
+  /** The last entry that was read when closed traces were separated from open ones; those between came while the archive was made. */
   readonly accounted: number
   /** The traces that are not closed, or were to be kept, as of that entry. */
   readonly carried?: BlobRef
@@ -93,7 +93,7 @@ export interface SegmentStart {
   readonly oldest: number
 }
 
-/** What listeners are told. */
+/** What listeners are called with. */
 export type RequestChange =
   | { readonly type: 'waiting'; readonly request: OpenRequest }
   | { readonly type: 'escalated'; readonly requestId: string; readonly escalation: string }
@@ -211,7 +211,7 @@ export class OpenRequests {
     this.at = entry.id
   }
 
-  /** Goes on with that entry, because those before it are lost. */
+  /** Continues with that entry, because those before it are lost. */
   skipTo(id: number): void {
     if (id <= this.at + 1) return
     this.at = id - 1
@@ -517,7 +517,7 @@ export class OpenRequests {
   }
 }
 
-/** Whether nobody has taken it, or whoever did has given it back. That a lease is over, every process sees in its own time. */
+/** Whether nobody has taken it, or its worker has given it back. Processes do not see at the same time that a lease is over. */
 export function isFree({ hold, lapsed, escalation }: OpenRequest): boolean {
   return hold === undefined && lapsed === undefined && escalation === undefined
 }

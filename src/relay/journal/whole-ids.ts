@@ -22,7 +22,7 @@ export async function wholeId(journal: Journal, kind: IdKind, given: string): Pr
     if (id?.startsWith(beginning) === true) found.add(id)
   }
   for (const id of openIds(await journal.current(), kind)) add(id)
-  // All that ever happened is read only for what can be a beginning: whoever asks for an unknown id pays nothing for it.
+  // All that ever happened is read only for what can be a beginning: to ask for an unknown id costs nothing.
   if (found.size === 0 && given.length < uuidLength) for await (const id of allIds(journal, kind)) add(id)
   if (found.size <= 1) return [...found][0] ?? given
   const named = [...found].slice(0, mostNamed).join(', ')

@@ -1,5 +1,5 @@
 // Escalations: requests that wait for a person. An answer belongs to one escalation. It is checked like the answer of an agent,
-// counts once, and reaches whoever waits for it, however long that takes.
+// counts once, and reaches the agent that waits for it, however long that takes.
 
 import { BatonError, ConflictError, InvalidError, NotFoundError } from '../../errors.ts'
 import type { Answers } from '../request/answers.ts'

@@ -1,4 +1,4 @@
-// What people are told and shown by the relay, each time with the command to act on it.
+// What the relay shows people, each time with the command to act on it.
 
 import type { Notification } from '../../notify/index.ts'
 import { shellWord } from '../../system/index.ts'

@@ -1,5 +1,5 @@
 // Decides whether a request is admitted. Limits, circles and route are checked on the newest state of its trace, and the decision
-// is written there in the same append, so it holds whoever else requests at the same time. A request that was refused is
+// is written there in the same append, so it holds also when others request at the same time. A request that was refused is
 // recorded and counts like any other.
 
 import type { Entry } from '../../store/index.ts'

@@ -163,7 +163,7 @@ export class Answers {
     throw await unknownRequest(this.#context, requestId)
   }
 
-  /** Ends a request because nobody wants its answer any more; whoever works on it is told. False if it had ended before. */
+  /** Ends a request because nobody wants its answer any more; its worker is notified. False if it had ended before. */
   async cancel(requestId: string, { by, reason }: { by: string; reason: string }): Promise<boolean> {
     const { journal } = this.#context
     for (;;) {
@@ -235,8 +235,8 @@ export class Answers {
   }
 
   /**
-   * The workers that died with a request, where they are as many as it may have; undefined otherwise. `graceLeases` is for how many
-   * leases the last one was not heard of: it may only be slow.
+   * The workers that died with a request, where they are as many as it may have; undefined otherwise. `graceLeases` is how many more
+   * leases the last one is given: it may only be slow.
    */
   #deadWith({ lost, hold, lapsed }: OpenRequest, graceLeases: number): LostDelivery[] | undefined {
     const last = lapsed ?? hold
@@ -245,7 +245,7 @@ export class Answers {
     return all.length >= this.#context.settings.limits.maxDeliveries ? all : undefined
   }
 
-  /** Ends a request as a dead letter if too many workers died with it; whether they did. For whoever could take it now. */
+  /** Ends a request as a dead letter if too many workers died with it; whether they did. For a worker that could take it now. */
   async buryIfDead(open: OpenRequest): Promise<boolean> {
     const lost = this.#deadWith(open, 0)
     if (lost !== undefined) await this.#bury(open, lost)

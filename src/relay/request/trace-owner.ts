@@ -79,7 +79,7 @@ export class TraceOwners {
       const frames = bounded(next(live))
       const owner = ownerOf(id, frames)
       const write = ({ entry, state }: TraceHead): RelayEvent[] => {
-        // Behind an archive only the state tells whether somebody was faster.
+        // Behind an archive only the state shows whether somebody was faster.
         if (entry !== head.entry || !isDeepStrictEqual(state, head.state)) throw moved
         return [{ type: 'owner', traceId: id, owner: owner.agent, reason, trace: { ...state, frames }, prev: entry }]
       }

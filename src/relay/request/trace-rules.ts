@@ -28,7 +28,7 @@ interface Edge {
   readonly to: string
   readonly item?: string
   readonly uses: number
-  /** When it was last taken, in milliseconds, by the clock of whoever took it. */
+  /** When it was last taken, in milliseconds, by the clock of the process that took it. */
   readonly last: number
 }
 
@@ -145,7 +145,7 @@ export function coolingDown(
   if (request.handoffTo === human) return undefined
   const last = edgeOf(state, request)?.last
   if (last === undefined || handoffCooldownMs === 0) return undefined
-  // A clock that went back does not tell how long ago it was, so the cooldown starts now (see `attempted`).
+  // After a clock went back, nobody knows how long ago it was, so the cooldown starts now (see `attempted`).
   const elapsed = Math.max(0, now - last)
   if (elapsed >= handoffCooldownMs) return undefined
   const path = `${request.sourceAgent} → ${request.handoffTo}`

@@ -18,7 +18,7 @@ export interface WaitOptions {
   readonly forPeople: boolean
 }
 
-/** Whom to tell what a worker says about a request. */
+/** The callbacks for what a worker reports about a request. */
 export interface Told {
   readonly onProgress?: ((progress: HandoffProgress) => void) | undefined
   /** Called with each question that the worker asks back. */
@@ -26,8 +26,8 @@ export interface Told {
 }
 
 /**
- * Hears what workers say about a request. It begins before the request is handed over, because a worker may be faster than the
- * acknowledgement, and keeps what it hears until there is somebody to tell: the id may turn out to be that of another request.
+ * Collects what workers report about a request. It begins before the request is handed over, because a worker may be faster than the
+ * acknowledgement, and keeps the reports until the callbacks are known: the id may turn out to be that of another request.
  */
 export class Hearing {
   #kept: Extract<RequestChange, { type: 'progress' | 'question' }>[] = []

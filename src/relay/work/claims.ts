@@ -1,5 +1,5 @@
 // Claims: which worker works on which request. Requests that nobody holds are taken many at a time, and the order of the tape
-// decides between workers; one whose worker was not heard of is taken over alone, by an entry that expects the request's chain of
+// decides between workers; one whose worker let its lease end is taken over alone, by an entry that expects the request's chain of
 // entries as its writer saw it. So two workers never hold one request. When the lease of a claim is over, clock.ts says.
 
 import { randomUUID } from 'node:crypto'
@@ -182,7 +182,7 @@ export class Claims {
     return claims
   }
 
-  /** Claims a request whose worker was not heard of; none when another process was faster. */
+  /** Claims a request whose worker let its lease end; none when another process was faster. */
   async #takeOver(open: OpenRequest, agent: string, { worker, leaseMs }: ClaimOptions): Promise<Claim[]> {
     const { journal } = this.#context
     if (await this.#answers.buryIfDead(open)) return []
@@ -215,7 +215,7 @@ export class Claims {
     }
   }
 
-  /** Starts the lease anew; false when the claim no longer holds the request, or the request is overdue. */
+  /** Renews the lease; false when the claim no longer holds the request, or the request is overdue. */
   async heartbeat(claim: Claim | Pick<Claim, 'requestId' | 'token'>): Promise<boolean> {
     const { requestId, token } = claim
     const beat = async ({ head, worker, leaseMs }: { head: number; worker: string; leaseMs: number }) => {

@@ -1,5 +1,5 @@
-// Questions that a worker asks back before it goes on, and how far it is meanwhile. Both are on the tape, so the agent that
-// asked sees them live in any process. A question goes to whoever waits for the answer of the request; without anyone who
+// Questions that a worker asks back before it continues, and how far it is meanwhile. Both are on the tape, so the agent that
+// asked sees them live in any process. A question goes to the process that waits for the answer of the request; without anyone who
 // answers questions it is refused at once, so the worker does not wait for nobody.
 
 import { randomUUID } from 'node:crypto'

@@ -233,7 +233,7 @@ class Moment {
   }
 }
 
-/** Wakes a loop that waits; a ring that nobody heard is not lost. */
+/** Wakes a loop that waits; a ring while nobody waits is kept for the next one who does. */
 class Bell {
   #isRung = false
   #wake: (() => void) | undefined
