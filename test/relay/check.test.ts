@@ -2,24 +2,10 @@ import { expect, test } from 'vitest'
 import { checked } from '../../src/config/validate.ts'
 import { checkRelay, isFailed } from '../../src/relay/check.ts'
 import { relaySection } from '../../src/relay/settings.ts'
+import { fullTeam } from './team.ts'
 
 const sound = {
-  agents: { generator: {}, validator: {}, researcher: {}, orchestrator: {} },
-  routes: [
-    { from: 'generator', to: 'researcher', reason: 'missing market data' },
-    { from: 'generator', to: 'validator', reason: 'pre-validation' },
-    { from: 'validator', to: 'generator', reason: 'regeneration' },
-    { from: 'validator', to: 'orchestrator', reason: 'threshold not met' },
-  ],
-  forbidden: [
-    { from: 'researcher', to: 'generator', reason: 'research does not generate' },
-    { from: 'validator', to: 'researcher', reason: 'validation does not research' },
-  ],
-  recovery: [
-    { strategy: 'retry_different_target', target: 'orchestrator' },
-    { strategy: 'proceed_partial' },
-    { strategy: 'escalate' },
-  ],
+  ...fullTeam,
   leaseMs: 10_000,
   latencyBudgetMs: 300_000,
 }
@@ -49,7 +35,7 @@ test('a sound configuration passes every rule [P13]', () => {
     'latency',
   ])
   expect(check().find(({ rule }) => rule === 'coverage')?.notes).toEqual([
-    'neither allowed nor forbidden, and so refused: generator → orchestrator, researcher → validator, researcher → orchestrator, orchestrator → generator, orchestrator → validator, orchestrator → researcher (6 of 12 pairs)',
+    'neither allowed nor forbidden, and so refused: validator → orchestrator, researcher → validator, researcher → orchestrator, orchestrator → generator, orchestrator → validator, orchestrator → researcher (6 of 12 pairs)',
   ])
 })
 

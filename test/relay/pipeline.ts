@@ -13,24 +13,18 @@ import {
 } from '../../src/relay/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { temporaryFolder, temporaryStore } from '../support/workspace.ts'
-import { request as anyRequest } from './team.ts'
+import { fullTeam, request as anyRequest } from './team.ts'
 
 const pipeline = {
-  agents: { generator: {}, validator: {}, researcher: {}, orchestrator: {} },
+  agents: fullTeam.agents,
   routes: [
-    { from: 'generator', to: 'researcher', reason: 'Missing market data' },
-    { from: 'generator', to: 'validator', reason: 'Pre-validation check' },
-    { from: 'generator', to: 'orchestrator', reason: 'Missing user input' },
-    { from: 'validator', to: 'generator', reason: 'Regeneration needed' },
+    ...fullTeam.routes,
     { from: 'validator', to: 'orchestrator', reason: 'Threshold not met' },
     { from: 'researcher', to: 'orchestrator', reason: 'Query unclear' },
     { from: 'orchestrator', to: 'researcher', reason: 'Look it up' },
     { from: 'orchestrator', to: 'generator', reason: 'Begin again' },
   ],
-  forbidden: [
-    { from: 'researcher', to: 'generator', reason: 'Research does not trigger generation' },
-    { from: 'validator', to: 'researcher', reason: 'Validation does not trigger research' },
-  ],
+  forbidden: fullTeam.forbidden,
 }
 
 export type SettingsInput = z.input<typeof relaySection>

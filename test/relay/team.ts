@@ -8,6 +8,26 @@ export const team = {
   routes: [{ from: 'generator', to: 'researcher', reason: 'Missing market data' }],
 }
 
+/** A team with all that `relay check` expects, as a configuration has it. */
+export const fullTeam = {
+  agents: { generator: {}, validator: {}, researcher: {}, orchestrator: {} },
+  routes: [
+    { from: 'generator', to: 'researcher', reason: 'market data is missing' },
+    { from: 'generator', to: 'validator', reason: 'a check "before" validation' },
+    { from: 'validator', to: 'generator', reason: 'it has to be written again' },
+    { from: 'generator', to: 'orchestrator', reason: 'the user has to say' },
+  ],
+  forbidden: [
+    { from: 'researcher', to: 'generator', reason: 'research does not start writing' },
+    { from: 'validator', to: 'researcher', reason: 'validation does not start research' },
+  ],
+  recovery: [
+    { strategy: 'retry_different_target', target: 'orchestrator' },
+    { strategy: 'proceed_partial' },
+    { strategy: 'escalate' },
+  ],
+}
+
 /** Limits that are out of the way. */
 export const boundless = {
   maxHandoffsPerItem: 1_000_000,

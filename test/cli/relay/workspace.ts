@@ -2,26 +2,12 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
+import { fullTeam } from '../../relay/team.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
 import { baton, type Run } from '../cli.ts'
 
 export const team = {
-  agents: { generator: {}, validator: {}, researcher: {}, orchestrator: {} },
-  routes: [
-    { from: 'generator', to: 'researcher', reason: 'market data is missing' },
-    { from: 'generator', to: 'validator', reason: 'a check "before" validation' },
-    { from: 'validator', to: 'generator', reason: 'it has to be written again' },
-    { from: 'generator', to: 'orchestrator', reason: 'the user has to say' },
-  ],
-  forbidden: [
-    { from: 'researcher', to: 'generator', reason: 'research does not start writing' },
-    { from: 'validator', to: 'researcher', reason: 'validation does not start research' },
-  ],
-  recovery: [
-    { strategy: 'retry_different_target', target: 'orchestrator' },
-    { strategy: 'proceed_partial' },
-    { strategy: 'escalate' },
-  ],
+  ...fullTeam,
   limits: { handoffTimeoutMs: 600_000, handoffCooldownMs: 0 },
   latencyBudgetMs: 6_000_000,
 }

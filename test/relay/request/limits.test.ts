@@ -20,7 +20,7 @@ test('an undeclared route is refused, and told where one may go instead; a forbi
   const forbidden = await relay.request(request({ sourceAgent: 'validator', handoffTo: 'researcher' }))
   expect(forbidden).toMatchObject({
     rejection: 'forbidden_route',
-    response: { failureReason: 'validator → researcher is forbidden: Validation does not trigger research' },
+    response: { failureReason: 'validator → researcher is forbidden: validation does not start research' },
   })
   expect(await relay.counters()).toMatchObject({ requests: 2, rejected: 2, failed: 2 })
 })
