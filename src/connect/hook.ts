@@ -26,6 +26,8 @@ export interface HookInput {
 export interface HookAnswer {
   /** For the model. */
   readonly text?: string
+  /** To be called when the agent has the text: it is not given again then. */
+  readonly given?: () => void
   /** Whether there is something for the worker. */
   readonly hasWork: boolean
 }
@@ -109,22 +111,30 @@ function prompted(call: HookCall): HookAnswer {
   const known = call.state.session(call.agent, call.session)
   if (known?.compacted !== undefined) return afterCompaction(call)
   if (known?.fresh !== true) return nothing
-  call.state.remember(call.agent, call.session, {})
-  return opened(call)
+  const { given, ...answer } = opened(call)
+  const noted = () => {
+    call.state.remember(call.agent, call.session, {})
+    given?.()
+  }
+  if (answer.text !== undefined) return { ...answer, given: noted }
+  noted()
+  return answer
 }
 
 function opened({ agent, hooks, session, input, env }: HookCall): HookAnswer {
-  const pending = claimPending(env, realProject(input.cwd), `${fileName(agent)}-${fileName(session)}`)
-  if (pending === undefined) return nothing
-  const whole = injectedText(fs.readFileSync(pending.document, 'utf8'), pending.document)
-  return { text: whole.length <= hooks.mostCharacters ? whole : resumeText(pending.document), hasWork: false }
+  const claim = claimPending(env, realProject(input.cwd), `${fileName(agent)}-${fileName(session)}`)
+  if (claim === undefined) return nothing
+  const { document } = claim.pending
+  const whole = injectedText(fs.readFileSync(document, 'utf8'), document)
+  const text = whole.length <= hooks.mostCharacters ? whole : resumeText(document)
+  return { text, given: claim.given, hasWork: false }
 }
 
 function afterCompaction({ agent, session, state }: HookCall): HookAnswer {
   const known = state.session(agent, session)
   if (known?.compacted === undefined) return nothing
-  state.remember(agent, session, {})
-  return { text: compactedText(known.compacted), hasWork: false }
+  const given = () => state.remember(agent, session, {})
+  return { text: compactedText(known.compacted), given, hasWork: false }
 }
 
 function compacting(call: HookCall): HookAnswer {

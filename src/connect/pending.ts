@@ -1,11 +1,13 @@
 // The handoff that waits for the next session of a project. It lies in the user's own folder, never in the project: what a
-// cloned repository brings cannot open a session. The first session to claim it gets it, by renaming the file.
+// cloned repository brings cannot open a session. The first session to claim it gets it. A hook that is killed before the agent has
+// its answer has given nothing: the handoff then waits for the next session.
 
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { stateFolder } from '../config/index.ts'
-import { makeFolder, replaceFile } from '../system/index.ts'
+import { Lock, makeFolder, replaceFile } from '../system/index.ts'
 
 export interface PendingHandoff {
   /** The top folder of the project, with every link resolved. */
@@ -34,11 +36,32 @@ export function dropPending(env: NodeJS.ProcessEnv, project: string): boolean {
   return move(fileOf(env, project), `${fileOf(env, project)}.dropped`)
 }
 
-/** Gives the handoff to one session and to no other: undefined if there is none, or another session was first. */
-export function claimPending(env: NodeJS.ProcessEnv, project: string, claimant: string): PendingHandoff | undefined {
+/** A handoff that is being given to a session, and to no other meanwhile. */
+export interface Claim {
+  readonly pending: PendingHandoff
+  /** To be called when the session has it: from then on nothing waits. */
+  readonly given: () => void
+}
+
+/** Undefined if nothing waits, or another session is being given it. */
+export function claimPending(env: NodeJS.ProcessEnv, project: string, claimant: string): Claim | undefined {
   const file = fileOf(env, project)
+  if (!fs.existsSync(file)) return undefined
+  // The kernel frees the lock of a hook that is killed.
+  const lock = new Lock(`${file}.lock`, 0)
+  const pending = lock.tryNow() ? read(file) : undefined
+  if (pending === undefined) {
+    lock.close()
+    return undefined
+  }
   const claimed = `${file}.${claimant}`
-  return move(file, claimed) ? read(claimed) : undefined
+  const given = () => {
+    const taken = move(file, claimed) ? read(claimed) : pending
+    // Another one may have been prepared meanwhile, which nobody was given.
+    if (taken !== undefined && !isDeepStrictEqual(taken, pending)) preparePending(env, taken)
+    lock.close()
+  }
+  return { pending, given }
 }
 
 function folderIn(env: NodeJS.ProcessEnv): string {

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -11,7 +13,7 @@ import {
   workOnJobs,
 } from '../../src/connect/index.ts'
 import { agentNamed } from '../../src/agents/index.ts'
-import { baton, batonProcess } from '../cli/cli.ts'
+import { baton, batonProcess, program } from '../cli/cli.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
 interface Room {
@@ -39,7 +41,9 @@ function call(
   session: string,
   more: Record<string, string> = {},
 ) {
-  return answerHook(agent, event, { session, cwd: project, ...more }, env)
+  const answer = answerHook(agent, event, { session, cwd: project, ...more }, env)
+  answer.given?.()
+  return answer
 }
 
 describe('a pending handoff', () => {
@@ -81,6 +85,32 @@ describe('a pending handoff', () => {
     )
     expect(runs.filter(({ out }) => out !== '')).toHaveLength(1)
     expect(runs.every(({ code, err }) => code === 0 && err === '')).toBe(true)
+  })
+
+  it('is given to the next session where a hook ends before its agent has the answer [D7]', async () => {
+    const at = room()
+    prepare(at)
+    const started = (session_id: string) => JSON.stringify({ session_id, cwd: at.project, source: 'startup' })
+    const unheard = spawn(process.execPath, [program, 'hook', 'claude', 'SessionStart'], { env: at.env })
+    unheard.stdout.destroy()
+    unheard.stdin.end(started('a'))
+    await once(unheard, 'close')
+    expect((await batonProcess(at.project, ['hook', 'claude', 'SessionStart'], started('b'))).out).toContain('Go on')
+    expect((await batonProcess(at.project, ['hook', 'claude', 'SessionStart'], started('c'))).out).toBe('')
+  })
+
+  it('is not lost where it is prepared while another is being given [D7]', () => {
+    const at = room()
+    prepare(at, 'the first')
+    const answer = answerHook('claude', 'SessionStart', { session: 'a', cwd: at.project, source: 'startup' }, at.env)
+    const document = path.join(at.project, 'second.md')
+    fs.writeFileSync(document, 'the second')
+    preparePending(at.env, { project: at.project, document, tape: 'main', entry: 2, date: '2026-11-17T11:00:00.000Z' })
+    expect(call(at, 'claude', 'SessionStart', 'b', { source: 'startup' }).text).toBeUndefined()
+    answer.given!()
+    expect(answer.text).toContain('the first')
+    expect(call(at, 'claude', 'SessionStart', 'c', { source: 'startup' }).text).toContain('the second')
+    expect(call(at, 'claude', 'SessionStart', 'd', { source: 'startup' }).text).toBeUndefined()
   })
 
   it('is found from a folder below, and belongs to its project alone [D7]', () => {

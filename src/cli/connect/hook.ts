@@ -12,12 +12,23 @@ export async function hook(io: Io, agent: string, event: string): Promise<void> 
   try {
     const text = await inputOf(io)
     if (event === 'statusline') return await (await import('./status-line.ts')).printStatusLine(io, agent, text)
-    const { text: answer, hasWork } = answerHook(agent, event, readInput(text, io.cwd()), io.env)
-    if (answer !== undefined) io.stdout.write(`${printedAnswer(event, answer)}\n`)
+    const { text: answer, given, hasWork } = answerHook(agent, event, readInput(text, io.cwd()), io.env)
+    if (answer !== undefined) {
+      await print(io, `${printedAnswer(event, answer)}\n`)
+      given?.()
+    }
     if (hasWork) startWorker(io)
   } catch (error) {
     new HookState(io.env).log(`${agent} ${event}: ${error instanceof Error ? error.message : String(error)}`)
   }
+}
+
+/** Resolves when the agent's end of the pipe has all of it. */
+function print({ stdout }: Io, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stdout.once('error', reject)
+    stdout.write(text, (error) => (error == null ? resolve() : reject(error)))
+  })
 }
 
 /** Starts Baton again to do the jobs; it outlives the hook. */
