@@ -9,8 +9,8 @@ import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
 import { isIdle, lastRequestOf, turnIdOf } from './last-request.ts'
-import { questionStep, quotedInStep } from '../phrases.ts'
-import { inheritedFailures, inheritedRequest } from './inherited.ts'
+import { onListOfEarlierTurn, questionStep, quotedInStep } from '../phrases.ts'
+import { inheritedFailures, inheritedRequest, inheritedTodos } from './inherited.ts'
 
 export type Step = Pick<Item, 'text' | 'data' | 'short' | 'tag'> & {
   readonly ids: readonly number[]
@@ -112,7 +112,11 @@ function afterAnswer(ledger: Ledger): Step[] {
   ].filter((step) => step !== undefined)
   if (found.length > 0) return found.map((step, at) => (at === 0 ? withAccount(step, ledger) : step))
   const left = openTodo(ledger)
-  const isNothing = left === undefined && openFailures(ledger).length === 0 && inheritedFailures(ledger).length === 0
+  const isNothing =
+    left === undefined &&
+    openFailures(ledger).length === 0 &&
+    inheritedFailures(ledger).length === 0 &&
+    inheritedTodos(ledger).length === 0
   if (isStale && lastWords !== undefined) {
     const text = `Wait for the user: no request is waiting. The todo list still has ${code(todo!.text)} in progress, but the turn is over. ${quotedInStep.closing(codeSpan(closingLine(lastWords.text)))}`
     return [{ text, ids: [todo!.id, lastWords.id], about: todo!.text, saysEnd: true, waits: true }]
@@ -241,7 +245,9 @@ function laterSteps(ledger: Ledger): Step[] {
   const todo = openTodo(ledger)
   const broken = brokenChecks(ledger).at(-1)
   const running = background.at(-1)
+  const [earlier] = todo === undefined && ending.state === 'answered' ? inheritedTodos(ledger) : []
   const later: (Step | undefined)[] = [
+    earlier && { text: `Still on the todo list: ${earlier.text}`, ids: [] },
     todo && ending.state === 'answered' && todo.id <= turnIdOf(ledger)
       ? { text: `Still on the todo list: ${todoText(todo, ledger)}`, ids: [todo.id] }
       : todo && todoStep(todo, ledger),
@@ -276,8 +282,8 @@ function fixStep(failure: Failure, ledger: Ledger): Step {
 /** A todo with what may have changed about it since it was written down. */
 export function todoText({ text, status, mentioned, id }: Todo, ledger: Ledger): string {
   const isOld = (status === 'in_progress' || status === 'pending') && isOver(ledger) && id < turnIdOf(ledger)
-  const doubt = status === 'in_progress' && hasWorkedSince(id, ledger) ? '; may be done by now' : ''
-  const noted = isOld ? `${text} (on the list of an earlier turn${doubt})` : text
+  const mayBeDone = status === 'in_progress' && hasWorkedSince(id, ledger)
+  const noted = isOld ? onListOfEarlierTurn(text, mayBeDone) : text
   return mentioned === undefined ? noted : sentences(noted, `The user said since: ${code(mentioned)}`)
 }
 
