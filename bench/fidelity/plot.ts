@@ -285,7 +285,8 @@ class Cast {
         return
       case 'todo':
         session.todos([...others, doing])
-        session.meant.next = [doing.text]
+        // Agents whose lists know no "in progress" can only go on with the request.
+        session.meant.next = [doing.text, request]
         session.read(this.source())
         return
       case 'asks': {

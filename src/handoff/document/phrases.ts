@@ -50,6 +50,10 @@ export function withLaterWords(text: string, later: string): string {
   return text.includes(supersededBy) ? text : `${text}${supersededBy}${later}]`
 }
 
+export function hasLaterWords({ text }: Item): boolean {
+  return text.includes(supersededBy)
+}
+
 const onEarlierList = '(on the list of an earlier turn'
 
 /** A todo of a list that was written before the last request. */

@@ -5,6 +5,7 @@ import { asks } from '../../ledger/words/sentences.ts'
 import { termsOf, weightIn } from '../../ledger/words/terms.ts'
 import { isNone } from '../check/concrete.ts'
 import type { Item, Profile, SectionKey } from '../document.ts'
+import { hasLaterWords } from '../phrases.ts'
 
 interface Weight {
   /** Of the first item of the class, in its brief form. */
@@ -27,6 +28,8 @@ export const weights = {
   rule: { worth: 150, half: 20, early: true },
   /** A rule about one file: more often a wish for a piece of work. */
   ruleForFile: { worth: 70, half: 4 },
+  /** Later words are about the same: those come first. */
+  overtakenRule: { worth: 60, half: 4 },
   failure: { worth: 120, half: 10, more: [0.5, 0.3], early: true },
   /** The work has left it behind. */
   staleFailure: { worth: 100, half: 10, more: [0.3, 0.2], early: true },
@@ -74,6 +77,7 @@ export function weightName(profile: Profile, key: SectionKey, item: Item, at: nu
       if (at === 0) return 'needed'
       return profile === 'cycle' ? 'open' : 'laterStep'
     case 'constraints':
+      if (hasLaterWords(item)) return 'overtakenRule'
       return item.tag === 'ruleForFile' ? item.tag : 'rule'
     case 'failures':
       return item.tag === 'stale' ? 'staleFailure' : 'failure'
@@ -88,7 +92,8 @@ export function weightName(profile: Profile, key: SectionKey, item: Item, at: nu
     case 'decisions':
       return item.status === 'claimed' ? 'decision' : 'confirmed'
     case 'context':
-      return profile === 'cycle' && byUser ? 'rule' : (tagged(item) ?? 'note')
+      if (profile === 'cycle' && byUser) return hasLaterWords(item) ? 'overtakenRule' : 'rule'
+      return tagged(item) ?? 'note'
     case 'notes':
       return tagged(item) ?? (profile === 'cycle' ? 'decision' : 'note')
     case 'done':

@@ -47,6 +47,34 @@ describe('a text is cut', () => {
   })
 })
 
+describe('words that bind', () => {
+  const rules = (later: string) => {
+    const told = [
+      'Payments are always retried through the gateway of the bank.',
+      'Screens keep their colours, whatever the brand book says.',
+      'Amounts stay in cents, also where carriers send euros.',
+      'Photographs of customers never leave this machine.',
+      'Public names follow the glossary of the translators.',
+      'Nobody besides me merges branches.',
+      'Migrations that have run anywhere stay untouched.',
+      'Commit messages begin with an imperative verb.',
+      'Helpers come from the standard library wherever it has them.',
+      later,
+    ]
+    const instructions = [said('Build the shop.', 1), ...told.map((text, at) => said(text, at + 2, [text]))]
+    return ledgerOf({ instructions: [...instructions, said('Now the labels.', 40)] })
+  }
+  const shown = async (later: string) => (await makeDocument(rules(later), { ...header, budget: 270 })).markdown
+
+  test('go before the others only while no later words are about the same [H13]', async () => {
+    const first = 'Payments are always retried'
+    expect(await shown('Mails are sent at night, never during the day.')).toContain(first)
+    const overtaken = await shown('From now on payments are retried by our own queue, not by the gateway.')
+    expect(overtaken).toContain('retried by our own queue')
+    expect(overtaken).not.toContain(first)
+  })
+})
+
 describe('claims', () => {
   const document = (claims: number): HandoffDocument => ({
     profile: 'session',
