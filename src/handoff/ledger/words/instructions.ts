@@ -170,10 +170,6 @@ export class InstructionBook {
     return { ...kept.fact, standing: this.#standing(kept), ...(!this.#workedOn() && { noted: true as const }) }
   }
 
-  #judged(kept: Kept): Instruction {
-    return { ...kept.fact, standing: this.#standing(kept), ...(!this.#workedOn() && { noted: true as const }) }
-  }
-
   #standing({ fact, sentences, missing }: Kept): string[] {
     if (fact.refused !== undefined) return [...fact.standing]
     // The first sentence of all says what the session is for, if work was done for it.
