@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import { BatonError } from '../../errors.ts'
-import { type Damage, type Draft, limits, type Entry, type Store } from '../../store/index.ts'
+import { type Damage, limits, type Entry, type Store } from '../../store/index.ts'
 import { ownerKey, Tape } from '../../tape/index.ts'
 import { liveOperation, operation } from '../operation.ts'
 import { demandTape } from '../workspace.ts'
