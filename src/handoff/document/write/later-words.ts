@@ -18,21 +18,22 @@ const fewest = 2
 /** In a short session every word is rare: it is weighed as if so many other messages had been there. */
 const others = 8
 /** So many of the user's messages are looked at, the newest, and so much of each. */
-const mostMessages = 300
-const longestMessage = 1_500
+const mostMessages = 200
+const longestMessage = 500
 const longestSentence = 300
 /** Its beginning shows which one it is. */
 const longestShown = 80
 
-interface Later extends Quote {
+interface Sentence {
   readonly words: ReadonlySet<string>
+  readonly weight: number
 }
 
 export class LaterWords {
   readonly #messages: readonly Instruction[]
   /** How many messages have a word. */
   readonly #spread = new Map<string, number>()
-  #read: readonly Later[] | undefined
+  #read: readonly (Sentence & Quote)[] | undefined
 
   constructor(instructions: readonly Instruction[]) {
     this.#messages = instructions.slice(-mostMessages)
@@ -43,34 +44,41 @@ export class LaterWords {
    * there is one.
    */
   mark(text: string, sentences: readonly string[], id: number): string {
-    const earlier = sentences.map((sentence) => new Set(wordsOf(sentence)))
-    const found = this.#sentences().findLast(
-      (later) => later.id > id && earlier.some((words) => this.#isAbout(later.words, words)),
-    )
+    const later = this.#sentences().filter((sentence) => sentence.id > id)
+    if (later.length === 0) return text
+    const earlier = sentences.map((sentence) => this.#weighed(new Set(wordsOf(sentence))))
+    const found = later.findLast((sentence) => earlier.some((each) => this.#isAbout(sentence, each)))
     return found === undefined ? text : withLaterWords(text, clip(found.text, longestShown))
   }
 
-  #sentences(): readonly Later[] {
-    this.#read ??= this.#messages.flatMap(({ text, id }) => {
-      const read = text.slice(0, longestMessage)
-      for (const word of new Set(wordsOf(read))) this.#spread.set(word, (this.#spread.get(word) ?? 0) + 1)
-      return sentencesOf(withoutPastes(read))
-        .filter((sentence) => sentence.length <= longestSentence && !asks(sentence))
-        .map((sentence) => ({ text: sentence, id, words: new Set(wordsOf(sentence)) }))
+  #sentences(): readonly (Sentence & Quote)[] {
+    if (this.#read !== undefined) return this.#read
+    const sentences = this.#messages.flatMap(({ text, id }) => {
+      const read = sentencesOf(withoutPastes(text.slice(0, longestMessage))).map((sentence) => ({
+        text: sentence,
+        id,
+        words: new Set(wordsOf(sentence)),
+      }))
+      for (const word of new Set(read.flatMap(({ words }) => [...words])))
+        this.#spread.set(word, (this.#spread.get(word) ?? 0) + 1)
+      return read
     })
+    this.#read = sentences
+      .filter(({ text }) => text.length <= longestSentence && !asks(text))
+      .map((sentence) => ({ ...sentence, ...this.#weighed(sentence.words) }))
     return this.#read
   }
 
-  #isAbout(later: ReadonlySet<string>, earlier: ReadonlySet<string>): boolean {
-    const shared = [...earlier].filter((word) => later.has(word))
+  #isAbout(later: Sentence, earlier: Sentence): boolean {
+    const shared = [...earlier.words].filter((word) => later.words.has(word))
     if (shared.length < fewest) return false
-    const weight = this.#weight(shared)
-    return weight >= ofEarlier * this.#weight(earlier) && weight >= ofLater * this.#weight(later)
+    const { weight } = this.#weighed(new Set(shared))
+    return weight >= ofEarlier * earlier.weight && weight >= ofLater * later.weight
   }
 
-  #weight(words: Iterable<string>): number {
-    let sum = 0
-    for (const word of words) sum += Math.log((this.#messages.length + others) / (this.#spread.get(word) ?? 1))
-    return sum
+  #weighed(words: ReadonlySet<string>): Sentence {
+    let weight = 0
+    for (const word of words) weight += Math.log((this.#messages.length + others) / (this.#spread.get(word) ?? 1))
+    return { words, weight }
   }
 }
