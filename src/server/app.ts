@@ -7,23 +7,30 @@ import { type Context, Hono } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import * as z from 'zod'
 import type { Workspace } from '../operations/index.ts'
-import { Addresses, cookieName, demand, type Knock, tokenOf } from './access.ts'
-import { Audit } from './audit.ts'
-import { addBlobs, readBytes } from './blobs.ts'
-import { type Answer, type Exchange, NodeExchange, safeHeaders, type Streamed, type Target } from './exchange.ts'
-import { Answers } from './idempotency.ts'
-import { Live } from './live.ts'
-import { Lives } from './lives.ts'
-import { Metrics } from './metrics.ts'
-import { openApi } from './openapi.ts'
-import { addPages } from './pages.ts'
-import type { Serve } from './plain.ts'
-import { HttpError, problemAnswer, scrubber } from './problem.ts'
-import { type Matched, Router } from './router.ts'
-import { endpoints, type Served, serveOperation } from './routes.ts'
-import { SignIn } from './sign-in.ts'
-import { eventStream } from './stream.ts'
-import type { Token, Tokens } from './tokens.ts'
+import { Addresses, cookieName, demand, type Knock, tokenOf } from './access/access.ts'
+import { Audit } from './access/audit.ts'
+import { addBlobs, readBytes } from './routes/blobs.ts'
+import {
+  type Answer,
+  eventStream,
+  type Exchange,
+  NodeExchange,
+  safeHeaders,
+  type Streamed,
+  type Target,
+} from './http/exchange.ts'
+import { Answers } from './routes/idempotency.ts'
+import { Live } from './live/live.ts'
+import { Lives } from './live/lives.ts'
+import { Metrics } from './routes/metrics.ts'
+import { openApi } from './routes/openapi.ts'
+import { addPages } from './routes/pages.ts'
+import type { Serve } from './http/plain.ts'
+import { HttpError, problemAnswer, scrubber } from './http/problem.ts'
+import { type Matched, Router } from './http/router.ts'
+import { endpoints, type Served, serveOperation } from './routes/operations.ts'
+import { SignIn } from './access/sign-in.ts'
+import type { Token, Tokens } from './access/tokens.ts'
 
 export type Variables = { Variables: { token: Token } }
 

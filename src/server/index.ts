@@ -1,6 +1,6 @@
-// The door for programs and browsers. `app.ts` answers requests, `routes.ts` projects the table of operations on them, `live.ts` is
-// the stream, `tokens.ts` and `access.ts` say who may call, `serve.ts` listens.
+// The door for programs and browsers. `serve.ts` listens and `app.ts` answers: `http/` reads requests, `access/` says who may call,
+// `routes/` projects the table of operations and what else there is on addresses, `live/` is the stream that follows tapes.
 
 export { builtDashboard, isLoopback, serve, type Serving } from './serve.ts'
 export { type RunningServer, ServerPlace } from './running.ts'
-export { Tokens } from './tokens.ts'
+export { Tokens } from './access/tokens.ts'

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { asStorageError, Lock, makeFolder, replaceFile } from '../system/index.ts'
-import { serverFolder } from './tokens.ts'
+import { serverFolder } from './access/tokens.ts'
 
 const runningSchema = z.object({ url: z.string(), pid: z.int(), started: z.string() })
 

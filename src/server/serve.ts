@@ -8,9 +8,9 @@ import path from 'node:path'
 import { BatonError, StorageError } from '../errors.ts'
 import type { Workspace } from '../operations/index.ts'
 import { createApp } from './app.ts'
-import { PlainConnections } from './plain.ts'
-import { SignIn } from './sign-in.ts'
-import { type Tokens } from './tokens.ts'
+import { PlainConnections } from './http/plain.ts'
+import { SignIn } from './access/sign-in.ts'
+import { type Tokens } from './access/tokens.ts'
 
 const usualPort = 4747
 

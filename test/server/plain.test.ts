@@ -5,8 +5,8 @@ import { Duplex } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, it, onTestFinished } from 'vitest'
-import { type Exchange, NodeExchange, type Target, targetOf } from '../../src/server/exchange.ts'
-import { type Head, PlainConnections, readHead } from '../../src/server/plain.ts'
+import { type Exchange, NodeExchange, type Target, targetOf } from '../../src/server/http/exchange.ts'
+import { type Head, PlainConnections, readHead } from '../../src/server/http/plain.ts'
 import { isFull } from '../support/full.ts'
 
 const shown = ['host', 'x-a', 'content-type', 'content-length', 'connection', 'authorization', 'cookie']

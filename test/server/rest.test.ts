@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Answers } from '../../src/server/idempotency.ts'
-import { SignIn } from '../../src/server/sign-in.ts'
+import { Answers } from '../../src/server/routes/idempotency.ts'
+import { SignIn } from '../../src/server/access/sign-in.ts'
 import { problemIn, servedWorkspace } from './served.ts'
 
 let served: Awaited<ReturnType<typeof servedWorkspace>>
@@ -210,7 +210,7 @@ describe('tokens and sign-in [D8]', () => {
   it('a revoked token counts no more, whoever revoked it', async () => {
     const value = await served.token('read')
     expect((await served.ask('GET /v1/tapes', { token: value })).status).toBe(200)
-    const { Tokens } = await import('../../src/server/tokens.ts')
+    const { Tokens } = await import('../../src/server/access/tokens.ts')
     // As the command line does it, in another process.
     const others = new Tokens(served.workspace.folder)
     await others.revoke(others.find(value)!.id)

@@ -27,7 +27,7 @@ export async function hook(io: Io, agent: string, event: string): Promise<void> 
 function print({ stdout }: Io, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stdout.once('error', reject)
-    stdout.write(text, (error) => (error == null ? resolve() : reject(error)))
+    stdout.write(text, (error) => (error instanceof Error ? reject(error) : resolve()))
   })
 }
 

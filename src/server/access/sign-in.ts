@@ -2,7 +2,7 @@
 // fragment of the address, which no browser sends to a server and no log keeps.
 
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { HttpError } from './problem.ts'
+import { HttpError } from '../http/problem.ts'
 
 const codeLifeMs = 60_000
 const waitMs = { first: 250, most: 8_000 }

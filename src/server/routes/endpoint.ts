@@ -2,9 +2,9 @@
 
 import { isUtf8 } from 'node:buffer'
 import * as z from 'zod'
-import type { AnyOperation } from '../operations/index.ts'
-import type { Exchange } from './exchange.ts'
-import { HttpError } from './problem.ts'
+import type { AnyOperation } from '../../operations/index.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { HttpError } from '../http/problem.ts'
 
 /** What one request may carry: the largest batch of entries, as JSON that escapes generously. */
 const bodyBytes = 4 * 1024 * 1024

@@ -3,9 +3,9 @@
 // work began and then what was answered, so that work a crash has cut off is not done twice behind the caller's back.
 
 import { createHash } from 'node:crypto'
-import { BatonError, UnknownOutcomeError } from '../errors.ts'
-import type { Store } from '../store/index.ts'
-import { HttpError } from './problem.ts'
+import { BatonError, UnknownOutcomeError } from '../../errors.ts'
+import type { Store } from '../../store/index.ts'
+import { HttpError } from '../http/problem.ts'
 
 const prefix = 'server/answers-'
 const dayMs = 24 * 60 * 60 * 1000

@@ -1,7 +1,7 @@
 // Figures of the server in the text form that Prometheus reads.
 
-import type { Store } from '../store/index.ts'
-import type { Live } from './live.ts'
+import type { Store } from '../../store/index.ts'
+import type { Live } from '../live/live.ts'
 
 export class Metrics {
   readonly #answered = new Map<number, number>()

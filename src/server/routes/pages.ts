@@ -4,7 +4,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Context, Hono } from 'hono'
-import type { Variables } from './app.ts'
+import type { Variables } from '../app.ts'
 
 /** No script, style or connection from anywhere but here, and no page of another site around ours. */
 const policy = [

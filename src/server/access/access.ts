@@ -1,7 +1,7 @@
 // Who is at the door: the address that was asked for, the page that asks, and the token. Checked before anything else.
 
-import { allows, type Caller, type Scope } from '../operations/index.ts'
-import { HttpError } from './problem.ts'
+import { allows, type Caller, type Scope } from '../../operations/index.ts'
+import { HttpError } from '../http/problem.ts'
 import type { Token, Tokens } from './tokens.ts'
 
 export const cookieName = 'baton_session'

@@ -2,12 +2,12 @@
 
 import { Readable } from 'node:stream'
 import type { Context, Hono } from 'hono'
-import type { Store } from '../store/index.ts'
-import { demand } from './access.ts'
-import type { Variables } from './app.ts'
-import { tooLarge } from './exchange.ts'
-import { HttpError } from './problem.ts'
-import { largeBodyBytes } from './request.ts'
+import type { Store } from '../../store/index.ts'
+import { demand } from '../access/access.ts'
+import type { Variables } from '../app.ts'
+import { tooLarge } from '../http/exchange.ts'
+import { HttpError } from '../http/problem.ts'
+import { largeBodyBytes } from './endpoint.ts'
 
 export function addBlobs(app: Hono<Variables>, store: Store): void {
   app.post('/v1/blobs', async (c) => {

@@ -1,7 +1,7 @@
 // One tape for many readers. The tape is watched once; what is new stays in memory for a while, and whoever has fallen behind
 // that reads from the store. A reader holds a position and nothing else, so one that does not read costs nothing.
 
-import type { Entry, Store } from '../store/index.ts'
+import type { Entry, Store } from '../../store/index.ts'
 
 /** How much of what is new stays in memory. */
 const keptEntries = 2_000

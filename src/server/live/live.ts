@@ -2,9 +2,9 @@
 // The id of an event holds the position on every tape, so a reader that comes back goes on where it was, also on a server that
 // was started since. Activity and what waits are states, not histories: they are sent whole when a reader comes.
 
-import type { Store, TapeInfo } from '../store/index.ts'
-import { Chunk } from './exchange.ts'
-import { HttpError } from './problem.ts'
+import type { Store, TapeInfo } from '../../store/index.ts'
+import { Chunk } from '../http/exchange.ts'
+import { HttpError } from '../http/problem.ts'
 import { Feed, lastIdOf, type Piece, Wake } from './feed.ts'
 
 const lookMs = 1_000

@@ -5,9 +5,9 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import * as z from 'zod'
-import { ConflictError, NotFoundError, StorageError } from '../errors.ts'
-import { type Scope, scopes } from '../operations/index.ts'
-import { Lock, makeFolder, replaceFile } from '../system/index.ts'
+import { ConflictError, NotFoundError, StorageError } from '../../errors.ts'
+import { type Scope, scopes } from '../../operations/index.ts'
+import { Lock, makeFolder, replaceFile } from '../../system/index.ts'
 
 /** `owner` is printed by `baton up`; `browser` stands behind a cookie; an agent's token approves nothing in a person's name. */
 const kinds = ['owner', 'program', 'agent', 'browser'] as const

@@ -9,16 +9,15 @@ import {
   type Operation,
   table,
   type Workspace,
-} from '../operations/index.ts'
-import { callerOf } from './access.ts'
-import type { Audit } from './audit.ts'
-import type { Answer, Exchange, Streamed } from './exchange.ts'
+} from '../../operations/index.ts'
+import { callerOf } from '../access/access.ts'
+import type { Audit } from '../access/audit.ts'
+import { type Answer, eventStream, type Exchange, type Streamed } from '../http/exchange.ts'
 import { type Answers, demandSame, fingerprint } from './idempotency.ts'
-import type { Life, Lives } from './lives.ts'
-import { HttpError } from './problem.ts'
-import { type Endpoint, endpointOf, inputOf, mostBytes, takesBody } from './request.ts'
-import { eventStream, lines } from './stream.ts'
-import type { Token } from './tokens.ts'
+import type { Life, Lives } from '../live/lives.ts'
+import { HttpError } from '../http/problem.ts'
+import { type Endpoint, endpointOf, inputOf, mostBytes, takesBody } from './endpoint.ts'
+import type { Token } from '../access/tokens.ts'
 
 export interface Served {
   readonly workspace: Workspace
@@ -82,7 +81,7 @@ export async function serveOperation(
     const records = operation.run(served.workspace, input, call)
     return exchange.wantsEvents
       ? eventStream(recordEvents(records, served), life.end)
-      : lines(records, served.problem, life.end)
+      : lines(records, served, life.end)
   }
   const call = new PlainCall(exchange, caller)
   const key = takesBody(endpoint) || endpoint.method === 'DELETE' ? exchange.header('idempotency-key') : undefined
@@ -132,6 +131,18 @@ async function* recordEvents(records: ReturnType<LiveOperation['run']>, served: 
   } catch (error) {
     yield problemEvent(error, served)
   }
+}
+
+/** Records as JSON lines. A failure on the way is the last line, since the status has been sent. */
+function lines(records: ReturnType<LiveOperation['run']>, served: Served, end: () => void): Streamed {
+  async function* parts(): AsyncGenerator<string> {
+    try {
+      for await (const record of records) yield `${JSON.stringify(record)}\n`
+    } catch (error) {
+      yield `{"problem":${served.problem(error).body}}\n`
+    }
+  }
+  return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, parts: parts(), end }
 }
 
 /** An operation with its progress, for whoever accepts events: `progress` as it goes, then `result` or `problem`. */

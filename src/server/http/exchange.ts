@@ -61,6 +61,16 @@ export function targetOf(method: string, url: string): Target {
   }
 }
 
+/** A stream of events, as browsers read them. */
+export function eventStream(parts: AsyncIterable<string | Chunk>, end: () => void): Streamed {
+  const headers = {
+    'content-type': 'text/event-stream; charset=utf-8',
+    // A proxy that collects events before it passes them on would hold them back.
+    'x-accel-buffering': 'no',
+  }
+  return { status: 200, headers, parts, heartbeat: ': alive\n\n', end }
+}
+
 export abstract class Exchange {
   readonly #target: Target
   #gone: AbortController | undefined

@@ -3,9 +3,9 @@
 
 import os from 'node:os'
 import * as z from 'zod'
-import { BatonError, type ConflictError, type ErrorCode, type InvalidError, type NotFoundError } from '../errors.ts'
-import type { Workspace } from '../operations/index.ts'
-import { asRefusal } from '../system/index.ts'
+import { BatonError, type ConflictError, type ErrorCode, type InvalidError, type NotFoundError } from '../../errors.ts'
+import type { Workspace } from '../../operations/index.ts'
+import { asRefusal } from '../../system/index.ts'
 import type { Answer } from './exchange.ts'
 
 /** What only this door can be asked wrongly. */

@@ -2,10 +2,10 @@
 
 import { OpenAPIHono } from '@hono/zod-openapi'
 import * as z from 'zod'
-import manifest from '../../package.json' with { type: 'json' }
-import { isLive } from '../operations/index.ts'
-import { problemSchema } from './problem.ts'
-import { type Endpoint, takesBody } from './request.ts'
+import manifest from '../../../package.json' with { type: 'json' }
+import { isLive } from '../../operations/index.ts'
+import { problemSchema } from '../http/problem.ts'
+import { type Endpoint, takesBody } from './endpoint.ts'
 
 type Registry = OpenAPIHono['openAPIRegistry']
 type RouteDescription = Parameters<Registry['registerPath']>[0]

@@ -1,9 +1,9 @@
 // Who has operated what: each call that needs operate or admin is written to a tape before it is done, and its outcome after.
 
-import { BatonError } from '../errors.ts'
-import { redactValue } from '../handoff/index.ts'
-import type { Call, Operation } from '../operations/index.ts'
-import type { Store } from '../store/index.ts'
+import { BatonError } from '../../errors.ts'
+import { redactValue } from '../../handoff/index.ts'
+import type { Call, Operation } from '../../operations/index.ts'
+import type { Store } from '../../store/index.ts'
 
 const auditTape = 'server/audit'
 

@@ -1,6 +1,6 @@
 // How long streams live: until the caller is gone, its token was revoked, or the server closes. One timer looks after all of them.
 
-import type { Token, Tokens } from './tokens.ts'
+import type { Token, Tokens } from '../access/tokens.ts'
 
 const lookMs = 1_000
 
