@@ -17,8 +17,12 @@ import { InvalidError } from '../errors.ts'
 
 type Edit = Exclude<Change, { type: 'file' }>
 
+/** What some editors put before everything else. It stays where it is. */
+const byteOrderMark = '\u{feff}'
+
 /** The text with the change in it; `undefined` stands for a file that is not there. */
 export function applied(text: string | undefined, edit: Edit): string {
+  if (text?.startsWith(byteOrderMark) === true) return byteOrderMark + applied(text.slice(1), edit)
   if (edit.type === 'table') return withTable(text ?? '', edit)
   const root = (text ?? '').trim() === '' ? '{}\n' : text!
   checkJson(root, edit.path)
@@ -33,6 +37,7 @@ export function applied(text: string | undefined, edit: Edit): string {
 
 /** The text without the change: only what is still as Baton wrote it is removed. `before` is the value that stood there. */
 export function removed(text: string, edit: Edit, before?: unknown): string {
+  if (text.startsWith(byteOrderMark)) return byteOrderMark + removed(text.slice(1), edit, before)
   if (edit.type === 'table') return withoutTable(text, edit)
   if (parsed(text) === undefined) return text
   if (edit.type === 'value') {
@@ -54,7 +59,7 @@ export function valueAt(text: string | undefined, at: readonly (string | number)
 /** Whether the file is more than strict JSON: Claude Code then ignores all of it. */
 export function hasComments(text: string): boolean {
   try {
-    JSON.parse(text)
+    JSON.parse(withoutMark(text))
     return false
   } catch {
     return parsed(text) !== undefined
@@ -101,10 +106,14 @@ function prune(text: string, at: readonly (string | number)[]): string {
 
 function parsed(text: string): unknown {
   const errors: ParseError[] = []
-  const tree: Node | undefined = parseTree(text, errors, { allowTrailingComma: true })
+  const tree: Node | undefined = parseTree(withoutMark(text), errors, { allowTrailingComma: true })
   if (tree === undefined || errors.length > 0) return undefined
   // The parser's objects have no prototype and would never equal plain ones, so they are copied.
   return structuredClone(getNodeValue(tree) as unknown)
+}
+
+function withoutMark(text: string): string {
+  return text.startsWith(byteOrderMark) ? text.slice(1) : text
 }
 
 function checkJson(text: string, path: string): void {

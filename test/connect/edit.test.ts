@@ -14,6 +14,7 @@ const texts = [
   '{\n  // mine\n  "a": 1, /* two */\n  "hooks": {"Stop": [{"hooks": []}, ],},\n}\n',
   '{\r\n\t"mcp": {"other": {"command": ["y"]}},\r\n\t"z": [1,\r\n2]\r\n}\r\n',
   '{"hooks":{"Stop":[{"hooks":[{"command":"mine"}]}]},"mcp":{}}',
+  '\u{feff}{"a":1}\n',
 ]
 
 describe('an edit of a file that belongs to the user', () => {
@@ -67,6 +68,7 @@ describe('an edit of a file that belongs to the user', () => {
   })
 
   it('tells comments from strict JSON', () => {
+    expect(hasComments('\u{feff}{"a":1}')).toBe(false)
     expect(hasComments('{"a":1}')).toBe(false)
     expect(hasComments('{"a":1 /* b */}')).toBe(true)
     expect(hasComments('{"a":')).toBe(false)

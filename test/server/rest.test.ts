@@ -14,12 +14,17 @@ const append = (tape: string, content: string, headers: Record<string, string> =
   served.ask(`POST /v1/tapes/${encodeURIComponent(tape)}/entries`, { body: { entries: [message(content)] }, headers })
 
 describe('REST [D3]', () => {
-  it('appends with If-Match and tells of a conflict what was found', async () => {
+  it('appends with If-Match and tells of a conflict what was found and what to do', async () => {
     expect((await append('match', 'one', { 'if-match': '"0"' })).status).toBe(200)
     const late = await append('match', 'two', { 'if-match': '"0"' })
     expect([late.status, await late.json()]).toMatchObject([
       409,
-      { code: 'conflict', actual: 1, type: 'urn:baton:problem:conflict' },
+      {
+        code: 'conflict',
+        actual: 1,
+        type: 'urn:baton:problem:conflict',
+        hint: expect.stringContaining('read it again'),
+      },
     ])
     expect((await append('match', 'two', { 'if-match': 'W/1' })).status).toBe(400)
   })

@@ -99,7 +99,11 @@ export function problemAnswer(
   }
 }
 
-const schemaHint = 'See /openapi.json for what it takes.'
+/** What to do where the error itself does not say it. */
+const usualHints: Partial<Record<ErrorCode, string>> = {
+  invalid: 'See /openapi.json for what it takes.',
+  conflict: 'It was changed meanwhile: read it again, then repeat with what you find.',
+}
 
 function problemOf(
   thrown: unknown,
@@ -117,7 +121,7 @@ function problemOf(
       ...about('invalid'),
       detail: `${field ?? 'The request'}: ${issue?.message ?? 'it is not valid'}`,
       field,
-      hint: schemaHint,
+      hint: usualHints.invalid,
     }
   }
   if (BatonError.is(error)) {
@@ -130,7 +134,7 @@ function problemOf(
       ...about(error.code),
       detail: error.message,
       field: path,
-      hint: error.hint ?? (error.code === 'invalid' ? schemaHint : undefined),
+      hint: error.hint ?? usualHints[error.code],
       actual,
       expected,
       ...names,
