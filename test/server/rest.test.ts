@@ -230,6 +230,18 @@ describe('tokens and sign-in [D8]', () => {
     expect(await stream).toContain('"content":"one"')
   })
 
+  it('a revoked token no longer counts, also on a connection that has used it', async () => {
+    const value = await served.token('read')
+    const status = async () => {
+      const answer = await served.ask('GET /v1/tapes', { token: value })
+      await answer.text()
+      return answer.status
+    }
+    expect([await status(), await status()]).toEqual([200, 200])
+    await served.tokens.revoke(served.tokens.find(value)!.id)
+    expect(await status()).toBe(401)
+  })
+
   it('what operates is on the audit tape, with who did it and how it ended', async () => {
     await append('audited', 'x')
     await served.ask('POST /v1/tapes/audited/reset', { body: {} })
