@@ -31,6 +31,8 @@ export interface SavedDocument {
   readonly leftOut?: { readonly id: string; readonly sha256: string }
   /** The blob with all that the document was made from, unless a person has changed the text. */
   readonly whole?: string
+  /** The entry that a fork copied it from. */
+  readonly origin?: string
 }
 
 export interface DocumentNote extends Pick<SavedDocument, 'profile' | 'goal' | 'writer' | 'range'> {
@@ -177,5 +179,6 @@ async function blobAs<Value>(store: Store, sha256: string): Promise<Value> {
 function asSaved(tape: string, entry: Entry): SavedDocument {
   const { data } = entry.payload as { data: Omit<SavedDocument, 'tape' | 'id' | 'date'> & { previous?: number } }
   const { previous: _previous, ...rest } = data
-  return { tape, id: entry.id, date: entry.date, ...rest }
+  const { origin } = entry.meta
+  return { tape, id: entry.id, date: entry.date, ...rest, ...(origin === undefined ? {} : { origin }) }
 }

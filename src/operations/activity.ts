@@ -50,16 +50,22 @@ export const activityShow = operation({
       const marks: Mark[] = await documentsSince(store, tape, since)
       for await (const entry of newest(store, tape, mostEntries)) {
         if (entry.date < since) break
+        if (isNoteOfImport(entry)) continue
         const bucket = Math.floor(((Date.parse(entry.date) - from) / (to - from)) * buckets)
         if (bucket >= 0) counts[Math.min(bucket, buckets - 1)]!++
         const found = markOf(entry)
         if (found !== undefined && marks.length < mostMarks) marks.push(found)
       }
-      tapes.push({ tape, counts, marks })
+      if (marks.length > 0 || counts.some((count) => count > 0)) tapes.push({ tape, counts, marks })
     }
     return { from: since, to: new Date(to).toISOString(), tapes }
   },
 })
+
+/** Baton notes when it has read a session: nobody worked then. */
+function isNoteOfImport({ kind, payload }: Entry): boolean {
+  return kind === 'event' && (payload as { name?: unknown }).name === 'import'
+}
 
 /** Sessions under supervision work too; what Baton keeps for itself does not. */
 function isWork(tape: string): boolean {

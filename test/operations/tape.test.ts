@@ -50,3 +50,27 @@ it('a tape that belongs to an agent takes entries from that agent only', async (
   await expect(stranger).rejects.toMatchObject({ code: 'refused' })
   await operations.tapeAppend.run(workspace, { tape: 'owned', entries, as: 'ada' }, callBy('bob'))
 })
+
+it('a fork copies the documents of its parent, and nothing was handed over again by that [W1, W3]', async () => {
+  const { workspace } = opened
+  const call = callBy()
+  await operations.tapeAppend.run(workspace, { tape: 'work', entries: [message('Build the parser')] }, call)
+  const { document } = await operations.documentWrite.run(workspace, { tape: 'work' }, call)
+  await operations.tapeFork.run(workspace, { tape: 'work', child: 'work-copy' }, call)
+  const { documents: ofFork } = await operations.documentList.run(workspace, { tape: 'work-copy', limit: 5 }, call)
+  expect(ofFork).toHaveLength(1)
+  const { documents } = await operations.documentList.run(workspace, { limit: 50 }, call)
+  expect(documents.filter(({ tape }) => tape.startsWith('work'))).toMatchObject([{ tape: 'work', id: document.id }])
+})
+
+it('reading a session of yesterday is no work of today [W1]', async () => {
+  const { workspace } = opened
+  const note = { kind: 'event', payload: { name: 'import', data: { agent: 'claude' } }, meta: { key: 'import' } }
+  const old = { ...message('Yesterday'), date: new Date(Date.now() - 86_400_000).toISOString() }
+  await workspace.store.append('claude:old', [old, note])
+  await workspace.store.append('claude:new', [message('Now'), note])
+  const { tapes } = await operations.activityShow.run(workspace, { hours: 6, buckets: 6 }, callBy())
+  const counts = new Map(tapes.map(({ tape, counts }) => [tape, counts.reduce((sum, count) => sum + count, 0)]))
+  expect(counts.get('claude:old')).toBeUndefined()
+  expect(counts.get('claude:new')).toBe(1)
+})

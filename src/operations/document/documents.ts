@@ -35,7 +35,10 @@ export const documentList = operation({
     if (tape !== undefined) await demandTape(store, tape)
     const found: z.output<typeof saved>[] = []
     for (const name of tape === undefined ? await tapesOf(store) : [tape]) {
-      for await (const each of savedDocuments(store, name)) found.push(each)
+      for await (const each of savedDocuments(store, name)) {
+        // A fork copies the documents of its parent; nothing was handed over again.
+        if (tape !== undefined || each.origin === undefined) found.push(each)
+      }
     }
     return { documents: found.sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, limit) }
   },
