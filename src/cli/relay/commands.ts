@@ -169,7 +169,10 @@ function addEscalations(program: Command): void {
   const escalations = program.command('escalations').description('what waits for a person')
   whenBare(escalations, async (globals) => (await import('./escalations.ts')).ls(globals))
   const add = lazily(escalations, () => import('./escalations.ts'))
-  add('ls', 'what people are asked, the most urgent and oldest first', 'ls')
+  add('ls', 'what people are asked, the most urgent and oldest first', 'ls').option(
+    '--answered',
+    'what was answered instead, the newest first',
+  )
   add('show <id>', 'one of them: its context, what is missing, and how to answer', 'show')
   add('answer <id>', 'answer it; the agent that asked continues with it', 'answer')
     .option('--input <key=json>', 'an input that is missing; text needs no quotes of its own', collect)

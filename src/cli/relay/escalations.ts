@@ -9,9 +9,10 @@ import { parseInputs } from './input.ts'
 import { duration, indented, printRequest, printResponse } from './text.ts'
 import { printResult } from './work.ts'
 
-export async function ls(globals: Globals): Promise<void> {
-  await withWorkspace(globals, async ({ run }, out) => {
-    const { escalations: all } = await run(escalationList, { limit: Number.MAX_SAFE_INTEGER })
+export async function ls(options: Globals & { answered?: boolean }): Promise<void> {
+  if (options.answered === true) return lsAnswered(options)
+  await withWorkspace(options, async ({ run }, out) => {
+    const { escalations: all } = await run(escalationList, { limit: Number.MAX_SAFE_INTEGER, answered: false })
     if (out.json) return all.forEach((each) => out.data({ ...each, answer_with: answerCommand(each) }))
     if (all.length === 0) return out.note('Nothing is waiting for you.')
     const rows = all.map((each) => [
@@ -24,6 +25,22 @@ export async function ls(globals: Globals): Promise<void> {
     ])
     out.table([['ID', 'PRIORITY', 'AGE', 'FROM', 'MISSING', 'WHY'], ...rows])
     out.note(`\nAnswer the first with: ${answerCommand(all[0]!)}`)
+  })
+}
+
+async function lsAnswered(globals: Globals): Promise<void> {
+  await withWorkspace(globals, async ({ run }, out) => {
+    const { escalations: all } = await run(escalationList, { limit: 100, answered: true })
+    if (out.json) return all.forEach((each) => out.data({ ...each }))
+    if (all.length === 0) return out.note('Nobody has answered anything yet.')
+    const rows = all.map(({ id, from, reasonDetail, summary, answer }) => [
+      id,
+      answer?.at ?? '',
+      answer?.by ?? '',
+      from,
+      brief(reasonDetail === '' ? summary : reasonDetail, 60),
+    ])
+    out.table([['ID', 'ANSWERED', 'BY', 'FROM', 'ASKED'], ...rows])
   })
 }
 

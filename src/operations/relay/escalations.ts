@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { decideOnTask, taskOf } from '../../approvals/index.ts'
+import type { Escalation, EscalationDetail } from '../../relay/index.ts'
 import type { Json } from '../../store/index.ts'
 import { openTasks } from '../../task/index.ts'
 import { operation } from '../operation.ts'
@@ -23,15 +24,25 @@ const escalation = z.looseObject({
   askedAt: z.string(),
 })
 
+type Listed = Escalation & Pick<EscalationDetail, 'answer'>
+
+const answer = z.object({ by: z.string(), at: z.string(), response: anyObject }).optional()
+
 export const escalationList = operation({
   name: 'escalation.list',
-  summary: 'What agents ask people, the most urgent first.',
+  summary: 'What agents ask people, the most urgent first; or what people have answered, the newest first.',
   scope: 'read',
   route: 'GET /escalations',
-  input: z.object({ limit: z.int().min(1).max(1000).default(100) }),
-  output: z.object({ escalations: z.array(escalation) }),
-  async run(workspace, { limit }) {
-    const found = await (await workspace.relay()).escalations.list({ limit })
+  input: z.object({
+    limit: z.int().min(1).max(1000).default(100),
+    answered: z.boolean().default(false).describe('Those that were answered.'),
+  }),
+  output: z.object({ escalations: z.array(escalation.extend({ answer })) }),
+  async run(workspace, { limit, answered }) {
+    const { escalations } = await workspace.relay()
+    const found: readonly Listed[] = answered
+      ? await escalations.answered({ limit })
+      : await escalations.list({ limit })
     return { escalations: found.map((each) => ({ ...each })) }
   },
 })
@@ -45,7 +56,7 @@ export const escalationShow = operation({
   output: escalation.extend({
     request: anyObject,
     via: z.string().optional().describe('The agent that handed the request on.'),
-    answer: z.object({ by: z.string(), at: z.string(), response: anyObject }).optional(),
+    answer,
   }),
   async run(workspace, { id }) {
     const relay = await workspace.relay()

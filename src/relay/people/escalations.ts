@@ -3,7 +3,8 @@
 
 import { BatonError, ConflictError, InvalidError, NotFoundError } from '../../errors.ts'
 import type { Answers } from '../request/answers.ts'
-import type { OpenRequest } from '../journal/open-requests.ts'
+import { type HandoffHistoryRow, history } from '../journal/history.ts'
+import { escalationId, type OpenRequest } from '../journal/open-requests.ts'
 import type { RelayContext } from '../context.ts'
 import { escalationOf } from './notices.ts'
 import type { AnswerResult, Escalation, EscalationDetail } from '../results.ts'
@@ -34,6 +35,21 @@ export class Escalations {
     const ids = (await this.ids()).slice(0, limit)
     const found = await Promise.all(ids.map((id) => this.show(id).catch(unlessLost)))
     return found.flatMap((detail) => (detail === undefined ? [] : [strip(detail)]))
+  }
+
+  /** Those that were answered last, the newest answer first. */
+  async answered({ limit = 50 }: { limit?: number } = {}): Promise<EscalationDetail[]> {
+    const ended = new Set<string>()
+    const found: EscalationDetail[] = []
+    for await (const row of history(this.#context, undefined, { limit: limit * eventsPerQuestion })) {
+      if (row.type === 'answered' && row.rejection === undefined) ended.add(row.requestId)
+      const id = askedIn(row)
+      if (id === undefined || !ended.delete(row.requestId)) continue
+      const detail = await this.show(id).catch(unlessLost)
+      if (detail?.answer !== undefined) found.push(detail)
+      if (found.length === limit) break
+    }
+    return found.sort((a, b) => (a.answer!.at < b.answer!.at ? 1 : -1))
   }
 
   /** The ids of the open escalations, in the same order. */
@@ -106,6 +122,15 @@ export class Escalations {
       if (result !== undefined) return result
     }
   }
+}
+
+/** How far back answered questions are looked for: most events of the relay are between agents. */
+const eventsPerQuestion = 40
+
+/** The escalation that a row of the history begins. */
+function askedIn(row: HandoffHistoryRow): string | undefined {
+  if (row.type === 'escalated') return row.escalation
+  return row.type === 'requested' && row.envelope.request.handoffTo === human ? escalationId(row.entry) : undefined
 }
 
 function answerOf(inputs: unknown, { status = 'resolved', reason }: Omit<EscalationAnswer, 'by'>) {
