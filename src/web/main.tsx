@@ -5,7 +5,7 @@
 //   shell/   what is around every page: access, router, navigation, palette, shortcuts, notices
 //   parts/   what pages are made of: gauges, badges, tables, texts of others, times
 //   pages/   one folder a page, loaded when it is opened; `shell/pages.ts` lists them
-//   style/   tokens (type, space, colour) and the base; a part or page has its own style beside it
+//   style/   tokens (type, space, colour), the base, and the style of parts and shell; a page has its own style beside it
 //
 // Everything that comes from a tape was written by somebody else: it is shown as text (`parts/text.tsx`), never as HTML. The
 // policy of the page allows no inline script and no style attribute in HTML; React sets styles through the DOM, which is allowed.
@@ -14,6 +14,8 @@ import '@fontsource-variable/geist/wght.css'
 import '@fontsource-variable/geist-mono/wght.css'
 import './style/tokens.css'
 import './style/base.css'
+import './style/parts.css'
+import './style/shell.css'
 import { createRoot } from 'react-dom/client'
 import { App } from './shell/app.tsx'
 import { applyTheme } from './shell/theme.ts'

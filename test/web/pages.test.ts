@@ -40,6 +40,19 @@ test('an answer in the browser releases an agent that waits in another process [
     response: { providedInputs: { licence: 'MIT' } },
   })
   await page.getByText('answered').first().waitFor()
+
+  // What was answered is still there, and the keyboard is enough for the next one.
+  await server.client.relayAsk({ from: 'coder', to: 'human', summary: 'Which port?', missing: ['port'] })
+  await page.goto(`${server.url}/inbox`)
+  await page.getByRole('heading', { name: 'Which port?' }).waitFor()
+  await page.keyboard.press('e')
+  await page.keyboard.type('8080')
+  await page.keyboard.press('Control+Enter')
+  const history = page.getByRole('region', { name: 'Answered' })
+  await history.getByRole('button', { name: /Which port\?/ }).waitFor()
+  await history.getByRole('button', { name: /Which licence/ }).click()
+  await page.getByText('MIT', { exact: true }).waitFor()
+  await expectAccessible(page)
 })
 
 test('an answer that came too late says so [W5]', async () => {

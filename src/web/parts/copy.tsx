@@ -2,7 +2,6 @@
 
 import { useState } from 'react'
 import { Icon } from './icon.tsx'
-import './copy.css'
 
 /** A word of a command: names come from others, and what is copied is run. */
 export function shellWord(word: string): string {

@@ -2,7 +2,6 @@
 
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { Icon } from './icon.tsx'
-import './dialog.css'
 
 interface DialogProps {
   readonly title: string

@@ -1,7 +1,6 @@
 // How full a context is: a bar with marks where a handoff will be made and where the agent would compact by itself.
 
 import { shareText, tokensText } from './numbers.ts'
-import './gauge.css'
 
 interface GaugeProps {
   /** 0 to 1. Undefined: not known. */

@@ -7,7 +7,6 @@ import { theme } from '../shell/theme.ts'
 import { useValue } from '../data/store.ts'
 import { tokensText } from './numbers.ts'
 import { minuteTime, secondTime } from './time.tsx'
-import './meter-chart.css'
 
 export interface MeterChartProps {
   readonly points: readonly { date: string; tokens: number; window?: number; threshold?: number }[]

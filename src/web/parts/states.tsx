@@ -5,7 +5,6 @@ import type { ReactNode } from 'react'
 import { problemText } from '../data/queries.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Text } from './text.tsx'
-import './states.css'
 
 interface EmptyProps {
   readonly icon?: IconName

@@ -3,7 +3,6 @@
 
 import { Fragment, type ReactNode, useState } from 'react'
 import { bytesText } from './numbers.ts'
-import './text.css'
 
 /** Colours and other attributes of terminals. */
 // oxlint-disable-next-line no-control-regex
@@ -17,13 +16,14 @@ export interface TextProps {
   readonly children: string
   /** How many characters are shown. */
   readonly max?: number
+  readonly className?: string
 }
 
 /** A short text in a line. */
-export function Text({ children, max = 2_000 }: TextProps) {
+export function Text({ children, max = 2_000, className }: TextProps) {
   const cut = children.length > max
   return (
-    <bdi className="text">
+    <bdi className={className === undefined ? 'text' : `text ${className}`}>
       {visible(cut ? children.slice(0, max) : children)}
       {cut && '…'}
     </bdi>

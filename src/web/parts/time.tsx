@@ -11,14 +11,14 @@ export function useNow(): number {
   return useValue(clock)
 }
 
-export function Ago({ date }: { date: string }) {
+export function Ago({ date, className }: { date: string; className?: string }) {
   const now = useNow()
   const at = Date.parse(date)
   if (Number.isNaN(at)) return <>–</>
   const ago = now - at
   const text = ago < 10_000 && ago > -10_000 ? 'now' : ago > 0 ? `${spanText(coarse(ago))} ago` : `in ${spanText(-ago)}`
   return (
-    <time dateTime={date} title={fullTime(at)} className="ago">
+    <time dateTime={date} title={fullTime(at)} className={className === undefined ? 'ago' : `ago ${className}`}>
       {text}
     </time>
   )

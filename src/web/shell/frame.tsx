@@ -6,15 +6,13 @@ import { connection } from '../data/live.ts'
 import { useOperation } from '../data/queries.ts'
 import { useValue } from '../data/store.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { Icon, Logo } from '../parts/icon.tsx'
 import { Text } from '../parts/text.tsx'
-import { Logo } from './logo.tsx'
 import { type Page, pages } from './pages.ts'
 import { Palette } from './palette.tsx'
 import { Link, navigate, usePlace } from './router.tsx'
 import { Keys, ShortcutSheet, useShortcut } from './shortcuts.tsx'
 import { setTheme, theme } from './theme.ts'
-import './frame.css'
 
 type NavPage = Page & { nav: NonNullable<Page['nav']> }
 

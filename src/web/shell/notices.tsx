@@ -4,7 +4,6 @@ import { useValue, value } from '../data/store.ts'
 import { problemText } from '../data/queries.ts'
 import { Text } from '../parts/text.tsx'
 import { Icon } from '../parts/icon.tsx'
-import './notices.css'
 
 interface Notice {
   readonly id: number

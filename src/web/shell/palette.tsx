@@ -11,7 +11,6 @@ import { Text } from '../parts/text.tsx'
 import { pages } from './pages.ts'
 import { navigate, tapeAddress } from './router.tsx'
 import { setTheme } from './theme.ts'
-import './palette.css'
 
 export interface Command {
   readonly label: string
@@ -140,6 +139,8 @@ function useFound(text: string, onKeys: () => void): readonly Command[] {
     ...pages
       .filter(({ nav }) => nav !== undefined)
       .map(({ title, path, nav }) => ({ label: title, detail: 'page', icon: nav!.icon, run: () => navigate(path) })),
+    { label: 'Start an agent', icon: 'play', run: () => navigate('/supervisor?start=1') },
+    { label: 'Write a handoff document', icon: 'handoffs', run: () => navigate('/handoffs?write=newest') },
     { label: 'Keyboard', icon: 'more', run: onKeys },
     { label: 'Dark colours', icon: 'moon', run: () => setTheme('dark') },
     { label: 'Light colours', icon: 'sun', run: () => setTheme('light') },

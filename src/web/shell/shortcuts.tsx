@@ -4,7 +4,6 @@
 import { useEffect, useEffectEvent, useId } from 'react'
 import { useValue, value } from '../data/store.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import './shortcuts.css'
 
 interface Shortcut {
   readonly keys: string
@@ -64,14 +63,26 @@ const isMac = navigator.userAgent.includes('Mac')
 
 /** `mod+k` as its keys are labelled. */
 export function Keys({ keys }: { keys: string }) {
-  const parts = keys.split(/[ ]/).flatMap((part) => part.split('+'))
+  const parts = keys
+    .split(' ')
+    .flatMap((part) => part.split('+'))
+    .flatMap((part) => (/^[A-Z]$/.test(part) ? ['Shift', part] : [part]))
   return (
     <span className="keys">
-      {parts.map((part) => (
-        <kbd key={part}>{part === 'mod' ? (isMac ? '⌘' : 'Ctrl') : part.length === 1 ? part.toUpperCase() : part}</kbd>
+      {parts.map((part, at) => (
+        <kbd key={at}>
+          {part === 'mod' ? (isMac ? '⌘' : 'Ctrl') : part.replace(/^./, (first) => first.toUpperCase())}
+        </kbd>
       ))}
     </span>
   )
+}
+
+/** What several keys do is listed once. */
+function byLabel(all: readonly Shortcut[]): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>()
+  for (const { label, keys } of all) found.set(label, [...(found.get(label) ?? []), keys])
+  return found
 }
 
 export function ShortcutSheet({ onClose }: { onClose: () => void }) {
@@ -84,16 +95,16 @@ export function ShortcutSheet({ onClose }: { onClose: () => void }) {
           <section key={group}>
             <h3>{group}</h3>
             <dl className="shortcut-list">
-              {all
-                .filter((each) => each.group === group)
-                .map(({ keys, label }) => (
-                  <div key={keys + label}>
-                    <dt>{label}</dt>
-                    <dd>
-                      <Keys keys={keys} />
-                    </dd>
-                  </div>
-                ))}
+              {[...byLabel(all.filter((each) => each.group === group))].map(([label, keys]) => (
+                <div key={label}>
+                  <dt>{label}</dt>
+                  <dd className="row">
+                    {keys.map((each) => (
+                      <Keys key={each} keys={each} />
+                    ))}
+                  </dd>
+                </div>
+              ))}
             </dl>
           </section>
         ))}

@@ -4,8 +4,7 @@ import { useState } from 'react'
 import { access, signIn } from '../data/access.ts'
 import { useValue } from '../data/store.ts'
 import { Command } from '../parts/copy.tsx'
-import { Logo } from './logo.tsx'
-import './sign-in.css'
+import { Logo } from '../parts/icon.tsx'
 
 export function SignIn() {
   const now = useValue(access)

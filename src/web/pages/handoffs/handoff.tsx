@@ -1,6 +1,7 @@
 // The page of a handoff document: its text, the documents before it, whether the tape confirms it, and how to continue from it.
 
 import { useMemo, useState } from 'react'
+import { Panel } from '../../parts/page.tsx'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { writerText } from '../../data/titles.ts'
 import { Badge } from '../../parts/badge.tsx'
@@ -108,15 +109,16 @@ function Chain({ tape, id }: { tape: string; id: number }) {
   const documents = useOperation('documentList', { tape, limit: 50 })
   const lineage = useOperation('lineageShow', { tape }).data
   return (
-    <section className="panel" aria-label="Chain">
-      <header className="panel-head">
-        <h2>Chain</h2>
-        {against !== null && (
+    <Panel
+      title="Chain"
+      aside={
+        against !== null && (
           <button type="button" className="button" onClick={() => setQuery({ against: undefined })}>
             End the comparison
           </button>
-        )}
-      </header>
+        )
+      }
+    >
       <ol className="chain">
         {(documents.data?.documents ?? []).map((each) => (
           <li key={each.id} className={each.id === id ? 'chain-hop chain-here' : 'chain-hop'}>
@@ -132,9 +134,7 @@ function Chain({ tape, id }: { tape: string; id: number }) {
                 Compare
               </button>
             )}
-            <span className="faint tiny">
-              <Ago date={each.date} />
-            </span>
+            <Ago date={each.date} className="faint tiny" />
           </li>
         ))}
         {(lineage?.edges ?? [])
@@ -144,43 +144,36 @@ function Chain({ tape, id }: { tape: string; id: number }) {
               <Link to={tapeAddress(parent)} className="grow cut" title={anchor}>
                 {how} of <Text max={60}>{parent}</Text>
               </Link>
-              <span className="faint tiny">
-                <Ago date={date} />
-              </span>
+              <Ago date={date} className="faint tiny" />
             </li>
           ))}
       </ol>
-    </section>
+    </Panel>
   )
 }
 
 function Check({ tape, id }: { tape: string; id: number }) {
   const check = useOperation('documentCheck', { tape, id })
   return (
-    <section className="panel" aria-label="Check">
-      <header className="panel-head">
-        <h2>Against the tape</h2>
-      </header>
-      <div className="panel-body small">
-        <Answer query={check} rows={2}>
-          {({ valid, problems }) =>
-            valid ? (
-              <p className="row">
-                <Icon name="check" /> Complete, and the tape confirms it.
-              </p>
-            ) : (
-              <ul className="check-list">
-                {problems.map(({ section, message }) => (
-                  <li key={`${section} ${message}`}>
-                    <strong>{sectionTitle(section)}</strong> <Text>{message}</Text>
-                  </li>
-                ))}
-              </ul>
-            )
-          }
-        </Answer>
-      </div>
-    </section>
+    <Panel title="Against the tape" label="Check" body="small">
+      <Answer query={check} rows={2}>
+        {({ valid, problems }) =>
+          valid ? (
+            <p className="row">
+              <Icon name="check" /> Complete, and the tape confirms it.
+            </p>
+          ) : (
+            <ul className="check-list">
+              {problems.map(({ section, message }) => (
+                <li key={`${section} ${message}`}>
+                  <strong>{sectionTitle(section)}</strong> <Text>{message}</Text>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </Panel>
   )
 }
 
@@ -197,7 +190,7 @@ function ContinueDialog({ about, tape, id, onClose }: ContinueProps) {
   const [, agent = '', named] = /^([\w-]+):([\w.-]+)$/.exec(about) ?? []
   const session = agents.includes(agent) ? named : undefined
   return (
-    <Dialog title="Continue in another agent" onClose={onClose}>
+    <Dialog title="Continue in another agent" wide onClose={onClose}>
       {session === undefined ? (
         <p className="muted handoff-continue">
           This document is not about the session of one agent. Any agent can start from its text, under supervision:

@@ -1,6 +1,7 @@
 // The handoff documents of the workspace, newest first.
 
 import { useState } from 'react'
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { useOperation } from '../../data/queries.ts'
 import { useTitles, writerText } from '../../data/titles.ts'
 import { Badge } from '../../parts/badge.tsx'
@@ -9,14 +10,12 @@ import { bytesText } from '../../parts/numbers.ts'
 import { Answer, Empty } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
-import { useCommands } from '../../shell/palette.tsx'
 import { documentAddress, Link, setQuery, usePlace } from '../../shell/router.tsx'
 import { useShortcut } from '../../shell/shortcuts.tsx'
 import { WriteDialog } from './write.tsx'
 import './handoffs.css'
 
 const open = () => setQuery({ write: 'newest' })
-const commands = [{ label: 'Write a handoff document', icon: 'handoffs' as const, run: open }]
 
 export default function Handoffs() {
   const write = usePlace().query.get('write')
@@ -24,14 +23,11 @@ export default function Handoffs() {
   const [text, setText] = useState('')
   const documents = useOperation('documentList', { limit: 500 })
   useShortcut('w', 'Write a handoff document', open)
-  useCommands(commands)
   return (
-    <div className="page handoffs">
-      <header className="page-head">
-        <div>
-          <h1>Handoffs</h1>
-          <p className="small">The documents that the next agent or person starts from.</p>
-        </div>
+    <PageFrame
+      title="Handoffs"
+      about="The documents that the next agent or person starts from."
+      actions={
         <div className="row">
           <input
             className="input"
@@ -46,8 +42,10 @@ export default function Handoffs() {
             Write one
           </button>
         </div>
-      </header>
-      <section className="panel">
+      }
+      className="handoffs"
+    >
+      <Panel>
         <Answer query={documents}>
           {({ documents }) => {
             const found = documents.filter(({ tape, goal = '' }) =>
@@ -58,10 +56,10 @@ export default function Handoffs() {
                 A document is written when a supervised context is full, when a connected agent compacts, or now.
               </Empty>
             ) : (
-              <ul className="handoffs-list">
+              <ul className="rows">
                 {found.slice(0, 200).map(({ tape, id, date, goal, profile, writer, bytes }) => (
                   <li key={`${tape}#${id}`}>
-                    <Link to={documentAddress(tape, id)} className="handoffs-row">
+                    <Link to={documentAddress(tape, id)} className="row-link handoffs-row">
                       <span className="grow">
                         <span className="cut handoffs-title">
                           <Text max={160}>
@@ -75,13 +73,11 @@ export default function Handoffs() {
                       <span className="handoffs-profile">
                         <Badge tone={profile === 'cycle' ? 'baton' : 'quiet'}>{profile}</Badge>
                       </span>
-                      <span className="small muted handoffs-writer">
-                        <Text max={40}>{writerText(writer)}</Text>
-                      </span>
+                      <Text className="small muted handoffs-writer" max={40}>
+                        {writerText(writer)}
+                      </Text>
                       <span className="small faint number handoffs-bytes">{bytesText(bytes)}</span>
-                      <span className="small faint handoffs-date">
-                        <Ago date={date} />
-                      </span>
+                      <Ago date={date} className="small faint handoffs-date" />
                     </Link>
                   </li>
                 ))}
@@ -89,10 +85,10 @@ export default function Handoffs() {
             )
           }}
         </Answer>
-      </section>
+      </Panel>
       {write !== null && (
         <WriteDialog tape={write === 'newest' ? undefined : write} onClose={() => setQuery({ write: undefined })} />
       )}
-    </div>
+    </PageFrame>
   )
 }

@@ -1,7 +1,8 @@
 // What waits for a person: the list by priority on one side, the chosen question with its answer form on the other. Everything can be
 // done from the keyboard.
 
-import { useEffect, useMemo } from 'react'
+import { type ReactNode, useEffect, useMemo } from 'react'
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { Priority } from '../../parts/badge.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
@@ -19,15 +20,12 @@ const ranks = ['critical', 'high', 'medium', 'low']
 export default function Inbox() {
   const waiting = useOperation('waitingList', {})
   return (
-    <div className="page">
-      <header className="page-head">
-        <div>
-          <h1>Inbox</h1>
-          <p>Questions that only a person can answer. The agent that asked continues with your answer.</p>
-        </div>
-      </header>
+    <PageFrame
+      title="Inbox"
+      about="Questions that only a person can answer. The agent that asked continues with your answer."
+    >
       <Answer query={waiting}>{({ items }) => <Waiting items={items} />}</Answer>
-    </div>
+    </PageFrame>
   )
 }
 
@@ -36,6 +34,7 @@ function Waiting({ items }: { items: readonly Item[] }) {
   const sorted = useMemo(() => items.toSorted((a, b) => ranks.indexOf(a.priority) - ranks.indexOf(b.priority)), [items])
   const asked = query.get('id')
   const chosen = asked ?? sorted[0]?.id
+  const history = useOperation('escalationList', { answered: true, limit: mostAnswered }).data?.escalations ?? []
   // What is on the screen stays there, also when somebody else answers it.
   useEffect(() => {
     if (asked === null && chosen !== undefined) setQuery({ id: chosen })
@@ -47,51 +46,103 @@ function Waiting({ items }: { items: readonly Item[] }) {
   }
   useShortcut('j', 'Next question', () => step(1))
   useShortcut('k', 'Previous question', () => step(-1))
-  if (sorted.length === 0 && asked === null) {
-    return (
-      <section className="panel">
-        <Empty icon="check" title="Nothing is waiting for you">
-          Questions of agents, approvals of tasks and sessions that are stuck appear here at once.
-        </Empty>
-      </section>
-    )
-  }
   const item = sorted.find(({ id }) => id === chosen)
+  const none = (
+    <Empty icon="check" title="Nothing is waiting for you">
+      Questions of agents, approvals of tasks and sessions that are stuck appear here at once.
+    </Empty>
+  )
+  if (chosen === undefined && history.length === 0) return <Panel>{none}</Panel>
   return (
     <div className="inbox">
-      <section className="panel" aria-label="Waiting">
-        {sorted.length === 0 && <p className="panel-body muted">Nothing else is waiting for you.</p>}
-        <ul className="inbox-list">
-          {sorted.map((each) => (
-            <li key={`${each.kind} ${each.id}`}>
-              <button
-                type="button"
-                className="inbox-item"
-                aria-current={each.id === chosen}
-                aria-label={`${each.priority}: ${each.title}`}
-                onClick={() => setQuery({ id: each.id })}
-              >
-                <span className="row">
-                  <Priority>{each.priority}</Priority>
-                  <span className="grow cut muted small">
-                    <Text max={80}>{each.from}</Text>
-                  </span>
-                  <span className="faint tiny">
-                    <Ago date={each.since} />
-                  </span>
-                </span>
-                <span className="inbox-title">
-                  <Text max={200}>{each.title}</Text>
-                </span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      </section>
-      <section className="panel" aria-label="Question">
-        {item?.kind === 'session' ? <Stuck item={item} /> : <Question key={chosen} id={chosen!} />}
-      </section>
+      <div className="inbox-column">
+        {sorted.length > 0 && (
+          <Panel label="Waiting">
+            <ul className="rows inbox-list">
+              {sorted.map(({ kind, id, priority, title, from, since }) => (
+                <li key={`${kind} ${id}`}>
+                  <Line
+                    label={`${priority}: ${title}`}
+                    id={id}
+                    isChosen={id === chosen}
+                    from={from}
+                    title={title}
+                    date={since}
+                    mark={<Priority>{priority}</Priority>}
+                  />
+                </li>
+              ))}
+            </ul>
+          </Panel>
+        )}
+        {history.length > 0 && (
+          <Panel title="Answered">
+            <ul className="rows inbox-list">
+              {history.map(({ id, from, reasonDetail, summary, answer, askedAt }) => {
+                const title = reasonDetail === '' ? summary : reasonDetail
+                const { by = '', at = askedAt } = answer ?? {}
+                return (
+                  <li key={id}>
+                    <Line
+                      label={title}
+                      id={id}
+                      isChosen={id === chosen}
+                      from={`${from}, by ${by}`}
+                      title={title}
+                      date={at}
+                    />
+                  </li>
+                )
+              })}
+            </ul>
+          </Panel>
+        )}
+      </div>
+      <Panel label="Question">
+        {item?.kind === 'session' ? (
+          <Stuck item={item} />
+        ) : chosen === undefined ? (
+          none
+        ) : (
+          <Question key={chosen} id={chosen} />
+        )}
+      </Panel>
     </div>
+  )
+}
+
+const mostAnswered = 50
+
+interface LineProps {
+  readonly label: string
+  readonly id: string
+  readonly isChosen: boolean
+  readonly mark?: ReactNode
+  readonly from: string
+  readonly title: string
+  readonly date: string
+}
+
+function Line({ label, id, isChosen, mark, from, title, date }: LineProps) {
+  return (
+    <button
+      type="button"
+      className="inbox-item"
+      aria-current={isChosen}
+      aria-label={label}
+      onClick={() => setQuery({ id })}
+    >
+      <span className="row">
+        {mark}
+        <span className="grow cut muted small">
+          <Text max={80}>{from}</Text>
+        </span>
+        <Ago date={date} className="faint tiny" />
+      </span>
+      <Text className="inbox-title" max={200}>
+        {title}
+      </Text>
+    </button>
   )
 }
 

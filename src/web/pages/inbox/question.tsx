@@ -1,6 +1,6 @@
 // One question of an agent: what it knows, what is missing, and a field of the right type for each missing input.
 
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { type AnswerOf, problemText, queryClient, useAction, useOperation } from '../../data/queries.ts'
 import { Badge, Priority } from '../../parts/badge.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
@@ -56,13 +56,26 @@ export function Question({ id }: { id: string }) {
   )
 }
 
-function Given({ answer }: { answer: NonNullable<Asked['answer']> }) {
+function Given({ answer: { by, at, response } }: { answer: NonNullable<Asked['answer']> }) {
+  const { status, providedInputs, failureReason, recommendations } = response
+  const remarks = [failureReason, recommendations].flat().filter((remark) => typeof remark === 'string')
   return (
     <div className="inbox-given">
-      <p>
-        <Badge tone="live">answered</Badge> by <Text>{answer.by}</Text>, <Clock date={answer.at} />
+      <p className="row wrap">
+        <Badge tone={status === 'failed' ? 'bad' : 'live'}>{status === 'failed' ? 'declined' : 'answered'}</Badge>
+        <span>
+          by <Text>{by}</Text>, <Clock date={at} />
+        </span>
       </p>
-      <TextBlock mono>{JSON.stringify(answer.response, null, 2)}</TextBlock>
+      {Object.entries(providedInputs ?? {}).map(([key, value]) => (
+        <div key={key}>
+          <Text className="mono small muted">{key}</Text>
+          <TextBlock>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</TextBlock>
+        </div>
+      ))}
+      {remarks.map((remark) => (
+        <TextBlock key={remark}>{remark}</TextBlock>
+      ))}
     </div>
   )
 }
@@ -78,6 +91,7 @@ function AnswerForm({ asked }: { asked: Asked }) {
   const refresh = () => {
     void queryClient.invalidateQueries({ queryKey: ['escalationShow', { id: asked.id }] })
     void queryClient.invalidateQueries({ queryKey: ['waitingList'] })
+    void queryClient.invalidateQueries({ queryKey: ['escalationList'] })
   }
   const answer = useAction('escalationAnswer', {
     onDone: () => {
@@ -106,9 +120,11 @@ function AnswerForm({ asked }: { asked: Asked }) {
       setWrong((error as Error).message)
     }
   }
-  useShortcut('e', 'Answer', () => document.querySelector<HTMLElement>('.inbox-form .input')?.focus())
+  const form = useRef<HTMLFormElement>(null)
+  useShortcut('e', 'Answer', () => form.current?.querySelector<HTMLElement>('.input')?.focus())
+  useShortcut('mod+enter', 'Send the answer', () => form.current?.requestSubmit())
   return (
-    <form className="inbox-form" onSubmit={send}>
+    <form ref={form} className="inbox-form" onSubmit={send}>
       {!decision &&
         asked.missing.map((field) => (
           <Field
@@ -183,9 +199,9 @@ function Field({ field, text, onText }: FieldProps) {
       <span className="grow">
         <Text>{description}</Text>
       </span>
-      <span className="faint tiny mono">
-        <Text max={60}>{expectedType}</Text>
-      </span>
+      <Text className="faint tiny mono" max={60}>
+        {expectedType}
+      </Text>
     </span>
   )
   if (expectedType === 'boolean') {

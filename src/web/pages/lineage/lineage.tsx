@@ -1,6 +1,7 @@
 // Which tape came from which: forks, handoffs, imports and continuations as a graph, newest families first.
 
 import { useMemo, useState } from 'react'
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { useTitles } from '../../data/titles.ts'
 import { Graph, type GraphBox, type GraphLine } from '../../parts/graph.tsx'
@@ -9,20 +10,13 @@ import { Answer, Empty } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Link, setQuery, tapeAddress, usePlace } from '../../shell/router.tsx'
-import './lineage.css'
 
 type Edge = AnswerOf<'lineageShow'>['edges'][number]
 
 export default function Lineage() {
   const lineage = useOperation('lineageShow', {})
   return (
-    <div className="page">
-      <header className="page-head">
-        <div>
-          <h1>Lineage</h1>
-          <p>Where each tape came from, and what became of it.</p>
-        </div>
-      </header>
+    <PageFrame title="Lineage" about="Where each tape came from, and what became of it.">
       <Answer query={lineage}>
         {({ edges, lost }) => (
           <>
@@ -32,18 +26,18 @@ export default function Lineage() {
               </p>
             )}
             {edges.length === 0 ? (
-              <section className="panel">
+              <Panel>
                 <Empty icon="lineage" title="No tape came from another yet">
                   Forks, handoffs, imports and continuations appear here.
                 </Empty>
-              </section>
+              </Panel>
             ) : (
               <Families edges={edges} />
             )}
           </>
         )}
       </Answer>
-    </div>
+    </PageFrame>
   )
 }
 
@@ -81,7 +75,7 @@ function Families({ edges }: { edges: readonly Edge[] }) {
     ),
   }))
   return (
-    <section className="panel" aria-label="Graph">
+    <Panel label="Graph">
       <div className="panel-head">
         <label className="row small">
           <span className="muted">Find</span>
@@ -98,7 +92,7 @@ function Families({ edges }: { edges: readonly Edge[] }) {
         </span>
       </div>
       <Graph key={wanted} boxes={drawn} lines={lines} label="Lineage of the tapes" />
-    </section>
+    </Panel>
   )
 }
 

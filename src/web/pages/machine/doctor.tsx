@@ -1,5 +1,6 @@
 // Whether everything that Baton needs is there and works: what is wrong first, each with what to do about it.
 
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { useOperation } from '../../data/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Answer } from '../../parts/states.tsx'
@@ -12,20 +13,19 @@ const order = ['problem', 'warning', 'ok']
 export default function Doctor() {
   const doctor = useOperation('doctorCheck', {})
   return (
-    <div className="page">
-      <header className="page-head">
-        <div>
-          <h1>Doctor</h1>
-          <p>What Baton needs on this machine, and what it found.</p>
-        </div>
+    <PageFrame
+      title="Doctor"
+      about="What Baton needs on this machine, and what it found."
+      actions={
         <button type="button" className="button" disabled={doctor.isFetching} onClick={() => void doctor.refetch()}>
           {doctor.isFetching ? 'Checking…' : 'Check again'}
         </button>
-      </header>
-      <section className="panel" aria-label="Findings">
+      }
+    >
+      <Panel label="Findings">
         <Answer query={doctor} rows={8}>
           {({ findings }) => (
-            <ul className="machine-findings">
+            <ul className="rows machine-findings">
               {findings
                 .toSorted((a, b) => order.indexOf(a.is) - order.indexOf(b.is))
                 .map(({ about, is, text, advice }) => (
@@ -45,7 +45,7 @@ export default function Doctor() {
             </ul>
           )}
         </Answer>
-      </section>
-    </div>
+      </Panel>
+    </PageFrame>
   )
 }

@@ -1,5 +1,6 @@
 // The configuration in effect, to look at: each value, and whether it comes from the file or is the default.
 
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { useOperation } from '../../data/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Answer } from '../../parts/states.tsx'
@@ -10,16 +11,13 @@ export default function Settings() {
   const settings = useOperation('settingsShow', {})
   const workspace = useOperation('workspaceInfo', {})
   return (
-    <div className="page">
-      <header className="page-head">
-        <div>
-          <h1>Settings</h1>
-          <p>The configuration in effect. To change it, edit baton.config.json and open this page again.</p>
-        </div>
-      </header>
+    <PageFrame
+      title="Settings"
+      about="The configuration in effect. To change it, edit baton.config.json and open this page again."
+    >
       <Answer query={workspace}>
         {({ place, project, guarantee, version }) => (
-          <section className="panel" aria-label="Workspace">
+          <Panel label="Workspace">
             <dl className="panel-body machine-facts">
               <dt>Workspace</dt>
               <dd className="mono">
@@ -36,7 +34,7 @@ export default function Settings() {
               <dt>Baton</dt>
               <dd>{version}</dd>
             </dl>
-          </section>
+          </Panel>
         )}
       </Answer>
       <Answer query={settings}>
@@ -94,7 +92,7 @@ export default function Settings() {
           </>
         )}
       </Answer>
-    </div>
+    </PageFrame>
   )
 }
 

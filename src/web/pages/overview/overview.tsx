@@ -2,6 +2,7 @@
 
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { useOperation, type AnswerOf } from '../../data/queries.ts'
 import { countText, usdText } from '../../parts/numbers.ts'
 import { Answer, Loading, Empty } from '../../parts/states.tsx'
@@ -37,20 +38,20 @@ export default function Overview() {
   if (counts.every((count) => count === 0)) return <FirstRun />
   if (!counts.some((count) => count === 'failed' || Number(count) > 0)) return <Loading rows={8} />
   return (
-    <div className="page overview">
-      <header className="page-head">
-        <h1>Overview</h1>
-        <Figures running={running} handoffs={documents.data?.documents ?? []} />
-      </header>
+    <PageFrame
+      title="Overview"
+      actions={<Figures running={running} handoffs={documents.data?.documents ?? []} />}
+      className="overview"
+    >
       <Waiting />
-      <section className="panel" aria-label="Sessions">
+      <Panel label="Sessions">
         <Answer query={found}>{() => <Sessions running={running} />}</Answer>
-      </section>
+      </Panel>
       <div className="overview-columns">
         <Timeline running={running} />
         <RecentHandoffs documents={documents} />
       </div>
-    </div>
+    </PageFrame>
   )
 }
 
@@ -108,18 +109,21 @@ function Waiting() {
   const items = useOperation('waitingList', {}).data?.items ?? []
   if (items.length === 0) return null
   return (
-    <section className="panel waiting" aria-label="Waiting for you">
-      <header className="panel-head">
-        <h2>
+    <Panel
+      title={
+        <>
           Waiting for you <span className="waiting-count number">{items.length}</span>
-        </h2>
-        {items.length > mostWaiting && <Link to="/inbox">All {items.length}</Link>}
-      </header>
-      <ul className="waiting-list">
+        </>
+      }
+      aside={items.length > mostWaiting && <Link to="/inbox">All {items.length}</Link>}
+      label="Waiting for you"
+      className="waiting"
+    >
+      <ul className="rows">
         {items.slice(0, mostWaiting).map(({ kind, id, title, detail, from, priority, since }) => (
           <li key={`${kind} ${id}`}>
             <Link
-              className="waiting-item"
+              className="row-link waiting-item"
               to={
                 kind === 'escalation' ? `/inbox?id=${encodeURIComponent(id)}` : `/supervisor/${encodeURIComponent(id)}`
               }
@@ -135,18 +139,16 @@ function Waiting() {
                 )}
               </span>
               {/^(critical|high)$/.test(priority) && <Priority>{priority}</Priority>}
-              <span className="muted small">
-                <Text max={60}>{from}</Text>
-              </span>
-              <span className="faint small">
-                <Ago date={since} />
-              </span>
+              <Text className="muted small" max={60}>
+                {from}
+              </Text>
+              <Ago date={since} className="faint small" />
               <Icon name="right" />
             </Link>
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   )
 }
 
@@ -156,13 +158,14 @@ const mostHandoffs = 7
 function RecentHandoffs({ documents }: { documents: UseQueryResult<AnswerOf<'documentList'>> }) {
   const titleOf = useTitles()
   return (
-    <section className="panel" aria-label="Handed over">
-      <header className="panel-head">
-        <h2>Handed over</h2>
+    <Panel
+      title="Handed over"
+      aside={
         <Link to="/handoffs" className="small">
           All
         </Link>
-      </header>
+      }
+    >
       <Answer query={documents}>
         {({ documents: found }) =>
           found.length === 0 ? (
@@ -170,10 +173,10 @@ function RecentHandoffs({ documents }: { documents: UseQueryResult<AnswerOf<'doc
               A document is written whenever a context is handed over, or when you ask for one.
             </Empty>
           ) : (
-            <ul className="lately">
+            <ul className="rows">
               {found.slice(0, mostHandoffs).map(({ tape, id, date, goal, profile, writer }) => (
                 <li key={`${tape}#${id}`}>
-                  <Link to={documentAddress(tape, id)} className="lately-item">
+                  <Link to={documentAddress(tape, id)} className="row-link lately-item">
                     <span className="lately-baton" aria-hidden="true" />
                     <span className="grow">
                       <span className="cut lately-title">
@@ -183,9 +186,7 @@ function RecentHandoffs({ documents }: { documents: UseQueryResult<AnswerOf<'doc
                         {profile === 'cycle' ? 'cycle' : 'document'} · <Text max={40}>{writerText(writer)}</Text>
                       </span>
                     </span>
-                    <span className="faint small">
-                      <Ago date={date} />
-                    </span>
+                    <Ago date={date} className="faint small" />
                   </Link>
                 </li>
               ))}
@@ -198,6 +199,6 @@ function RecentHandoffs({ documents }: { documents: UseQueryResult<AnswerOf<'doc
           <Badge>{documents.data.documents.length - mostHandoffs} more</Badge>
         </p>
       )}
-    </section>
+    </Panel>
   )
 }

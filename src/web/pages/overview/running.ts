@@ -1,8 +1,7 @@
 // The sessions of this machine and those under supervision as one list: a supervised session is also one of the agent's own.
 
 import type { AnswerOf } from '../../data/queries.ts'
-import { stateFields } from '../../data/states.ts'
-import type { Tone } from '../../parts/badge.tsx'
+import { stateFields, type Tone } from '../../parts/badge.tsx'
 
 type Found = AnswerOf<'sessionList'>['sessions'][number]
 type Supervised = AnswerOf<'supervisedList'>['sessions'][number]

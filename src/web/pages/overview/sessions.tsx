@@ -11,7 +11,7 @@ import { Ago, useNow } from '../../parts/time.tsx'
 import { Link } from '../../shell/router.tsx'
 import { folderName, type Quota, type Running, timeLeft } from './running.ts'
 
-const rowHeight = { wide: 58, narrow: 118 }
+const rowHeight = { wide: 58, narrow: 96, narrowWithQuota: 120 }
 
 export function Sessions({ running }: { running: readonly Running[] }) {
   const [all, setAll] = useState(false)
@@ -20,7 +20,7 @@ export function Sessions({ running }: { running: readonly Running[] }) {
   const rows = all || open.length === 0 ? running : open
   const hasQuotas = rows.some(({ quotas }) => quotas.length > 0)
   const scroller = useRef<HTMLDivElement>(null)
-  const height = isNarrow ? rowHeight.narrow : rowHeight.wide
+  const height = rowHeight[!isNarrow ? 'wide' : hasQuotas ? 'narrowWithQuota' : 'narrow']
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -85,16 +85,16 @@ const Row = memo(function Row({ running }: { running: Running }) {
           <Text max={120}>{title}</Text>
         </span>
         <span className="session-where cut">
-          <span className="session-agent">
-            <Text max={30}>{agent}</Text>
-          </span>
+          <Text className="session-agent" max={30}>
+            {agent}
+          </Text>
           <span title={project}>
             <Text max={60}>{folderName(project)}</Text>
           </span>
           {branch !== undefined && (
-            <span className="mono">
-              <Text max={40}>{branch}</Text>
-            </span>
+            <Text className="mono" max={40}>
+              {branch}
+            </Text>
           )}
           {host !== undefined && <Text max={40}>{host}</Text>}
         </span>
@@ -123,9 +123,7 @@ const Row = memo(function Row({ running }: { running: Running }) {
         <Quotas quotas={quotas} />
       </span>
       <span className="session-cost number">{usd === undefined ? <span className="faint">–</span> : usdText(usd)}</span>
-      <span className="session-updated faint small">
-        <Ago date={updated} />
-      </span>
+      <Ago date={updated} className="session-updated faint small" />
     </Link>
   )
 })

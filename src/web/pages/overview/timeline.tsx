@@ -1,6 +1,7 @@
 // The last hours: when each session worked, and where the baton changed hands.
 
 import { memo } from 'react'
+import { Panel } from '../../parts/page.tsx'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { shortName } from '../../data/titles.ts'
 import { minuteTime } from '../../parts/time.tsx'
@@ -19,9 +20,9 @@ export function Timeline({ running }: { running: readonly Running[] }) {
   const hours = choices.find((each) => each === wanted) ?? 6
   const activity = useOperation('activityShow', { hours, buckets: 72 }, { everyMs: 20_000, keep: true })
   return (
-    <section className="panel" aria-label="Activity">
-      <header className="panel-head">
-        <h2>Activity</h2>
+    <Panel
+      title="Activity"
+      aside={
         <span className="segments">
           {choices.map((each) => (
             <button
@@ -34,7 +35,8 @@ export function Timeline({ running }: { running: readonly Running[] }) {
             </button>
           ))}
         </span>
-      </header>
+      }
+    >
       <Answer query={activity}>
         {({ from, to, tapes }) => {
           const lanes = lanesOf(tapes, running, from)
@@ -59,7 +61,7 @@ export function Timeline({ running }: { running: readonly Running[] }) {
           )
         }}
       </Answer>
-    </section>
+    </Panel>
   )
 }
 

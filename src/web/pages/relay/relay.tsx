@@ -1,6 +1,7 @@
 // The relay: who asks whom, what is open, how requests ended, and those that nobody could finish.
 
 import { useMemo } from 'react'
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { type AnswerOf, queryClient, useAction, useOperation } from '../../data/queries.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Command } from '../../parts/copy.tsx'
@@ -20,35 +21,29 @@ export default function Relay() {
   const status = useOperation('relayStatus', {})
   const recent = useOperation('relayRecent', { limit: 200 })
   return (
-    <div className="page">
-      <header className="page-head">
-        <div>
-          <h1>Relay</h1>
-          <p>Requests between agents, and to people.</p>
-        </div>
-      </header>
+    <PageFrame title="Relay" about="Requests between agents, and to people.">
       <Answer query={status}>{(answer) => <Figures status={answer} />}</Answer>
       <Alerts />
       <Answer query={recent}>
         {({ requests }) =>
           requests.length === 0 ? (
-            <section className="panel">
+            <Panel>
               <Empty icon="relay" title="No requests yet">
                 <Command>baton relay ask writer human "Which licence?"</Command>
               </Empty>
-            </section>
+            </Panel>
           ) : (
             <>
-              <section className="panel relay-topology" aria-label="Topology">
+              <Panel label="Topology" className="relay-topology">
                 <Topology requests={requests} agents={status.data?.agents ?? {}} />
-              </section>
+              </Panel>
               <Dead />
               <Requests requests={requests} />
             </>
           )
         }
       </Answer>
-    </div>
+    </PageFrame>
   )
 }
 
@@ -175,17 +170,16 @@ function Dead() {
   const letters = dead.data?.letters ?? []
   if (letters.length === 0) return null
   return (
-    <section className="panel" aria-label="Dead letters">
-      <div className="panel-head">
-        <h2>Dead letters</h2>
-        <span className="muted small">Requests whose workers died with them, again and again.</span>
-      </div>
+    <Panel
+      title="Dead letters"
+      aside={<span className="muted small">Requests whose workers died with them, again and again.</span>}
+    >
       <ul className="panel-body relay-dead">
         {letters.map(({ requestId, from, to, lost }) => (
           <li key={requestId} className="row wrap">
-            <span className="mono small">
-              <Text max={60}>{requestId}</Text>
-            </span>
+            <Text className="mono small" max={60}>
+              {requestId}
+            </Text>
             <span>
               <Text>{`${from} → ${to}`}</Text>
             </span>
@@ -201,7 +195,7 @@ function Dead() {
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   )
 }
 
@@ -213,12 +207,8 @@ function toneOf(status: Request['status']): Tone {
 
 function Requests({ requests }: { requests: readonly Request[] }) {
   return (
-    <section className="panel" aria-label="Requests">
-      <div className="panel-head">
-        <h2>Requests</h2>
-        <span className="muted small">the newest {countText(requests.length)}</span>
-      </div>
-      <ul className="relay-requests">
+    <Panel title="Requests" aside={<span className="muted small">the newest {countText(requests.length)}</span>}>
+      <ul className="rows relay-requests">
         {requests.map((request) => (
           <li key={request.requestId}>
             <span className="row wrap">
@@ -235,17 +225,17 @@ function Requests({ requests }: { requests: readonly Request[] }) {
                 <Ago date={request.date} />
               </Link>
             </span>
-            <span className="small">
-              <Text max={300}>{request.summary}</Text>
-            </span>
+            <Text className="small" max={300}>
+              {request.summary}
+            </Text>
             {request.why !== undefined && (
-              <span className="small relay-why">
-                <Text max={300}>{request.why}</Text>
-              </span>
+              <Text className="small relay-why" max={300}>
+                {request.why}
+              </Text>
             )}
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   )
 }

@@ -1,6 +1,7 @@
 // The screen of an agent, live and read-only: lines of text with the styles of the terminal. Typing is for `baton attach`.
 
 import { useEffect, useState } from 'react'
+import { Panel } from '../../parts/page.tsx'
 import { client, problemText } from '../../data/queries.ts'
 import { Loading } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -33,11 +34,11 @@ export function Screen({ name, isOver }: { name: string; isOver: boolean }) {
     return () => gone.abort()
   }, [name, isOver])
   return (
-    <section className="panel supervisor-screen" aria-label="Screen">
-      <div className="panel-head">
-        <h2>Screen</h2>
-        <span className="muted small">{picture !== undefined && <Text max={100}>{picture.title}</Text>}</span>
-      </div>
+    <Panel
+      title="Screen"
+      aside={<span className="muted small">{picture !== undefined && <Text max={100}>{picture.title}</Text>}</span>}
+      className="supervisor-screen"
+    >
       {picture !== undefined ? (
         // A region that scrolls has to be reachable by keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -58,7 +59,7 @@ export function Screen({ name, isOver }: { name: string; isOver: boolean }) {
           {isOver ? 'The agent is not running.' : problem === undefined ? <Loading rows={6} /> : <Text>{problem}</Text>}
         </div>
       )}
-    </section>
+    </Panel>
   )
 }
 

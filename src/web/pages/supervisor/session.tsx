@@ -1,8 +1,9 @@
 // One supervised session: what it does, its screen, its cycles step by step, its health checks.
 
 import { useState } from 'react'
+import { Panel } from '../../parts/page.tsx'
 import { type AnswerOf, queryClient, useAction, useOperation } from '../../data/queries.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { Badge, StateBadge } from '../../parts/badge.tsx'
 import { Command } from '../../parts/copy.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { Gauge } from '../../parts/gauge.tsx'
@@ -15,7 +16,6 @@ import { notify, notifyProblem } from '../../shell/notices.tsx'
 import type { PageProps } from '../../shell/pages.ts'
 import { documentAddress, Link, tapeAddress } from '../../shell/router.tsx'
 import { Screen } from './screen.tsx'
-import { StateBadge } from './supervisor.tsx'
 import './supervisor.css'
 
 type Row = AnswerOf<'supervisedShow'>['session']
@@ -37,25 +37,25 @@ export default function SupervisedSession({ fields }: PageProps) {
                 <MeterPanel tape={`session/${name}`} />
                 <Health checks={checks} />
               </div>
-              <section className="panel" aria-label="Cycles">
-                <div className="panel-head">
-                  <h2>Cycles</h2>
+              <Panel
+                title="Cycles"
+                aside={
                   <Link className="small" to={tapeAddress(`session/${name}`)}>
                     Its tape
                   </Link>
-                </div>
-                <div className="panel-body supervisor-cycles">
-                  <Answer query={cycles}>
-                    {({ cycles }) =>
-                      cycles.length === 0 ? (
-                        <Empty title="No cycle yet">It begins by itself before the context is full.</Empty>
-                      ) : (
-                        cycles.map((cycle) => <CycleLine key={cycle.n} name={name} cycle={cycle} />)
-                      )
-                    }
-                  </Answer>
-                </div>
-              </section>
+                }
+                body="supervisor-cycles"
+              >
+                <Answer query={cycles}>
+                  {({ cycles }) =>
+                    cycles.length === 0 ? (
+                      <Empty title="No cycle yet">It begins by itself before the context is full.</Empty>
+                    ) : (
+                      cycles.map((cycle) => <CycleLine key={cycle.n} name={name} cycle={cycle} />)
+                    )
+                  }
+                </Answer>
+              </Panel>
             </div>
           </>
         )}
@@ -68,10 +68,7 @@ type Check = AnswerOf<'supervisedShow'>['checks'][number]
 
 function Health({ checks }: { checks: readonly Check[] }) {
   return (
-    <section className="panel" aria-label="Health">
-      <div className="panel-head">
-        <h2>Health</h2>
-      </div>
+    <Panel title="Health">
       <ul className="panel-body supervisor-checks">
         {checks.length === 0 && <li className="muted">No checks yet.</li>}
         {checks.map((check) => (
@@ -88,7 +85,7 @@ function Health({ checks }: { checks: readonly Check[] }) {
           </li>
         ))}
       </ul>
-    </section>
+    </Panel>
   )
 }
 

@@ -1,9 +1,9 @@
 // The sessions under supervision, and a form to start one more.
 
 import { type FormEvent, useState } from 'react'
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { type AnswerOf, queryClient, useAction, useOperation } from '../../data/queries.ts'
-import { stateFields } from '../../data/states.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { StateBadge } from '../../parts/badge.tsx'
 import { Command } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Gauge } from '../../parts/gauge.tsx'
@@ -22,26 +22,25 @@ export default function Supervisor() {
   const { query } = usePlace()
   const all = query.get('all') === '1'
   const sessions = useOperation('supervisedList', all ? { all } : {})
-  const [starting, setStarting] = useState(false)
-  useShortcut('n', 'Start an agent', () => setStarting(true))
+  const start = () => setQuery({ start: '1' })
+  useShortcut('n', 'Start an agent', start)
   return (
-    <div className="page">
-      <header className="page-head">
-        <div>
-          <h1>Supervisor</h1>
-          <p>Agents that Baton keeps running: it hands each over to itself before its context is full.</p>
-        </div>
-        <div className="row wrap">
+    <PageFrame
+      title="Supervisor"
+      about="Agents that Baton keeps running: it hands each over to itself before its context is full."
+      actions={
+        <>
           <label className="row small">
             <input type="checkbox" checked={all} onChange={() => setQuery({ all: all ? undefined : '1' })} /> Show ended
             sessions
           </label>
-          <button type="button" className="button button-main" onClick={() => setStarting(true)}>
+          <button type="button" className="button button-main" onClick={start}>
             Start an agent
           </button>
-        </div>
-      </header>
-      <section className="panel" aria-label="Supervised sessions">
+        </>
+      }
+    >
+      <Panel label="Supervised sessions">
         <Answer query={sessions}>
           {({ sessions }) =>
             sessions.length === 0 ? (
@@ -49,7 +48,7 @@ export default function Supervisor() {
                 <Command>baton run claude --task job.md --until 'npm test'</Command>
               </Empty>
             ) : (
-              <ul className="supervisor-list">
+              <ul className="rows">
                 {sessions.map((row) => (
                   <li key={row.name}>
                     <SessionLine row={row} />
@@ -59,25 +58,16 @@ export default function Supervisor() {
             )
           }
         </Answer>
-      </section>
-      {starting && <StartDialog onClose={() => setStarting(false)} />}
-    </div>
-  )
-}
-
-export function StateBadge({ state }: { state: string }) {
-  const { state: word, tone, busy } = stateFields(state)
-  return (
-    <Badge tone={tone} dot pulse={busy}>
-      {word}
-    </Badge>
+      </Panel>
+      {query.get('start') === '1' && <StartDialog onClose={() => setQuery({ start: undefined })} />}
+    </PageFrame>
   )
 }
 
 function SessionLine({ row }: { row: Row }) {
   const { name, agent, project, state, step, context_usage: usage, threshold, cycles, last_check, usd } = row
   return (
-    <Link className="supervisor-line" to={`/supervisor/${encodeURIComponent(name)}`}>
+    <Link className="row-link supervisor-line" to={`/supervisor/${encodeURIComponent(name)}`}>
       <span className="supervisor-name">
         <strong>
           <Text max={80}>{name}</Text>
@@ -89,9 +79,9 @@ function SessionLine({ row }: { row: Row }) {
       <span className="row wrap">
         <StateBadge state={state} />
         {step !== undefined && (
-          <span className="muted small">
-            <Text max={120}>{step}</Text>
-          </span>
+          <Text className="muted small" max={120}>
+            {step}
+          </Text>
         )}
       </span>
       <Gauge share={usage} threshold={typeof threshold === 'number' ? threshold : undefined} />
@@ -99,9 +89,7 @@ function SessionLine({ row }: { row: Row }) {
         {cycles === 1 ? '1 cycle' : `${cycles} cycles`}
         {usd !== undefined && `, ${usdText(usd)}`}
       </span>
-      <span className="faint small">
-        <Ago date={last_check} />
-      </span>
+      <Ago date={last_check} className="faint small" />
     </Link>
   )
 }

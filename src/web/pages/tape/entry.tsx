@@ -7,7 +7,7 @@ import { bytesText } from '../../parts/numbers.ts'
 import { Text, TextBlock } from '../../parts/text.tsx'
 import { Clock } from '../../parts/time.tsx'
 import { Link, tapeAddress } from '../../shell/router.tsx'
-import { callsIn, type Part, partsIn, resultsIn, summaryOf, textOf } from './payload.ts'
+import { callsIn, eventSummary, type Part, partsIn, resultsIn, summaryOf, textOf } from './payload.ts'
 import { changesIn, DiffView } from './diff.tsx'
 import type { Entry } from './entry-window.ts'
 
@@ -34,9 +34,9 @@ export const EntryView = memo(function EntryView({ tape, entry, open, onToggle, 
         <Link to={tapeAddress(tape, id)} className="entry-id number" title="Link to this entry">
           {id}
         </Link>
-        <span className="entry-role">
-          <Text max={40}>{roleWords[role] ?? role}</Text>
-        </span>
+        <Text className="entry-role" max={40}>
+          {roleWords[role] ?? role}
+        </Text>
         <span className="entry-date faint tiny">
           <Clock date={date} />
         </span>
@@ -102,7 +102,7 @@ function Body({ kind, payload, open, toggle }: BodyProps) {
       return (
         <Folded
           summary={textOf(payload['name'])}
-          detail={summaryOf(payload['data'])}
+          detail={eventSummary(payload['name'], payload['data'])}
           text={JSON.stringify(payload['data'], null, 2) ?? ''}
           open={open}
           toggle={toggle}
@@ -179,9 +179,9 @@ function Call({ name, input, open, toggle }: { name: string; input: unknown; ope
     <>
       <Folded
         summary={
-          <span className="mono">
-            <Text max={60}>{name}</Text>
-          </span>
+          <Text className="mono" max={60}>
+            {name}
+          </Text>
         }
         detail={summaryOf(input)}
         text={typeof input === 'string' ? input : JSON.stringify(input, null, 2)}

@@ -1,5 +1,7 @@
 // What is in an entry, whatever shape it has: anybody may write to a tape, so nothing is taken for granted here.
 
+import { tokensText } from '../../parts/numbers.ts'
+
 type Fields = Record<string, unknown>
 
 export type Part =
@@ -100,6 +102,17 @@ export function summaryOf(value: unknown): string {
     )
   }
   return parts.join(' · ')
+}
+
+/** What an event says, in a line. */
+export function eventSummary(name: unknown, data: unknown): string {
+  if (name !== 'usage' || !isFields(data)) return summaryOf(data)
+  const { contextTokens = data['total'], outputTokens } = data
+  const parts = [
+    typeof contextTokens === 'number' ? `${tokensText(contextTokens)} tokens in the context` : '',
+    typeof outputTokens === 'number' ? `${tokensText(outputTokens)} written` : '',
+  ].filter((part) => part !== '')
+  return parts.length === 0 ? summaryOf(data) : parts.join(' · ')
 }
 
 function oneLine(text: string): string {

@@ -11,7 +11,7 @@ import { Ago } from '../../parts/time.tsx'
 import type { PageProps } from '../../shell/pages.ts'
 import { Link } from '../../shell/router.tsx'
 import { folderName, type Running, runningOf } from '../overview/running.ts'
-import { TapeView } from './tape-view.tsx'
+import { TapeView } from './tape.tsx'
 
 const lookMs = 3_000
 
@@ -76,9 +76,9 @@ function About({ running }: { running: Running | undefined }) {
         <Text max={60}>{folderName(project)}</Text>
       </span>
       {branch !== undefined && (
-        <span className="mono">
-          <Text max={60}>{branch}</Text>
-        </span>
+        <Text className="mono" max={60}>
+          {branch}
+        </Text>
       )}
       {model !== undefined && <Text max={60}>{model}</Text>}
       {usd !== undefined && <span className="number">{usdText(usd)}</span>}

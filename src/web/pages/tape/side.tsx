@@ -1,5 +1,6 @@
 // Beside a tape: what the model sees now, how full its context was over time, and the documents about it.
 
+import { Panel } from '../../parts/page.tsx'
 import { useOperation } from '../../data/queries.ts'
 import { MeterPanel } from '../../parts/meters.tsx'
 import { countText, tokensText } from '../../parts/numbers.ts'
@@ -31,83 +32,81 @@ export function Side({ tape, meters = tape }: { tape: string; meters?: string })
 function InContext({ tape }: { tape: string }) {
   const tokens = useOperation('tapeTokens', { tape }, { keep: true })
   return (
-    <section className="panel" aria-label="What the model sees now">
-      <header className="panel-head">
-        <h2>The model sees</h2>
+    <Panel
+      title="The model sees"
+      aside={
         <span className="number muted small">{tokens.data && `about ${tokensText(tokens.data.total)} tokens`}</span>
-      </header>
-      <div className="panel-body">
-        <Answer query={tokens} rows={3}>
-          {({ total, parts, anchor, from }) => (
-            <>
-              <div className="shares" aria-hidden="true">
-                {parts.map(({ kind, tokens }) => (
-                  <span key={kind} className={`share share-${kind}`} style={{ flexGrow: tokens }} />
-                ))}
-              </div>
-              <dl className="share-list">
-                {parts.map(({ kind, tokens, entries }) => (
-                  <div key={kind}>
-                    <dt>
-                      <span className={`share-dot share-${kind}`} />
-                      {kindWords[kind]}{' '}
-                      {entries !== undefined && (
-                        <span className="faint tiny">
-                          {entries === 1 ? '1 entry' : `${countText(entries)} entries`}
-                        </span>
-                      )}
-                    </dt>
-                    <dd className="number">{tokensText(tokens)}</dd>
-                  </div>
-                ))}
-              </dl>
-              {total > 0 && (
-                <p className="small muted">
-                  From <Link to={tapeAddress(tape, from)}>#{from}</Link>
-                  {anchor !== undefined && (
-                    <>
-                      , at the anchor <Text max={60}>{anchor.name}</Text>
-                    </>
-                  )}
-                  .
-                </p>
-              )}
-            </>
-          )}
-        </Answer>
-      </div>
-    </section>
+      }
+      label="What the model sees now"
+      body
+    >
+      <Answer query={tokens} rows={3}>
+        {({ total, parts, anchor, from }) => (
+          <>
+            <div className="shares" aria-hidden="true">
+              {parts.map(({ kind, tokens }) => (
+                <span key={kind} className={`share share-${kind}`} style={{ flexGrow: tokens }} />
+              ))}
+            </div>
+            <dl className="share-list">
+              {parts.map(({ kind, tokens, entries }) => (
+                <div key={kind}>
+                  <dt>
+                    <span className={`share-dot share-${kind}`} />
+                    {kindWords[kind]}{' '}
+                    {entries !== undefined && (
+                      <span className="faint tiny">{entries === 1 ? '1 entry' : `${countText(entries)} entries`}</span>
+                    )}
+                  </dt>
+                  <dd className="number">{tokensText(tokens)}</dd>
+                </div>
+              ))}
+            </dl>
+            {total > 0 && (
+              <p className="small muted">
+                From <Link to={tapeAddress(tape, from)}>#{from}</Link>
+                {anchor !== undefined && (
+                  <>
+                    , at the anchor <Text max={60}>{anchor.name}</Text>
+                  </>
+                )}
+                .
+              </p>
+            )}
+          </>
+        )}
+      </Answer>
+    </Panel>
   )
 }
 
 function Documents({ tape }: { tape: string }) {
   const found = useOperation('documentList', { tape, limit: 5 }).data?.documents ?? []
   return (
-    <section className="panel" aria-label="Handoffs">
-      <header className="panel-head">
-        <h2>Handoffs</h2>
+    <Panel
+      title="Handoffs"
+      aside={
         <Link to={`/handoffs?write=${encodeURIComponent(tape)}`} className="small">
           Write one
         </Link>
-      </header>
+      }
+    >
       {found.length === 0 ? (
         <p className="panel-body small muted">Nobody has handed this over yet.</p>
       ) : (
-        <ul className="side-documents">
+        <ul className="rows">
           {found.map(({ id, date, goal, profile }) => (
             <li key={id}>
-              <Link to={documentAddress(tape, id)} className="side-document">
+              <Link to={documentAddress(tape, id)} className="row-link small">
                 <span className="cut grow">
                   <Text max={80}>{goal ?? profile}</Text>
                 </span>
-                <span className="faint small">
-                  <Ago date={date} />
-                </span>
+                <Ago date={date} className="faint small" />
               </Link>
             </li>
           ))}
         </ul>
       )}
-    </section>
+    </Panel>
   )
 }

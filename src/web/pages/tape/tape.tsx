@@ -1,20 +1,30 @@
-// A tape: its entries, and what a model sees of it.
+// Entries with filter, search and jump, and the panel beside them. A session and a plain tape look the same here.
 
+import { type ReactNode, useRef, useState } from 'react'
+import { Panel } from '../../parts/page.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { navigate, setQuery, tapeAddress, usePlace, Link } from '../../shell/router.tsx'
+import { useShortcut } from '../../shell/shortcuts.tsx'
+import { Entries } from './entries.tsx'
+import { Side } from './side.tsx'
+import './tape.css'
 import { useOperation } from '../../data/queries.ts'
 import { countText } from '../../parts/numbers.ts'
-import { Text } from '../../parts/text.tsx'
+import { Answer, Empty, Failure } from '../../parts/states.tsx'
 import type { PageProps } from '../../shell/pages.ts'
-import { TapeView } from './tape-view.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Clock } from '../../parts/time.tsx'
 
 export default function TapePage({ fields: { tape = '' } }: PageProps) {
   const info = useOperation('tapeInfo', { tape }, { keep: true })
+  if (info.data === undefined && info.isError) return <Failure error={info.error} onRetry={() => void info.refetch()} />
   return (
     <TapeView
       tape={tape}
       title={
-        <span className="mono tape-name">
-          <Text max={160}>{tape}</Text>
-        </span>
+        <Text className="mono tape-name" max={160}>
+          {tape}
+        </Text>
       }
       about={
         info.data === undefined ? null : (
@@ -33,4 +43,171 @@ export default function TapePage({ fields: { tape = '' } }: PageProps) {
       }
     />
   )
+}
+
+const filters = {
+  all: undefined,
+  talk: ['message'],
+  tools: ['tool_call', 'tool_result'],
+  phases: ['anchor'],
+  events: ['event', 'error', 'system'],
+} as const
+
+type Filter = keyof typeof filters
+const filterWords: Record<Filter, string> = {
+  all: 'All',
+  talk: 'Talk',
+  tools: 'Tools',
+  phases: 'Phases',
+  events: 'Events',
+}
+
+interface TapeViewProps {
+  readonly tape: string
+  readonly title: ReactNode
+  readonly about: ReactNode
+  /** The tape with the meters, if it is another. */
+  readonly meters?: string
+}
+
+export function TapeView({ tape, title, about, meters }: TapeViewProps) {
+  const { query } = usePlace()
+  const at = /^\d{1,15}$/.exec(query.get('at') ?? '')?.[0]
+  const find = query.get('find') ?? ''
+  const show = query.get('show') ?? 'all'
+  const filter: Filter = show in filters ? (show as Filter) : 'all'
+  const [isSideOpen, setSideOpen] = useState(false)
+  const field = useRef<HTMLInputElement>(null)
+  useShortcut('f', 'Find on this tape', () => field.current?.focus())
+  const search = (text: string) => {
+    const id = /^#?(\d{1,15})$/.exec(text.trim())?.[1]
+    if (id !== undefined) navigate(tapeAddress(tape, Number(id)))
+    else {
+      setQuery({ find: text })
+      // On a phone what was found takes the place of the entries.
+      setSideOpen(true)
+    }
+  }
+  return (
+    <div className="tape">
+      <header className="tape-head">
+        <div className="grow">
+          <h1 className="cut">{title}</h1>
+          <p className="row wrap small muted tape-about">{about}</p>
+        </div>
+        <span className="segments" role="group" aria-label="Kinds of entries">
+          {(Object.keys(filters) as Filter[]).map((each) => (
+            <button
+              key={each}
+              type="button"
+              aria-pressed={each === filter}
+              onClick={() => setQuery({ show: each === 'all' ? undefined : each })}
+            >
+              {filterWords[each]}
+            </button>
+          ))}
+        </span>
+        <form
+          className="tape-find"
+          onSubmit={(event) => {
+            event.preventDefault()
+            search(field.current!.value)
+          }}
+        >
+          <Icon name="search" size={14} />
+          <input
+            ref={field}
+            key={find}
+            type="search"
+            defaultValue={find}
+            placeholder="Find text, or go to an id"
+            aria-label="Find text, or go to an id"
+          />
+        </form>
+        <button
+          type="button"
+          className="button tape-more"
+          aria-pressed={isSideOpen}
+          onClick={() => setSideOpen(!isSideOpen)}
+        >
+          {isSideOpen ? 'Entries' : find === '' ? 'Context' : 'Found'}
+        </button>
+      </header>
+      <div className={isSideOpen ? 'tape-columns tape-side-open' : 'tape-columns'}>
+        <Entries
+          key={`${tape} ${filter}`}
+          tape={tape}
+          at={at === undefined ? undefined : Number(at)}
+          kinds={filters[filter]}
+        />
+        {find === '' ? (
+          <Side tape={tape} {...(meters === undefined ? {} : { meters })} />
+        ) : (
+          <aside className="side" aria-label="Found">
+            <Panel
+              title="Found"
+              aside={
+                <button
+                  type="button"
+                  className="icon-button"
+                  aria-label="End the search"
+                  onClick={() => setQuery({ find: undefined })}
+                >
+                  <Icon name="close" />
+                </button>
+              }
+            >
+              <Hits tape={tape} text={find} />
+            </Panel>
+          </aside>
+        )}
+      </div>
+    </div>
+  )
+}
+
+const around = 60
+
+/** What was found on a tape, newest first. */
+function Hits({ tape, text }: { tape: string; text: string }) {
+  const hits = useOperation('tapeSearch', { tape, text, limit: 50 })
+  return (
+    <Answer query={hits}>
+      {({ hits }) =>
+        hits.length === 0 ? (
+          <Empty icon="search" title="Not found on this tape" />
+        ) : (
+          <ul className="rows">
+            {hits.map(({ entry, blob }) => (
+              <li key={entry.id}>
+                <Link
+                  to={`${tapeAddress(tape, entry.id)}&find=${encodeURIComponent(text)}`}
+                  className="row-link small hit"
+                >
+                  <span className="row tiny faint">
+                    <span className="number">#{entry.id}</span> {entry.kind} <Clock date={entry.date} />
+                  </span>
+                  <Text max={300}>{blob?.excerpt ?? excerpt(entry.payload, text)}</Text>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Answer>
+  )
+}
+
+/** The words around what was found: of the first text that holds it, else of the entry as JSON. */
+function excerpt(payload: unknown, text: string): string {
+  const word = text.toLowerCase()
+  const all = textsIn(payload).find((each) => each.toLowerCase().includes(word)) ?? JSON.stringify(payload)
+  const at = Math.max(0, all.toLowerCase().indexOf(word))
+  const start = Math.max(0, at - around)
+  return `${start > 0 ? '…' : ''}${all.slice(start, at + text.length + 2 * around)}`
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }

@@ -2,6 +2,7 @@
 
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, useDeferredValue, useMemo, useRef } from 'react'
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { useTitles } from '../../data/titles.ts'
 import { bytesText, countText } from '../../parts/numbers.ts'
@@ -19,13 +20,11 @@ export default function Tapes() {
   const text = query.get('find') ?? ''
   const tapes = useOperation('tapeList', { limit: 1000, ...(own ? { own } : {}) }, { keep: true })
   return (
-    <div className="page tapes">
-      <header className="page-head">
-        <div>
-          <h1>Tapes</h1>
-          <p className="small">Everything an agent did, line by line. Sessions appear here once they are opened.</p>
-        </div>
-        <div className="row wrap">
+    <PageFrame
+      title="Tapes"
+      about="Everything an agent did, line by line. Sessions appear here once they are opened."
+      actions={
+        <>
           <input
             className="input tapes-find"
             type="search"
@@ -38,12 +37,14 @@ export default function Tapes() {
             <input type="checkbox" checked={own} onChange={() => setQuery({ own: own ? undefined : '1' })} />
             Baton's own
           </label>
-        </div>
-      </header>
-      <section className="panel">
+        </>
+      }
+      className="tapes"
+    >
+      <Panel>
         <Answer query={tapes}>{({ tapes }) => <Table tapes={tapes} text={text} />}</Answer>
-      </section>
-    </div>
+      </Panel>
+    </PageFrame>
   )
 }
 
@@ -86,7 +87,7 @@ const TapeRow = memo(function TapeRow({ row, title }: { row: Row; title: string 
   // Every tape begins with that anchor: it says nothing about the work.
   const phase = lastAnchor?.name === 'session/start' ? undefined : lastAnchor?.name
   return (
-    <Link to={tapeAddress(tape)} className="tapes-row">
+    <Link to={tapeAddress(tape)} className="row-link tapes-row">
       <span className="tapes-name">
         <span className="cut tapes-title">
           <Text max={160}>{title}</Text>

@@ -1,6 +1,7 @@
 // One task: where it stands, what waits for a person, decisions, artifacts and their drift, gates, versions and what changed between them.
 
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
+import { Panel } from '../../parts/page.tsx'
 import { type AnswerOf, queryClient, useAction, useOperation } from '../../data/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { bytesText } from '../../parts/numbers.ts'
@@ -54,9 +55,7 @@ function Head({ state, isOld }: Shown & { isOld: boolean }) {
           <Text>{state.task_title}</Text>
         </h1>
         <p className="row wrap">
-          <span className="mono">
-            <Text>{state.task_id}</Text>
-          </span>
+          <Text className="mono">{state.task_id}</Text>
           <Badge tone="live">{state.phase}</Badge>
           <span>version {state.version}</span>
           {state.target_agent !== '' && (
@@ -94,50 +93,32 @@ function Decide({ state, questions }: Shown) {
       ...(note.trim() === '' ? {} : { note }),
     })
   return (
-    <section className="panel tasks-decide" aria-label="Waiting for you">
-      <div className="panel-body">
-        <p className="label">Waiting for you</p>
-        {questions.map((question) => (
-          <p key={question.id} className="tasks-title">
-            <Text>{question.issue ?? question.id}</Text>
-          </p>
-        ))}
-        <label className="field">
-          <span>Remark (optional)</span>
-          <input className="input" value={note} onChange={({ target }) => setNote(target.value)} />
-        </label>
-        <p className="row wrap">
-          <button
-            type="button"
-            className="button button-main"
-            disabled={decide.isPending}
-            onClick={() => say('approve')}
-          >
-            Approve
-          </button>
-          <button type="button" className="button button-bad" disabled={decide.isPending} onClick={() => say('reject')}>
-            Reject
-          </button>
+    <Panel label="Waiting for you" className="tasks-decide" body>
+      <p className="label">Waiting for you</p>
+      {questions.map((question) => (
+        <p key={question.id} className="tasks-title">
+          <Text>{question.issue ?? question.id}</Text>
         </p>
-      </div>
-    </section>
-  )
-}
-
-function Panel({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className="panel" aria-label={title}>
-      <div className="panel-head">
-        <h2>{title}</h2>
-      </div>
-      <div className="panel-body tasks-list">{children}</div>
-    </section>
+      ))}
+      <label className="field">
+        <span>Remark (optional)</span>
+        <input className="input" value={note} onChange={({ target }) => setNote(target.value)} />
+      </label>
+      <p className="row wrap">
+        <button type="button" className="button button-main" disabled={decide.isPending} onClick={() => say('approve')}>
+          Approve
+        </button>
+        <button type="button" className="button button-bad" disabled={decide.isPending} onClick={() => say('reject')}>
+          Reject
+        </button>
+      </p>
+    </Panel>
   )
 }
 
 function Decisions({ state }: { state: State }) {
   return (
-    <Panel title="Decisions">
+    <Panel title="Decisions" body="tasks-list">
       {state.decisions_made.length === 0 && <Empty title="No decisions yet" />}
       {state.decisions_made.toReversed().map((made) => (
         <article key={`${made.timestamp} ${made.decision}`}>
@@ -162,7 +143,7 @@ function Decisions({ state }: { state: State }) {
 function Artifacts({ state, drift }: Shown) {
   const [changed, missing] = [new Set(drift?.changed), new Set(drift?.missing)]
   return (
-    <Panel title="Artifacts">
+    <Panel title="Artifacts" body="tasks-list">
       {state.artifacts.length === 0 && <Empty title="No artifacts yet" />}
       <table className="tasks-table">
         <tbody>
@@ -191,7 +172,7 @@ function Artifacts({ state, drift }: Shown) {
 function Gates({ state }: { state: State }) {
   const { quality_gates_passed: passed, quality_gates_failed: failed, blocking_issues: issues, warnings } = state
   return (
-    <Panel title="Gates and issues">
+    <Panel title="Gates and issues" body="tasks-list">
       <p className="row wrap">
         {failed.map((gate) => (
           <Badge key={gate} tone="bad">
@@ -227,7 +208,7 @@ function Gates({ state }: { state: State }) {
 function Versions({ task, shown }: { task: string; shown: number }) {
   const history = useOperation('taskHistory', { task })
   return (
-    <Panel title="Versions">
+    <Panel title="Versions" body="tasks-list">
       <Answer query={history}>
         {({ versions }) => (
           <ol className="tasks-versions" reversed>
@@ -247,9 +228,7 @@ function Versions({ task, shown }: { task: string; shown: number }) {
                       </button>
                       <span>{each.phase}</span>
                       {each.target_agent !== undefined && each.target_agent !== '' && (
-                        <span className="muted">
-                          <Text>{`${each.source_agent} → ${each.target_agent}`}</Text>
-                        </span>
+                        <Text className="muted">{`${each.source_agent} → ${each.target_agent}`}</Text>
                       )}
                       {each.date !== undefined && (
                         <span className="faint small">
@@ -302,10 +281,8 @@ function Difference({ task, to }: { task: string; to: number }) {
             .filter(([name]) => !followsFromOthers.has(name))
             .map(([name, { from, to: now }]) => (
               <li key={name}>
-                <span className="muted">
-                  <Text>{name.replaceAll('_', ' ')}</Text>
-                </span>{' '}
-                <Text max={200}>{valueText(from)}</Text> → <Text max={200}>{valueText(now)}</Text>
+                <Text className="muted">{name.replaceAll('_', ' ')}</Text> <Text max={200}>{valueText(from)}</Text> →{' '}
+                <Text max={200}>{valueText(now)}</Text>
               </li>
             ))}
           {artifacts.added.map(({ path }) => (

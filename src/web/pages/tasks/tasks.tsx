@@ -1,5 +1,6 @@
 // Every task by phase, from left to right as work moves.
 
+import { PageFrame, Panel } from '../../parts/page.tsx'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Answer, Empty } from '../../parts/states.tsx'
@@ -16,21 +17,15 @@ const phases = ['planning', 'implementing', 'testing', 'reviewing', 'completed']
 export default function Tasks() {
   const tasks = useOperation('taskList', {})
   return (
-    <div className="page">
-      <header className="page-head">
-        <div>
-          <h1>Tasks</h1>
-          <p>Typed state that passes from agent to agent through gates and phases.</p>
-        </div>
-      </header>
+    <PageFrame title="Tasks" about="Typed state that passes from agent to agent through gates and phases.">
       <Answer query={tasks}>
         {({ tasks, problems }) =>
           tasks.length + problems.length === 0 ? (
-            <section className="panel">
+            <Panel>
               <Empty icon="tasks" title="No tasks yet">
                 <Command>baton task new LOGIN --title "Log in with a passkey"</Command>
               </Empty>
-            </section>
+            </Panel>
           ) : (
             <>
               {problems.map(({ task_id, message }) => (
@@ -47,7 +42,7 @@ export default function Tasks() {
           )
         }
       </Answer>
-    </div>
+    </PageFrame>
   )
 }
 
@@ -73,9 +68,9 @@ function Card({ task }: { task: TaskState }) {
         <Text max={200}>{task.task_title}</Text>
       </span>
       <span className="row wrap small muted">
-        <span className="mono">
-          <Text max={60}>{task.task_id}</Text>
-        </span>
+        <Text className="mono" max={60}>
+          {task.task_id}
+        </Text>
         <span>v{task.version}</span>
         <Ago date={task.handoff_timestamp} />
       </span>
