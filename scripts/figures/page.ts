@@ -75,13 +75,40 @@ export function figuresPage(folder: string): Record<string, string> {
     '',
     'Compare the ratios within one run: to the physical floor, to the bare operation of a server, to other libraries. The absolute',
     'figures depend on the machine, which is named below each heading. `npm run bench` runs every bench, one after another, and takes more than',
-    'an hour; `npm run bench NAME` runs one. Each keeps its results in `docs/bench/results`, and this page is made from them. A target that',
-    'was missed says so.',
+    'an hour; `npm run bench NAME` runs one. Each keeps its results in `docs/bench/results`, and this page is made from them.',
     '',
+    ...missedTargets(folder),
   ]
   const joined = [...intro, ...parts].join('\n').replaceAll('`\n has not', '` has not')
   files['figures.md'] = `${joined.trimEnd()}\n`
   return files
+}
+
+type Bar = Results['bars'][number]
+
+/** Every target of the results that are kept, each with the bench that measures it. */
+export function targetsIn(folder: string): readonly (Bar & { bench: string })[] {
+  return Object.keys(benches).flatMap((bench) =>
+    (resultsOf(folder, bench)?.bars ?? []).map((bar) => ({ ...bar, bench })),
+  )
+}
+
+function missedTargets(folder: string): string[] {
+  const all = targetsIn(folder)
+  const missed = all.filter(({ ok }) => !ok)
+  const rows = missed.map((bar) => [`\`${bar.bench}\``, bar.name, ...measuredAndWanted(bar)])
+  return [
+    '## Missed targets',
+    '',
+    `${all.length - missed.length} of ${all.length} targets are met.${missed.length === 0 ? '' : ' Missed:'}`,
+    '',
+    ...(missed.length === 0 ? [] : [...tableLines([['bench', 'target', 'measured', 'wanted'], ...rows]), '']),
+  ]
+}
+
+function measuredAndWanted({ value, unit, atLeast, atMost }: Bar): [string, string] {
+  const wanted = atLeast === undefined ? `at most ${figure(atMost, unit)}` : `at least ${figure(atLeast, unit)}`
+  return [figure(value, unit), wanted]
 }
 
 export function resultsOf(folder: string, name: string): Results | undefined {
@@ -110,12 +137,7 @@ function sectionLines({ bench, date, machine, bars, tables }: Results, files: Re
       ...tableLines([head, ...rows]),
     ]
   })
-  const targets = bars.map(({ name, value, unit, atLeast, atMost, ok }) => [
-    name,
-    figure(value, unit),
-    atLeast === undefined ? `at most ${figure(atMost, unit)}` : `at least ${figure(atLeast, unit)}`,
-    ok ? 'met' : 'missed',
-  ])
+  const targets = bars.map((bar) => [bar.name, ...measuredAndWanted(bar), bar.ok ? 'met' : 'missed'])
   const verdicts =
     targets.length === 0 ? [] : ['', '### Targets', '', ...tableLines([['', 'measured', 'target', ''], ...targets])]
   return ['', measured, ...shown, ...verdicts]
