@@ -166,7 +166,9 @@ function readTask(file: string): string {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch (error) {
-    throw new NotFoundError(`The task cannot be read: ${(error as Error).message}`)
+    throw new NotFoundError(`The task cannot be read: ${(error as Error).message}`, {
+      hint: '--task names a file; "--task -" reads the task from standard input.',
+    })
   }
 }
 

@@ -39,7 +39,7 @@ export function FirstRun() {
           <p className="muted">
             Start an agent under supervision: it hands over to itself whenever its context is full.
           </p>
-          <Command>baton run claude --task "…"</Command>
+          <Command>baton run claude --task job.md</Command>
         </section>
         <section className="panel first-run-way">
           <h2>Connect your agents</h2>
