@@ -54,6 +54,40 @@ test('the palette finds pages and tapes by keyboard, and ? lists the keys [W9]',
   await page.waitForURL('**/tapes/support%3A42')
 })
 
+test('an address that leads nowhere says so, once [W9]', async () => {
+  const server = await startServer()
+  const page = await openPage(server, '/nowhere', { expected: /404/ })
+  await page.getByText('There is no such page').waitFor()
+  for (const [place, problem] of Object.entries({
+    '/tapes/none': 'There is no tape "none"',
+    '/handoffs/none/3': 'There is no tape "none"',
+    '/tasks/none': 'There is no task "none"',
+    '/sessions/claude/none': 'There is no session "none"',
+    '/supervisor/none': 'There is no supervised session "none"',
+  })) {
+    await page.goto(server.url + place)
+    await page.getByText(problem).waitFor()
+    expect(await page.getByRole('alert').count()).toBe(1)
+  }
+})
+
+test('an agent is started and a document written from the palette [W9]', async () => {
+  const server = await startServer()
+  const page = await openPage(server, '/tasks')
+  for (const [words, title] of [
+    ['start an', 'Start an agent'],
+    ['write a', 'Write a handoff document'],
+  ] as const) {
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type(words)
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: title }).waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+  }
+})
+
 test('the server is killed and started again: the page says so and continues by itself [W9]', async () => {
   const server = await startServer()
   const page = await openPage(server, '/', { expected: /ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED|ERR_NETWORK|ERR_EMPTY/ })

@@ -36,6 +36,8 @@ test('a tape is read, filtered, searched, followed and linked to [W2]', async ()
   await page.keyboard.press('Enter')
   const hits = page.getByRole('complementary', { name: 'Found' }).getByRole('link')
   await expect.poll(() => hits.count()).toBeGreaterThan(5)
+  // As words, not as the entry is stored.
+  expect(await hits.last().textContent()).toMatch(/line 33$/)
   await hits.last().click()
   await page.getByRole('article', { name: 'Entry 33,' }).waitFor()
   await page.getByRole('button', { name: 'Phases' }).click()
