@@ -3,6 +3,11 @@ import type { Ending } from '../../../src/handoff/ledger/facts.ts'
 import { interruptEvent } from '../../../src/handoff/index.ts'
 import { Session } from './session.ts'
 
+function overloaded(session: Session): void {
+  session.user('add a cart')
+  session.add('error', { kind: 'overloaded', message: '529 overloaded' })
+}
+
 describe('how the work stands', () => {
   test.each<[string, (session: Session) => void, Partial<Ending>]>([
     ['empty: nothing was said', () => {}, { state: 'empty' }],
@@ -27,16 +32,14 @@ describe('how the work stands', () => {
     [
       'asks: the last words are a question',
       (s) => {
-        s.user('add a cart')
-        s.assistant('It is there.\n\nShall I commit it?')
+        s.talk('add a cart', 'It is there.\n\nShall I commit it?')
       },
       { state: 'asks' },
     ],
     [
       'interrupted: a call has no result',
       (s) => {
-        s.user('add a cart')
-        s.assistant('I run the tests.')
+        s.talk('add a cart', 'I run the tests.')
         s.call('Bash', { command: 'npm test' })
       },
       { state: 'interrupted', during: 'npm test' },
@@ -44,8 +47,7 @@ describe('how the work stands', () => {
     [
       'interrupted: the words announce what never came',
       (s) => {
-        s.user('add a cart')
-        s.assistant('Ich sehe mir jetzt die Tests an:')
+        s.talk('add a cart', 'Ich sehe mir jetzt die Tests an:')
       },
       { state: 'interrupted' },
     ],
@@ -94,8 +96,7 @@ describe('how the work stands', () => {
     [
       'interrupted by the user',
       (s) => {
-        s.user('add a cart')
-        s.assistant('I begin with')
+        s.talk('add a cart', 'I begin with')
         s.add('event', { name: 'turn_ended', data: { status: 'aborted' } })
       },
       { state: 'interrupted', by: 'user' },
@@ -103,8 +104,7 @@ describe('how the work stands', () => {
     [
       'error: an error came last',
       (s) => {
-        s.user('add a cart')
-        s.add('error', { kind: 'overloaded', message: '529 overloaded' })
+        overloaded(s)
         s.add('event', { name: 'turn_ended', data: { status: 'failed' } })
       },
       { state: 'error', message: '529 overloaded' },
@@ -112,8 +112,7 @@ describe('how the work stands', () => {
     [
       'interrupted, not error: the agent went on after the error',
       (s) => {
-        s.user('add a cart')
-        s.add('error', { kind: 'overloaded', message: '529 overloaded' })
+        overloaded(s)
         s.call('Bash', { command: 'npm test' })
       },
       { state: 'interrupted' },
@@ -121,8 +120,7 @@ describe('how the work stands', () => {
     [
       'answered although a subagent spoke later',
       (s) => {
-        s.user('add a cart')
-        s.assistant('The cart is there.')
+        s.talk('add a cart', 'The cart is there.')
         s.add('message', { role: 'assistant', content: 'I look into it:' }, { isSidechain: true })
       },
       { state: 'answered' },

@@ -283,12 +283,10 @@ describe('what was done for good', () => {
 
   it('[H13] what the assistant said at the end of each turn is kept', () => {
     const session = new Session()
-    session.user('Rename it')
-    session.assistant('Looking.')
+    session.talk('Rename it', 'Looking.')
     session.assistant('Renamed it to b.')
     session.user('Now the docs')
-    session.user('and the changelog')
-    session.assistant('Both are done.')
+    session.talk('and the changelog', 'Both are done.')
     expect(session.ledger().replies.map(({ text }) => text)).toEqual(['Renamed it to b.'])
   })
 })

@@ -23,6 +23,19 @@ export class Session {
     return this.add('message', { role: 'assistant', content })
   }
 
+  /** What the user and the assistant say in turns, the user first. */
+  talk(...words: string[]): void {
+    for (const [at, text] of words.entries()) {
+      if (at % 2 === 0) this.user(text)
+      else this.assistant(text)
+    }
+  }
+
+  /** A list of things to do as Claude Code writes it; the id of the result's entry. */
+  todos(list: Readonly<Record<string, 'pending' | 'in_progress' | 'completed'>>): number {
+    return this.tool('TodoWrite', { todos: todoList(list) }, 'ok')
+  }
+
   /** A call without its result; returns the id of the call, not of the entry. */
   call(name: string, args: unknown): string {
     const id = `call_${(this.calls += 1)}`
@@ -50,6 +63,10 @@ export class Session {
   ledger(options?: LedgerOptions): Ledger {
     return ledger(this.entries, options)
   }
+}
+
+export function todoList(list: Readonly<Record<string, string>>) {
+  return Object.entries(list).map(([content, status]) => ({ content, status, activeForm: content }))
 }
 
 /** What a session amounts to, file by file: `edited a.ts`, `renamed b.ts < a.ts`. */

@@ -157,16 +157,7 @@ function chinesePlanRefused(): Claude {
 function todosVanished(): Claude {
   const s = new Claude()
   s.user('Port the settings page to the new design system')
-  s.tool(
-    'TodoWrite',
-    {
-      todos: [
-        { content: 'Port the form', status: 'in_progress', activeForm: 'Porting' },
-        { content: 'Port the sidebar', status: 'pending', activeForm: 'Porting' },
-      ],
-    },
-    'Todos have been modified successfully.',
-  )
+  s.todos({ 'Port the form': 'in_progress', 'Port the sidebar': 'pending' })
   s.edit('app/settings/form.tsx', 'Old', 'New')
   s.interrupted()
   s.user('stop, the design system is being redone next week. just fix the typo in the page title and leave the rest')

@@ -59,11 +59,7 @@ const sessions: [name: string, make: () => { text(): string }, first: RegExp, op
     'a list whose last item was not ticked off',
     () => {
       const s = new Claude().user('Set up the release pipeline')
-      const todos = [
-        { content: 'Write the workflow', status: 'completed', activeForm: 'Writing' },
-        { content: 'Document it', status: 'in_progress', activeForm: 'Documenting' },
-      ]
-      s.tool('TodoWrite', { todos }, 'Todos have been modified successfully.').write('docs/release.md', 'x')
+      s.todos({ 'Write the workflow': 'completed', 'Document it': 'in_progress' }).write('docs/release.md', 'x')
       return s.ends('The pipeline is set up and documented.')
     },
     /^Wait for the user: .*still has `Document it` in progress, .*The assistant said last: `The pipeline/,
@@ -72,11 +68,7 @@ const sessions: [name: string, make: () => { text(): string }, first: RegExp, op
     'a list with items that were not begun',
     () => {
       const s = new Claude().user('Set up the release pipeline')
-      const todos = [
-        { content: 'Write the workflow', status: 'in_progress', activeForm: 'Writing' },
-        { content: 'Document it', status: 'pending', activeForm: 'Documenting' },
-      ]
-      s.tool('TodoWrite', { todos }, 'Todos have been modified successfully.').write('ci.yml', 'x')
+      s.todos({ 'Write the workflow': 'in_progress', 'Document it': 'pending' }).write('ci.yml', 'x')
       return s.ends('The workflow is half way.')
     },
     /^Finish, unless it is done by now: Write the workflow\. The assistant said last: `The workflow is half way/,
@@ -85,11 +77,7 @@ const sessions: [name: string, make: () => { text(): string }, first: RegExp, op
     'a list that was written at the end',
     () => {
       const s = new Claude().user('Set up the release pipeline').write('ci.yml', 'x')
-      const todos = [
-        { content: 'Write the workflow', status: 'in_progress', activeForm: 'Writing' },
-        { content: 'Document it', status: 'pending', activeForm: 'Documenting' },
-      ]
-      s.tool('TodoWrite', { todos }, 'Todos have been modified successfully.')
+      s.todos({ 'Write the workflow': 'in_progress', 'Document it': 'pending' })
       return s.ends('The workflow is half way.')
     },
     /^Finish: Write the workflow\. The assistant said last/,

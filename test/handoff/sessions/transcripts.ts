@@ -8,6 +8,7 @@ import { type HandoffDocument, sectionOf, type SectionKey } from '../../../src/h
 import { ledger } from '../../../src/handoff/ledger/ledger.ts'
 import { sessionEntries } from '../../../src/transcripts/index.ts'
 import { fileAt } from '../../../src/transcripts/resolve.ts'
+import { todoList } from '../ledger/session.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
 
 export const folder = '/home/ines/projects/atlas'
@@ -86,6 +87,10 @@ export class Claude extends Transcript {
   write(file: string, content: string): this {
     const input = { file_path: `${folder}/${file}`, content }
     return this.tool('Write', input, `File created successfully at: ${folder}/${file}`)
+  }
+
+  todos(list: Parameters<typeof todoList>[0]): this {
+    return this.tool('TodoWrite', { todos: todoList(list) }, 'Todos have been modified successfully.')
   }
 
   refuse(name: string, input: Line, comment?: string): this {

@@ -31,17 +31,7 @@ describe('the tools of each agent', () => {
     session.tool('NotebookEdit', { notebook_path: '/home/u/app/n.ipynb', new_source: '1' }, 'Updated cell')
     session.tool('Grep', { pattern: 'login' }, 'src/login.ts')
     session.bash('npm test', ' Tests  1 failed | 3 passed (4)\n', 1)
-    const todos =
-      session.tool(
-        'TodoWrite',
-        {
-          todos: [
-            { content: 'Fix', status: 'completed', activeForm: 'Fixing' },
-            { content: 'Document', status: 'in_progress', activeForm: 'x' },
-          ],
-        },
-        'ok',
-      ) - 1
+    const todos = session.todos({ Fix: 'completed', Document: 'in_progress' }) - 1
     session.tool('mcp__github__create_issue', { title: 'x' }, 'created')
     const facts = session.ledger()
     expect(changes(facts)).toEqual(['created src/new.ts', 'edited n.ipynb', 'edited src/login.ts'])

@@ -268,8 +268,7 @@ describe('what the user pasted', () => {
 
   test('is open until something is changed [H13]', () => {
     const session = new Session()
-    session.user(log)
-    session.assistant('The token may not push.')
+    session.talk(log, 'The token may not push.')
     expect(session.ledger().failures).toMatchObject([{ role: 'report', message: expect.stringContaining('denied') }])
     expect(open(session)).toHaveLength(1)
     session.tool('Write', { file_path: 'ci.yml', content: 'x' }, 'File created')
@@ -285,12 +284,7 @@ describe('what the user pasted', () => {
     ],
   ])('is %s [H13]', (_, reply, expected) => {
     const session = new Session()
-    session.user(log)
-    session.assistant('Ask the owner for another token.')
-    session.user('klappt')
-    session.assistant('Schön.')
-    session.user('und weiter')
-    session.assistant(reply)
+    session.talk(log, 'Ask the owner for another token.', 'klappt', 'Schön.', 'und weiter', reply)
     expect(open(session)).toEqual(expected)
   })
 

@@ -186,9 +186,7 @@ describe('a later instruction', () => {
 
   it('[H13] a short answer to a question with choices below it is a decision of the user', () => {
     const session = new Session()
-    session.user('Store the rows')
-    session.assistant('Which database should hold them?\n- Postgres\n- SQLite')
-    session.user('SQLite')
+    session.talk('Store the rows', 'Which database should hold them?\n- Postgres\n- SQLite', 'SQLite')
     expect(session.ledger().decisions).toMatchObject([
       { by: 'user', text: expect.stringContaining('SQLite') as string },
     ])

@@ -19,8 +19,7 @@ describe('a question to the user', () => {
     '보관된 주문을 삭제할까요.',
   ])('[H13] is open when the turn ends with it: %s', (question) => {
     const session = new Session()
-    session.user('Clean up the archive')
-    session.assistant(`The archive has two million rows. ${question}`)
+    session.talk('Clean up the archive', `The archive has two million rows. ${question}`)
     expect(session.ledger().questions).toMatchObject([{ text: question, source: 'text' }])
     expect(session.ledger().questions[0]!.passedOver).toBeUndefined()
   })
@@ -47,8 +46,7 @@ describe('a question to the user', () => {
     ['a list also answers', 'Checked:\n- Old rows? All gone.\n- Index? In place.\n\nNothing is left to do.'],
   ])('[H13] is not one that %s', (_, words) => {
     const session = new Session()
-    session.user('Clean up the archive')
-    session.assistant(words)
+    session.talk('Clean up the archive', words)
     expect(open(session)).toEqual([])
   })
 
@@ -56,8 +54,7 @@ describe('a question to the user', () => {
     '[H13] is not what a statement is: %s',
     (words) => {
       const session = new Session()
-      session.user('Clean up the archive')
-      session.assistant(words)
+      session.talk('Clean up the archive', words)
       expect(open(session)).toEqual([])
     },
   )
@@ -68,10 +65,7 @@ describe('a question to the user', () => {
     ['words about it', 'anything older than seven years goes, the rest stays where it is'],
   ])('[H13] is answered by %s', (_, reply) => {
     const session = new Session()
-    session.user('Clean up the archive')
-    session.assistant(asked)
-    session.user(reply)
-    session.assistant('Fine.')
+    session.talk('Clean up the archive', asked, reply, 'Fine.')
     expect(open(session)).toEqual([])
   })
 
@@ -80,34 +74,28 @@ describe('a question to the user', () => {
     ['Chinese', '先把欢迎邮件翻译成葡萄牙语', '欢迎邮件已经翻译好了。'],
   ])('[H13] stays open when the user speaks of something else, in %s', (_, reply, done) => {
     const session = new Session()
-    session.user('Clean up the archive')
-    session.assistant(asked)
-    session.user(reply)
-    session.assistant(done)
-    session.user('Now the footer')
-    session.assistant('The footer is done.')
+    session.talk('Clean up the archive', asked, reply, done, 'Now the footer', 'The footer is done.')
     expect(session.ledger().questions).toMatchObject([{ text: asked, passedOver: reply }])
     expect(session.ledger().decisions.filter(({ by }) => by === 'user')).toEqual([])
   })
 
   it('[H13] is settled when the next turn takes up what it is about', () => {
     const session = new Session()
-    session.user('Clean up the archive')
-    session.assistant(asked)
-    session.user('Surprise me, whatever you think our lawyers would prefer here')
+    session.talk('Clean up the archive', asked, 'Surprise me, whatever you think our lawyers would prefer here')
     session.bash('npm run anonymise -- --archived-orders --older-than "seven years"')
     session.assistant('Archived orders older than seven years are anonymised.')
-    session.user('good')
-    session.assistant('Anything else is unchanged.')
+    session.talk('good', 'Anything else is unchanged.')
     expect(open(session)).toEqual([])
   })
 
   it('[H13] about the moment is not kept: nobody answers it any more', () => {
     const session = new Session()
-    session.user('Clean up the archive')
-    session.assistant('Cleaned up. Shall I commit this?')
-    session.user('Translate the welcome mail into Portuguese next')
-    session.assistant('Translated.')
+    session.talk(
+      'Clean up the archive',
+      'Cleaned up. Shall I commit this?',
+      'Translate the welcome mail into Portuguese next',
+      'Translated.',
+    )
     expect(open(session)).toEqual([])
   })
 

@@ -222,8 +222,7 @@ describe('a sentence does not stand', () => {
   it('[H13] that nobody heard', () => {
     const session = new Session()
     session.user('Please translate the landing page into Portuguese and Hungarian')
-    session.user('Translate everything')
-    session.assistant('Fertig.')
+    session.talk('Translate everything', 'Fertig.')
     expect(session.ledger().instructions[0]!.standing).toEqual([])
   })
 })

@@ -31,8 +31,7 @@ describe('what the assistant says that it decided', () => {
     ['Korean', '수량은 입력을 받을 때 한 번만 숫자로 바꾸고 계산하는 곳마다 다시 바꾸지는 않겠습니다.'],
   ])('[H13] may be all that was said before a change: a sentence in %s needs fewer characters', (_, sentence) => {
     const session = new Session()
-    session.user('Make the import faster')
-    session.assistant(`Two ways are possible here. ${sentence}`)
+    session.talk('Make the import faster', `Two ways are possible here. ${sentence}`)
     session.tool('Edit', { file_path: 'import.ts', old_string: 'a', new_string: 'b' }, 'ok')
     session.assistant('Done.')
     expect(said(session)).toContain(sentence)
@@ -43,8 +42,7 @@ describe('what the assistant says that it decided', () => {
     ['Renovarlo a mitad de vida es mejor que alargarlo, porque un token largo se puede compartir.'],
   ])('[H13] may be the reason that stands last before an edit: %s', (reason) => {
     const session = new Session()
-    session.user('Find out why the stream stops')
-    session.assistant(`The player never renews the token of the stream. ${reason}`)
+    session.talk('Find out why the stream stops', `The player never renews the token of the stream. ${reason}`)
     session.tool('Edit', { file_path: 'token.ts', old_string: 'a', new_string: 'b' }, 'ok')
     session.assistant('Done.')
     expect(said(session)).toContain(reason)
@@ -63,8 +61,7 @@ describe('what the assistant says that it decided', () => {
 
   it('[H13] stands before a change, not before a look', () => {
     const session = new Session()
-    session.user('Make the import faster')
-    session.assistant('The parser probably allocates one buffer for every line.')
+    session.talk('Make the import faster', 'The parser probably allocates one buffer for every line.')
     session.tool('Read', { file_path: 'parser.ts' }, '')
     session.assistant('Batches of five hundred rows keep the transaction below one second.')
     session.tool('Edit', { file_path: 'import.ts', old_string: 'a', new_string: 'b' }, 'ok')
@@ -85,8 +82,7 @@ describe('what the assistant says that it decided', () => {
     ['Теперь я добавлю импортёр и сделаю коммит.', 'Два прохода по файлу дешевле, чем большой индекс в памяти.'],
   ])('[H13] is not what announces the next call: %s', (announced, decided) => {
     const session = new Session()
-    session.user('Make the import faster')
-    session.assistant(`${decided} ${announced}`)
+    session.talk('Make the import faster', `${decided} ${announced}`)
     session.bash('git commit -qam "Read twice"', '')
     expect(said(session)).toEqual([decided])
     session.assistant(`${decided} ${announced}`)
@@ -112,8 +108,7 @@ describe('what the assistant says that it decided', () => {
     session.assistant(
       'The customer table is renamed to clients. Foreign keys stay deferred, since the nightly loader inserts children before their parents.',
     )
-    session.user('Thanks')
-    session.assistant('Gladly.')
+    session.talk('Thanks', 'Gladly.')
     expect(said(session)[0]).toMatch(/^Foreign keys stay deferred/)
   })
 
@@ -124,8 +119,7 @@ describe('what the assistant says that it decided', () => {
       session.tool('Edit', { file_path: 'server.ts', old_string: 'a', new_string: port }, 'ok')
       session.assistant(`The development server listens on port ${port}.`)
     }
-    session.user('and now?')
-    session.assistant('Nothing.')
+    session.talk('and now?', 'Nothing.')
     expect(said(session)[0]).toContain('nine thousand')
   })
 })

@@ -32,8 +32,7 @@ test.each(Object.entries(forms))('a command that the user ran in %s counts, and 
 
 test('a message that only quotes such a command is the words of the user', () => {
   const s = new Session()
-  s.user('Fix it.')
-  s.assistant('Fixed.')
+  s.talk('Fix it.', 'Fixed.')
   const again = s.user(
     `It still fails:\n<bash-input>npm test</bash-input>\n<bash-stdout>${printed}</bash-stdout>\nSee?`,
   )
