@@ -39,8 +39,7 @@ function scripted(turns: readonly Reply[], documents: readonly Reply[]) {
 
 async function talk({ chat }: Room) {
   const pane = await chat()
-  await pane.enter('Write a parser')
-  await pane.shows('Started.')
+  await pane.enter('Write a parser', 'Started.')
   return pane
 }
 
@@ -66,8 +65,7 @@ describe.concurrent('/handoff', () => {
     const asked = here.server.requests[1]!
     expect(asked.tools).toEqual([])
     expect(asked.messages.at(-1)!.text).toContain('Additional focus: finish the parser')
-    await pane.enter('go on')
-    await pane.shows('Going on.')
+    await pane.enter('go on', 'Going on.')
     const { messages } = here.server.requests[2]!
     expect(messages.map(({ role }) => role)).toEqual(['user', 'user'])
     expect(messages[0]!.text).toMatch(/^<handoff-context>[\s\S]*Ship the parser\.[\s\S]*<\/handoff-context>/)
@@ -86,8 +84,7 @@ describe.concurrent('/handoff', () => {
   test('without messages there is nothing to hand off [H2]', async () => {
     const { chat, server } = await room()
     const pane = await chat()
-    await pane.enter('/handoff')
-    await pane.shows('! Nothing to hand off (no messages yet)')
+    await pane.enter('/handoff', '! Nothing to hand off (no messages yet)')
     expect(server.requests).toEqual([])
   })
 
@@ -95,10 +92,11 @@ describe.concurrent('/handoff', () => {
     const gate = closedGate()
     const { chat, server } = await room({ script: [say('A long answer.', { hold: gate.opened, holdAfter: 1 })] })
     const pane = await chat()
-    await pane.enter('Go')
-    await pane.shows('A long a')
-    await pane.enter('/handoff')
-    await pane.shows('✗ Handoff failed: a response is still being written; wait for it or cancel it, then hand off')
+    await pane.enter('Go', 'A long a')
+    await pane.enter(
+      '/handoff',
+      '✗ Handoff failed: a response is still being written; wait for it or cancel it, then hand off',
+    )
     gate.open()
     await pane.shows('A long answer.')
     expect(server.requests).toHaveLength(1)
@@ -109,13 +107,11 @@ describe.concurrent('/handoff', () => {
     const held = say(document, { hold: gate.opened, holdAfter: 3 })
     const here = await room({ script: scripted([say('Started.'), say('Still here.')], [held]) })
     const pane = await talk(here)
-    await pane.enter('/handoff')
-    await pane.shows('Handing off: writing')
+    await pane.enter('/handoff', 'Handing off: writing')
     await pane.press('Escape')
     await pane.shows('! Handoff cancelled')
     await pane.shows('chat · ⚓ session/start')
-    await pane.enter('and now?')
-    await pane.shows('Still here.')
+    await pane.enter('and now?', 'Still here.')
     expect(here.server.requests[2]!.messages.map(({ text }) => text)).toEqual([
       'Write a parser',
       'Started.',
@@ -130,10 +126,8 @@ describe.concurrent('/handoff', () => {
       script: scripted([say('Started.')], [fail.status(400, 'no such deployment'), { noText: true }, { noText: true }]),
     })
     const pane = await talk(here)
-    await pane.enter('/handoff')
-    await pane.shows(/✗ Handoff failed: .*no such deployment/)
-    await pane.enter('/handoff')
-    await pane.shows('✗ Handoff failed: the model returned no text')
+    await pane.enter('/handoff', /✗ Handoff failed: .*no such deployment/)
+    await pane.enter('/handoff', '✗ Handoff failed: the model returned no text')
     await pane.shows('chat · ⚓ session/start')
     expect(await tapes(here)).toEqual(['chat'])
   })
@@ -143,10 +137,8 @@ describe.concurrent('/handoff', () => {
     const held = say(document, { hold: gate.opened, holdAfter: 3 })
     const here = await room({ script: scripted([say('Started.'), say('Heard you.')], [held]) })
     const pane = await talk(here)
-    await pane.enter('/handoff')
-    await pane.shows('Handing off: writing')
-    await pane.enter('and use tabs')
-    await pane.shows('queued:')
+    await pane.enter('/handoff', 'Handing off: writing')
+    await pane.enter('and use tabs', 'queued:')
     gate.open()
     await pane.shows('Heard you.')
     await pane.shows('New session started with handoff context')
@@ -161,8 +153,7 @@ describe.concurrent('/handoff', () => {
       script: scripted([say('Started.')], [say(document, { hold: new Promise(() => {}), holdAfter: 1 })]),
     })
     const pane = await talk(here)
-    await pane.enter('/handoff')
-    await pane.shows('Handing off: writing')
+    await pane.enter('/handoff', 'Handing off: writing')
     await pane.press('C-d')
     expect(await pane.exit()).toBe(0)
     const again = await here.chat()
@@ -187,24 +178,20 @@ describe.concurrent('automatic handoffs', () => {
     })
     fs.writeFileSync(path.join(here.folder, 'settings.txt'), 'port = 48123\n')
     const pane = await here.chat(['--yes'], { rows: 50 })
-    await pane.enter('Note the port in settings.txt. Never ever deploy on a Friday, whatever I say later.')
-    await pane.shows('Answer 1')
+    await pane.enter('Note the port in settings.txt. Never ever deploy on a Friday, whatever I say later.', 'Answer 1')
     const handoffs = () => pane.text.match(/✓ Handed off at about \d+ tokens/g)?.length ?? 0
     for (let n = 2; handoffs() < 3; n++) {
       if (n > 20) throw new Error(`no three handoffs in 20 turns:\n${pane.text}`)
       await atRest(pane)
-      await pane.enter(`question ${n}`)
-      await pane.shows(`Answer ${n}`)
+      await pane.enter(`question ${n}`, `Answer ${n}`)
       await atRest(pane)
     }
-    await pane.enter('May I deploy today, and which file had the port?')
-    await pane.shows(`Answer ${turns + 1}`)
+    await pane.enter('May I deploy today, and which file had the port?', `Answer ${turns + 1}`)
     const seen = JSON.stringify(here.server.requests.at(-1)!.messages)
     expect(seen).toContain('Never ever deploy on a Friday')
     expect(seen).toContain('settings.txt')
     expect(seen.length).toBeLessThan(40_000)
-    await pane.enter(',anchors')
-    await pane.shows(/(#\d+ handoff\/auto[\s\S]*){3}/)
+    await pane.enter(',anchors', /(#\d+ handoff\/auto[\s\S]*){3}/)
     expect(await tapes(here)).toEqual(['chat'])
   })
 })

@@ -234,8 +234,7 @@ describe.concurrent('baton chat -p', () => {
   test('a command is about the last session of the folder', async () => {
     const here = await room({ script: [say('Hello.')] })
     const pane = await here.chat()
-    await pane.enter('hi')
-    await pane.shows('Hello.')
+    await pane.enter('hi', 'Hello.')
     expect((await ask(here, ['-p', ',tape.info'])).out).toContain('tape      chat\n')
   })
 

@@ -59,8 +59,7 @@ const stages: readonly Stage[] = [
     document: say('## Goal\nShip it.', { hold: forever, holdAfter: 1 }),
     reach: async (pane) => {
       await pane.shows('Ready.')
-      await pane.enter('/handoff')
-      await pane.shows('Handing off: writing')
+      await pane.enter('/handoff', 'Handing off: writing')
     },
     cancelled: '! Handoff cancelled',
   },
@@ -74,8 +73,7 @@ function scripted({ turn, document }: Stage, after: readonly Reply[]) {
 
 async function begin({ chat }: Room, stage: Stage): Promise<Pane> {
   const pane = await chat()
-  await pane.enter('hi')
-  await pane.shows('Hello.')
+  await pane.enter('hi', 'Hello.')
   await atRest(pane)
   await pane.enter('do it')
   await stage.reach(pane)
@@ -89,8 +87,7 @@ describe.concurrent.each(stages)('$name', (stage) => {
     await pane.press('Escape')
     await pane.shows(stage.cancelled)
     await atRest(pane)
-    await pane.enter('go on')
-    await pane.shows(/Going on\.[\s\S]*(?:go on|And on)|go on[\s\S]*Going on\./)
+    await pane.enter('go on', /Going on\.[\s\S]*(?:go on|And on)|go on[\s\S]*Going on\./)
     expect(pane.text).not.toContain('New session started')
     expect(fs.existsSync(path.join(here.folder, 'ended'))).toBe(false)
     expect(here.server.problems).toEqual([])
@@ -99,8 +96,7 @@ describe.concurrent.each(stages)('$name', (stage) => {
   test('killed there, the next start resumes, tells where the work stands, and repeats nothing [T23]', async () => {
     const here = await room({ script: scripted(stage, [say('Going on.')]) })
     const pane = await begin(here, stage)
-    await pane.enter('queued before the end')
-    await pane.shows('queued: the model gets it')
+    await pane.enter('queued before the end', 'queued: the model gets it')
     const begun = () =>
       fs.existsSync(path.join(here.folder, 'begun')) ? fs.statSync(path.join(here.folder, 'begun')).mtimeMs : 0
     const before = begun()
@@ -113,8 +109,7 @@ describe.concurrent.each(stages)('$name', (stage) => {
       await again.shows('The last run ended in the middle of a turn; nothing that was on the tape is lost.')
       await again.shows('Last anchor: session/start {"owner":"human"}')
     }
-    await again.enter('go on')
-    await again.shows('Going on.')
+    await again.enter('go on', 'Going on.')
     const seen = here.server.requests.at(-1)!.messages
     const typed = seen.filter(({ role }) => role === 'user').map(({ text }) => text)
     expect(typed.slice(0, 2)).toEqual(['hi', 'do it'])

@@ -3,10 +3,19 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { call, closedGate, say } from '../support/model-server/index.ts'
+import type { Pane } from '../support/terminal.ts'
 import { program } from './cli.ts'
 import { atRest, chatRooms } from './chat-room.ts'
 
 const room = chatRooms()
+
+/** Resizes the terminal until the chat is drawn anew: its editor then has two rules of full width, and no terminal wraps so. */
+async function fits(pane: Pane, columns: number, rows: number): Promise<void> {
+  await pane.resize(columns, rows)
+  const rules = () => pane.lines.filter((line) => line.startsWith('─'))
+  const isDrawn = () => rules().length === 2 && rules().every((line) => line.length === columns)
+  await pane.until(isDrawn, `two rules of ${columns}`)
+}
 
 describe.concurrent('the terminal', () => {
   test('takes any script, emoji and a paste of many lines, to the letter', async () => {
@@ -35,8 +44,7 @@ describe.concurrent('the terminal', () => {
     await pane.press('M-Enter')
     await pane.type('two\\')
     await pane.press('Enter')
-    await pane.enter('three')
-    await pane.shows('Read.')
+    await pane.enter('three', 'Read.')
     expect(server.requests[0]!.messages[0]!.text).toBe('one\ntwo\nthree')
   })
 
@@ -48,19 +56,11 @@ describe.concurrent('the terminal', () => {
       script: [say(`${words}\n\n${wide}\n\nThe end.`, { hold: gate.opened, holdAfter: 20 })],
     })
     const pane = await chat([], { columns: 100, rows: 30 })
-    await pane.enter('Go')
-    await pane.shows('word10')
-    // A terminal wraps by itself what it had; drawn anew, the editor has two rules of full width.
-    const fits = async (columns: number) => {
-      await pane.resize(columns, 20)
-      const rules = () => pane.lines.filter((line) => line.startsWith('─'))
-      const drawn = () => rules().length === 2 && rules().every((line) => line.length === columns)
-      await pane.until(drawn, `two rules of ${columns}`)
-    }
-    for (const columns of [40, 12, 3, 70]) await fits(columns)
+    await pane.enter('Go', 'word10')
+    for (const columns of [40, 12, 3, 70]) await fits(pane, columns, 20)
     gate.open()
     await pane.shows('The end.')
-    await fits(40)
+    await fits(pane, 40, 20)
     await pane.until(() => /^chat · ⚓ session\/start.*%$/.test(pane.lines.at(-1)!), 'the status line')
     const screen = await pane.screen()
     expect(screen).toContain('The end.')
@@ -77,38 +77,25 @@ describe.concurrent('the terminal', () => {
       columns: 80,
       rows: 20,
     })
-    const redraw = async (columns: number, rows: number) => {
-      await pane.resize(columns, rows)
-      const rules = () => pane.lines.filter((line) => line.startsWith('─'))
-      const isDrawn = () => rules().length === 2 && rules().every((line) => line.length === columns)
-      await pane.until(isDrawn, `two rules of ${columns}`)
+    const redraw = async (...sizes: string[]) => {
+      for (const size of sizes) {
+        const [columns, rows] = size.split('x').map(Number)
+        await fits(pane, columns!, rows!)
+      }
     }
     const before = Array.from({ length: 60 }, (_, i) => `before ${i + 1}\n`)
     await pane.shows('Baton chat')
-    for (const [columns, rows] of [
-      [60, 20],
-      [100, 30],
-      [80, 12],
-      [80, 20],
-    ] as const)
-      await redraw(columns, rows)
+    await redraw('60x20', '100x30', '80x12', '80x20')
     // Nothing is lost as long as the chat does not fill the screen; what is narrower than a row was never wrapped.
     for (const line of before) expect(pane.text).toContain(line)
-    await pane.enter('Go')
-    await pane.shows('Answer 39.')
-    for (const [columns, rows] of [
-      [40, 20],
-      [90, 25],
-      [80, 20],
-    ] as const)
-      await redraw(columns, rows)
+    await pane.enter('Go', 'Answer 39.')
+    await redraw('40x20', '90x25', '80x20')
     for (const line of before) expect(pane.text).toContain(line)
     for (let i = 0; i < 40; i++) expect(pane.text).toContain(`Answer ${i}.`)
     await pane.press('C-o')
     await pane.shows('\n  123\n')
     expect(pane.text).toContain('before 1\n')
-    await pane.enter('And?')
-    await pane.shows('Later.')
+    await pane.enter('And?', 'Later.')
     expect(pane.text.split('Later.')).toHaveLength(2)
   })
 
@@ -133,8 +120,7 @@ describe.concurrent('the terminal', () => {
     fs.writeFileSync(path.join(folder, 'evil.txt'), evil)
     const pane = await chat(['--yes'])
     await pane.press('C-o')
-    await pane.enter('Go \u202e')
-    await pane.shows('Said:')
+    await pane.enter('Go \u202e', 'Said:')
     await pane.shows('% of 100k')
     expect(await pane.title).not.toContain('pwned')
     const screen = await pane.screen()
@@ -154,8 +140,7 @@ describe.concurrent('the terminal', () => {
     const { chat, folder } = await room({ script: [{ toolCalls: both }, say('Done.', { hold: gate.opened })] })
     fs.writeFileSync(path.join(folder, 'note.txt'), 'noted\n')
     const pane = await chat()
-    await pane.enter('Go')
-    await pane.shows('allow once')
+    await pane.enter('Go', 'allow once')
     // The call beside it has ended by the time its block is complete.
     await pane.until(() => pane.lines.some((line) => /fs\.read note\.txt · /.test(line)), 'the end of fs.read')
     expect(pane.lines.join('\n')).not.toMatch(/Waiting for the model|Running/)
@@ -170,8 +155,7 @@ describe.concurrent('the terminal', () => {
       script: [call('bash', { command: 'echo safe\r\x1b[2Krm -rf \u202e/\u200b' }), say('ok')],
     })
     const pane = await chat()
-    await pane.enter('Go')
-    await pane.shows('allow once')
+    await pane.enter('Go', 'allow once')
     expect(await pane.screen()).toContain('echo safe␍␛[2Krm -rf \\u{202e}/\\u{200b}')
     await pane.press('n')
     await pane.shows('ok')
@@ -180,8 +164,7 @@ describe.concurrent('the terminal', () => {
   test('has no colours with NO_COLOR or --no-color', async () => {
     const { chat } = await room({ script: [say('# Title'), say('# Title')] })
     for (const pane of [await chat([], { env: { NO_COLOR: '1' } }), await chat(['--no-color', '--new'])]) {
-      await pane.enter('Go')
-      await pane.shows('Title')
+      await pane.enter('Go', 'Title')
       expect(pane.styleOf('Title')).toMatchObject({ color: -1, bold: true })
       expect(pane.styleOf('› Go')).toMatchObject({ color: -1 })
     }
@@ -194,8 +177,7 @@ describe.concurrent('the terminal', () => {
   ] as const)('%s ends the chat in the middle of a response, and the terminal is as it was', async (signal, code) => {
     const { chat } = await room({ script: [say('A response', { hold: new Promise(() => {}), holdAfter: 1 })] })
     const pane = await chat()
-    await pane.enter('Go')
-    await pane.shows('A respon')
+    await pane.enter('Go', 'A respon')
     process.kill(await pane.pid(), signal)
     expect(await pane.exit()).toBe(code)
     const again = await chat()
@@ -219,8 +201,7 @@ describe.concurrent('the terminal', () => {
     const { run } = await room({ script: [say('Still here.')] })
     const pane = run(['bash', '--norc', '-i'], { env: { PS1: '$ ' } })
     await pane.shows('$')
-    await pane.enter(`${process.execPath} ${program} chat`)
-    await pane.shows('⚓ session/start')
+    await pane.enter(`${process.execPath} ${program} chat`, '⚓ session/start')
     if (how === 'Ctrl-Z') await pane.press('C-z')
     else process.kill(await pane.jobPid(), how)
     await pane.shows('Stopped')
@@ -228,13 +209,11 @@ describe.concurrent('the terminal', () => {
     await pane.until(() => pane.lines[0] === 'in the shell', 'the shell')
     await pane.enter('fg')
     await pane.until(() => pane.lines.some((line) => line.includes('⚓')), 'the chat')
-    await pane.enter('hello')
-    await pane.shows('Still here.')
+    await pane.enter('hello', 'Still here.')
     expect(pane.text).not.toContain('no shell')
     await pane.press('C-d')
     await pane.until(() => pane.lines.findLast((line) => line !== '') === '$', 'the shell')
-    await pane.enter('stty -a | grep -o -- "-*icanon"')
-    await pane.shows('\nicanon')
+    await pane.enter('stty -a | grep -o -- "-*icanon"', '\nicanon')
     expect(pane.text).not.toContain('-icanon\n')
   })
 
@@ -261,8 +240,7 @@ describe.concurrent('the terminal', () => {
     await pane.shows('⚓ session/start')
     await pane.press('C-z')
     await pane.shows('There is no shell to go back to')
-    await pane.enter('hello')
-    await pane.shows('Still here.')
+    await pane.enter('hello', 'Still here.')
     await pane.press('C-d')
     expect(await pane.exit()).toBe(0)
   })
@@ -270,8 +248,7 @@ describe.concurrent('the terminal', () => {
   test('a tape that another chat has open is left to it', async () => {
     const { chat, run } = await room({ script: [say('one')] })
     const first = await chat()
-    await first.enter('hello')
-    await first.shows('one')
+    await first.enter('hello', 'one')
     const second = await chat()
     await second.shows(/chat is open in another chat \(process \d+ on .*\), so this is a new session/)
     await second.shows('chat-2 · ⚓')
@@ -283,8 +260,7 @@ describe.concurrent('the terminal', () => {
   test('resumes the last session of the folder; --new starts one, --tape names one', async () => {
     const { chat, folder } = await room({ script: [say('one'), say('two')] })
     const first = await chat()
-    await first.enter('the first words')
-    await first.shows('one')
+    await first.enter('the first words', 'one')
     await first.press('C-d')
     expect(await first.exit()).toBe(0)
     const resumed = await chat()

@@ -134,6 +134,7 @@ test('the man page and the pages of the documentation come with the program', as
 })
 
 test('a page of the documentation fits into a narrow terminal, and its code stays as it is', () => {
+  const code = ['```sh', 'baton show main#1..1930   # as it is', '```', '']
   const page = [
     '# A long heading that stays as it is',
     '',
@@ -144,10 +145,7 @@ test('a page of the documentation fits into a narrow terminal, and its code stay
     '  and continues',
     '- another',
     '',
-    '```sh',
-    'baton show main#1..1930   # as it is',
-    '```',
-    '',
+    ...code,
   ]
   expect(filled(page.join('\n'), 20).split('\n')).toEqual([
     '# A long heading that stays as it is',
@@ -160,10 +158,7 @@ test('a page of the documentation fits into a narrow terminal, and its code stay
     '  long and continues',
     '- another',
     '',
-    '```sh',
-    'baton show main#1..1930   # as it is',
-    '```',
-    '',
+    ...code,
   ])
 })
 

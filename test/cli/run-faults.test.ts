@@ -5,23 +5,12 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'vitest'
 import { Door } from '../support/door.ts'
-import {
-  begin,
-  finish,
-  hasBegun,
-  isHealth,
-  isState,
-  isStep,
-  open,
-  pidOf,
-  prompts,
-  told,
-} from '../support/supervised-job.ts'
+import * as job from '../support/supervised-job.ts'
 
 /** A job that had begun when its tmux and its supervisor went away. */
-async function afterReboot(onTestFinished: Parameters<typeof open>[0]): Promise<Door> {
-  const { door, run } = begin(onTestFinished, { pace: 1_000 })
-  await run.event(hasBegun)
+async function afterReboot(onTestFinished: Parameters<typeof job.open>[0]): Promise<Door> {
+  const { door, run } = job.begin(onTestFinished, { pace: 1_000 })
+  await run.event(job.hasBegun)
   run.child.kill('SIGKILL')
   door.killTmux()
   await run.ended
@@ -31,12 +20,12 @@ async function afterReboot(onTestFinished: Parameters<typeof open>[0]): Promise<
 describe.concurrent('the supervisor is killed with -9', () => {
   for (const step of ['asked', 'documented', 'clearing', 'resuming', 'verifying']) {
     test(`at ${step}: the next one goes on, and nothing is typed twice [C7]`, async ({ onTestFinished, expect }) => {
-      const { door, run: first } = begin(onTestFinished)
-      await first.event(isStep(step))
+      const { door, run: first } = job.begin(onTestFinished)
+      await first.event(job.isStep(step))
       first.child.kill('SIGKILL')
       await first.ended
       const second = door.start('resume', 'job')
-      expect(await finish(door, second)).toEqual({ code: 0, twice: false })
+      expect(await job.finish(door, second)).toEqual({ code: 0, twice: false })
     }, 300_000)
   }
 })
@@ -46,39 +35,39 @@ describe.concurrent('things break', () => {
     onTestFinished,
     expect,
   }) => {
-    const { door, run } = begin(onTestFinished, { pace: 1_000 })
-    await run.event(hasBegun)
-    const before = prompts(door).length
-    process.kill(pidOf(door), 'SIGKILL')
-    await run.event(isState('restarting'))
-    await run.event(isStep('asked'))
+    const { door, run } = job.begin(onTestFinished, { pace: 1_000 })
+    await run.event(job.hasBegun)
+    const before = job.prompts(door).length
+    process.kill(job.pidOf(door), 'SIGKILL')
+    await run.event(job.isState('restarting'))
+    await run.event(job.isStep('asked'))
     // The same session: no new one was begun for it.
-    expect(prompts(door)).toHaveLength(before)
-    expect(prompts(door)[0]).toContainEqual(expect.stringContaining('Baton restarted you'))
-    expect(await finish(door, run)).toEqual({ code: 0, twice: false })
-    expect(told(door)).toContain('Baton is restarting it')
+    expect(job.prompts(door)).toHaveLength(before)
+    expect(job.prompts(door)[0]).toContainEqual(expect.stringContaining('Baton restarted you'))
+    expect(await job.finish(door, run)).toEqual({ code: 0, twice: false })
+    expect(job.told(door)).toContain('Baton is restarting it')
   }, 300_000)
 
   test('the agent is killed while it writes its document: a fresh one goes on with the ledger [C4, C15]', async ({
     onTestFinished,
     expect,
   }) => {
-    const { door, run } = begin(onTestFinished, { pace: 300 })
-    await run.event(isStep('asked'))
-    process.kill(pidOf(door), 'SIGKILL')
-    expect(await finish(door, run)).toEqual({ code: 0, twice: false })
+    const { door, run } = job.begin(onTestFinished, { pace: 300 })
+    await run.event(job.isStep('asked'))
+    process.kill(job.pidOf(door), 'SIGKILL')
+    expect(await job.finish(door, run)).toEqual({ code: 0, twice: false })
   }, 300_000)
 
   test('the tmux server is killed: the agent is brought back in a new one [C15]', async ({
     onTestFinished,
     expect,
   }) => {
-    const { door, run } = begin(onTestFinished, { pace: 1_000 })
-    await run.event(isState('working'))
-    await run.event(hasBegun)
+    const { door, run } = job.begin(onTestFinished, { pace: 1_000 })
+    await run.event(job.isState('working'))
+    await run.event(job.hasBegun)
     door.killTmux()
-    await run.event(isState('restarting'))
-    expect(await finish(door, run)).toEqual({ code: 0, twice: false })
+    await run.event(job.isState('restarting'))
+    expect(await job.finish(door, run)).toEqual({ code: 0, twice: false })
   }, 300_000)
 
   test('tmux and supervisor are gone, as after a reboot: watch brings the session back [C15]', async ({
@@ -89,7 +78,7 @@ describe.concurrent('things break', () => {
     const second = door.start('watch')
     expect(await second.event(({ type }) => type === 'ended')).toMatchObject({ ended: { why: 'finished' } })
     second.child.kill('SIGINT')
-    expect(await finish(door, second, 130)).toEqual({ code: 130, twice: false })
+    expect(await job.finish(door, second, 130)).toEqual({ code: 130, twice: false })
   }, 300_000)
 
   test('tmux and supervisor are gone: baton up in another folder brings the session back [C15, D1]', async ({
@@ -104,15 +93,15 @@ describe.concurrent('things break', () => {
     const second = elsewhere.start('up', '--port', '0')
     expect(await second.event(({ type }) => type === 'ended')).toMatchObject({ ended: { why: 'finished' } })
     second.child.kill('SIGTERM')
-    expect(await finish(door, second, 0)).toEqual({ code: 0, twice: false })
+    expect(await job.finish(door, second, 0)).toEqual({ code: 0, twice: false })
   }, 300_000)
 
   test('a person is typing when the cycle is due: it waits until the draft is gone, and leaves it alone [C5]', async ({
     onTestFinished,
     expect,
   }) => {
-    const { door, run } = begin(onTestFinished, { pace: 500 })
-    await run.event(isState('working'))
+    const { door, run } = job.begin(onTestFinished, { pace: 500 })
+    await run.event(job.isState('working'))
     door.tmux('send-keys', '-l', 'one moment, please')
     await run.event(
       ({ type, row }) => type === 'row' && (row as { state: string; context_usage: number }).state === 'waiting',
@@ -123,20 +112,20 @@ describe.concurrent('things break', () => {
       .toContain('› one moment, please')
     expect(run.events.some(({ type }) => type === 'step')).toBe(false)
     door.tmux('send-keys', 'C-u')
-    expect(await finish(door, run)).toEqual({ code: 0, twice: false })
-    expect(prompts(door).flat().join('\n')).not.toContain('one moment')
+    expect(await job.finish(door, run)).toEqual({ code: 0, twice: false })
+    expect(job.prompts(door).flat().join('\n')).not.toContain('one moment')
   }, 300_000)
 
   test('a clear that is ignored twice: the cycle is given up, and a person told [C5, C16]', async ({
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { agent: { clear: 'please forget it all' } })
+    const door = job.open(onTestFinished, { agent: { clear: 'please forget it all' } })
     const run = door.start('run', 'scripted', '--name', 'job', '--task', door.task)
-    const failed = await run.event(isStep('failed'))
+    const failed = await run.event(job.isStep('failed'))
     expect(failed.details).toContain('ignored the clear')
-    await run.event(isHealth('handoff', 'critical'))
-    await expect.poll(() => told(door), { timeout: 120_000 }).toContain('ignored the clear')
+    await run.event(job.isHealth('handoff', 'critical'))
+    await expect.poll(() => job.told(door), { timeout: 120_000 }).toContain('ignored the clear')
     expect(door.say('health', 'job')).toContainEqual(
       expect.objectContaining({ check_type: 'handoff', status: 'critical' }),
     )

@@ -4,18 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'vitest'
 import type { Door } from '../support/door.ts'
-import {
-  begin,
-  finish,
-  hasBegun,
-  isHealth,
-  isState,
-  isStep,
-  open,
-  pidOf,
-  prompts,
-  told,
-} from '../support/supervised-job.ts'
+import * as job from '../support/supervised-job.ts'
 import { isAlive } from '../support/processes.ts'
 
 /** Loaded into an agent: it lives on when its terminal is gone. */
@@ -39,22 +28,22 @@ describe.concurrent('the ground gives way', () => {
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 500 })
+    const door = job.open(onTestFinished, { pace: 500 })
     const workspace = path.join(door.folder, 'workspace')
     const run = door.start(...door.job('scripted', '--workspace', workspace))
-    await run.event(hasBegun)
+    await run.event(job.hasBegun)
     fs.renameSync(workspace, `${workspace}-away`)
-    await expect.poll(() => told(door), { timeout: 120_000 }).toContain('put the workspace back')
+    await expect.poll(() => job.told(door), { timeout: 120_000 }).toContain('put the workspace back')
     fs.renameSync(`${workspace}-away`, workspace)
-    await run.event(isHealth('storage', 'ok'))
-    expect(await finish(door, run)).toEqual({ code: 0, twice: false })
+    await run.event(job.isHealth('storage', 'ok'))
+    expect(await job.finish(door, run)).toEqual({ code: 0, twice: false })
   }, 300_000)
 
   test('tmux is killed and the agent outlives it: it is ended before another takes its place [C15]', async ({
     onTestFinished,
     expect,
   }) => {
-    const door = open(onTestFinished, { pace: 1_000 })
+    const door = job.open(onTestFinished, { pace: 1_000 })
     const file = path.join(door.project, 'baton.config.json')
     const config = JSON.parse(fs.readFileSync(file, 'utf8')) as {
       supervisor: { agents: { scripted: { command: string[] } } }
@@ -65,13 +54,13 @@ describe.concurrent('the ground gives way', () => {
     scripted.command.splice(1, 0, '--require', preload)
     fs.writeFileSync(file, JSON.stringify(config))
     const run = door.start(...door.job('scripted'))
-    await run.event(hasBegun)
-    const pid = pidOf(door)
+    await run.event(job.hasBegun)
+    const pid = job.pidOf(door)
     onTestFinished(() => {
       if (isAlive(pid)) process.kill(pid, 'SIGKILL')
     })
     door.killTmux()
-    await run.event(isState('restarting'))
+    await run.event(job.isState('restarting'))
     await expect.poll(() => panes(door), { timeout: 120_000 }).not.toEqual([])
     expect(isAlive(pid)).toBe(false)
     door.say('stop', 'job')
@@ -82,10 +71,10 @@ describe.concurrent('the ground gives way', () => {
     onTestFinished,
     expect,
   }) => {
-    const { door, run: first } = begin(onTestFinished, { pace: 500 })
-    await first.event(hasBegun)
+    const { door, run: first } = job.begin(onTestFinished, { pace: 500 })
+    await first.event(job.hasBegun)
     first.child.kill('SIGHUP')
-    await first.event(isStep('asked'))
+    await first.event(job.isStep('asked'))
     first.child.kill('SIGKILL')
     await first.ended
     const watches = [door.start('watch'), door.start('watch')]
@@ -95,15 +84,15 @@ describe.concurrent('the ground gives way', () => {
     expect(refused).toBe(3)
     await other.event(({ type }) => type === 'ended')
     other.child.kill('SIGINT')
-    expect(await finish(door, other, 130)).toEqual({ code: 130, twice: false })
+    expect(await job.finish(door, other, 130)).toEqual({ code: 130, twice: false })
   }, 300_000)
 
   test('a task that no command line takes is read from a file [C13]', async ({ onTestFinished, expect }) => {
-    const door = open(onTestFinished)
+    const door = job.open(onTestFinished)
     fs.appendFileSync(door.task, `\n${'And mind the change. '.repeat(10_000)}`)
     const run = door.start('run', 'scripted', '--name', 'job', '--task', door.task, '--driver', 'headless')
-    await run.event(isState('waiting'))
-    const [said = ''] = prompts(door).flat()
+    await run.event(job.isState('waiting'))
+    const [said = ''] = job.prompts(door).flat()
     const file = /^Your task is written in (.+): read all of it/.exec(said)?.[1]
     expect(fs.readFileSync(file!, 'utf8')).toBe(fs.readFileSync(door.task, 'utf8').trimEnd())
     run.child.kill('SIGINT')
@@ -111,9 +100,9 @@ describe.concurrent('the ground gives way', () => {
   }, 300_000)
 
   test('what the command of --until leaves running is not waited for [C19]', async ({ onTestFinished, expect }) => {
-    const door = open(onTestFinished)
+    const door = job.open(onTestFinished)
     const until = ['--until', 'sleep 1000 & node --test']
     const run = door.start('run', 'scripted', '--name', 'job', '--task', door.task, ...until)
-    expect(await finish(door, run)).toEqual({ code: 0, twice: false })
+    expect(await job.finish(door, run)).toEqual({ code: 0, twice: false })
   }, 300_000)
 })

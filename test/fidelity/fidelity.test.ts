@@ -24,9 +24,11 @@ function session(): Session {
       { content: 'Start', status: 'completed' },
     ],
   })
-  session.user('<system-reminder>nothing</system-reminder>')
-  session.assistant('The basket is stored and restored.')
-  session.user('Now show the basket in the page header')
+  session.talk(
+    '<system-reminder>nothing</system-reminder>',
+    'The basket is stored and restored.',
+    'Now show the basket in the page header',
+  )
   return session
 }
 

@@ -30,13 +30,19 @@ test("a dead server's process number that is another program's by now neither bl
   expect(isRunning(other.pid!)).toBe(true)
 })
 
-test('a workspace of a newer version is refused in a sentence, and stays as it is [D1]', async () => {
+/** A folder whose server has written an entry and has ended. */
+async function servedOnce(): Promise<string> {
   const folder = temporaryFolder()
   const { child, up: server } = await up(folder, '--port', '0')
   const closed = ended(child)
   await createClient(server).tapeAppend({ tape: 'main', entries: [said('kept')] })
   child.kill('SIGTERM')
   await closed
+  return folder
+}
+
+test('a workspace of a newer version is refused in a sentence, and stays as it is [D1]', async () => {
+  const folder = await servedOnce()
   const manifest = path.join(folder, '.baton/tape/manifest.json')
   fs.writeFileSync(manifest, JSON.stringify({ format: 99 }))
   const refused = await ended(command(folder, ['up', '--port', '0', '--no-supervisor']))
@@ -107,12 +113,7 @@ test.runIf(canMount).each([
   ['full', fill, 'The disk is full.'],
   ['read-only', 'mount -o remount,ro "$0"', 'read-only file system'],
 ])('on a disk that is %s it says so in a line [D1]', async (_what, step, words) => {
-  const folder = temporaryFolder()
-  const { child, up: server } = await up(folder, '--port', '0')
-  const closed = ended(child)
-  await createClient(server).tapeAppend({ tape: 'main', entries: [said('kept')] })
-  child.kill('SIGTERM')
-  await closed
+  const folder = await servedOnce()
   const args = ['up', '--no-supervisor', '--port', '0']
   const refused = await ended(command(folder, args, within(folder, step)))
   expect([refused.code, refused.out]).toEqual([1, ''])

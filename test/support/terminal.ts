@@ -75,9 +75,11 @@ export class Pane {
     for (const key of keys) await this.#command(`send-keys ${key}`)
   }
 
-  async enter(text: string): Promise<void> {
+  /** A line with its Enter, and what the screen has to show for it, where that is given. */
+  async enter(text: string, shown?: string | RegExp): Promise<void> {
     await this.type(text)
     await this.press('Enter')
+    if (shown !== undefined) await this.shows(shown)
   }
 
   /** As a terminal pastes: in one piece, between brackets. */
