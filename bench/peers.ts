@@ -144,16 +144,25 @@ interface Graph {
   }
 }
 
+interface LangGraph<G> {
+  StateGraph: new (state: unknown) => G
+  MessagesAnnotation: unknown
+  START: string
+  END: string
+}
+
+interface Checkpoints {
+  SqliteSaver: { fromConnString(file: string): { db: { close(): void } } }
+}
+
+/** LangGraph with its checkpointer; `G` is what a bench uses of a graph. */
+function loadGraphs<G>(): LangGraph<G> & Checkpoints {
+  const graphs = load('@langchain/langgraph') as LangGraph<G>
+  return { ...graphs, ...(load('@langchain/langgraph-checkpoint-sqlite') as Checkpoints) }
+}
+
 function loadLangGraph() {
-  const { StateGraph, MessagesAnnotation, START, END } = load('@langchain/langgraph') as {
-    StateGraph: new (state: unknown) => Graph
-    MessagesAnnotation: unknown
-    START: string
-    END: string
-  }
-  const { SqliteSaver } = load('@langchain/langgraph-checkpoint-sqlite') as {
-    SqliteSaver: { fromConnString(file: string): { db: { close(): void } } }
-  }
+  const { StateGraph, MessagesAnnotation, START, END, SqliteSaver } = loadGraphs<Graph>()
   const messages = load('@langchain/core/messages') as Record<
     'HumanMessage' | 'AIMessage',
     new (fields: { id: string; content: string }) => object
@@ -184,15 +193,7 @@ interface LoopMessages {
 
 /** An agent's loop as a graph: the model, its tool, the model again; every step a checkpoint, durable before the next. */
 export async function langGraphLoop(folder: string, size: number) {
-  const { StateGraph, MessagesAnnotation, START, END } = load('@langchain/langgraph') as {
-    StateGraph: new (state: unknown) => LoopGraph
-    MessagesAnnotation: unknown
-    START: string
-    END: string
-  }
-  const { SqliteSaver } = load('@langchain/langgraph-checkpoint-sqlite') as {
-    SqliteSaver: { fromConnString(file: string): { db: { close(): void } } }
-  }
+  const { StateGraph, MessagesAnnotation, START, END, SqliteSaver } = loadGraphs<LoopGraph>()
   const { HumanMessage, AIMessage, ToolMessage } = load('@langchain/core/messages') as LoopMessages
   const checkpointer = SqliteSaver.fromConnString(path.join(folder, 'langgraph.db'))
   let next = size

@@ -18,6 +18,7 @@ import type { AgentPlace, Driver } from '../src/supervisor/drivers/driver.ts'
 import { type OpenAgent, openSupervisor, sessionTape, supervisorSection } from '../src/supervisor/index.ts'
 import { openObserver } from '../src/supervisor/observe/observation.ts'
 import { keepResults } from './table.ts'
+import { piUsage } from '../test/supervisor/support/protocol.ts'
 
 const args = process.argv.slice(2)
 const quick = args.includes('--quick')
@@ -266,14 +267,7 @@ function agents(root: string): void {
   }
   const says = (agent: number, stopReason: string, calls: object[] = []) => {
     const { tokens } = all.get(agent)!
-    const usage = {
-      input: tokens,
-      output: 10,
-      cacheRead: 0,
-      cacheWrite: 0,
-      totalTokens: tokens + 10,
-      cost: { total: 0.001 },
-    }
+    const usage = piUsage(tokens, 0.001)
     const content = [{ type: 'text', text: 'I go on with the work.' }, ...calls]
     entry(agent, { role: 'assistant', content, provider: 'sim', model: 'sim', usage, stopReason })
   }

@@ -137,27 +137,33 @@ async function tasks(client, project) {
   }
 }
 
+/** What an agent asks a person. */
+export const licenceQuestion = {
+  from: 'writer',
+  to: 'human',
+  priority: /** @type {const} */ ('high'),
+  summary: 'Which licence should the package have?',
+  missing: [{ key: 'licence', expectedType: 'string', description: 'Its short name' }],
+}
+
+/** What an agent asks another. */
+export const figuresRequest = {
+  from: 'writer',
+  to: 'researcher',
+  summary: 'Figures for the introduction',
+  missing: ['figures'],
+}
+
 /** @param {Client} client */
 async function requests(client) {
-  await client.relayAsk({
-    from: 'writer',
-    to: 'human',
-    priority: 'high',
-    summary: 'Which licence should the package have?',
-    missing: [{ key: 'licence', expectedType: 'string', description: 'Its short name' }],
-  })
+  await client.relayAsk(licenceQuestion)
   await client.relayAsk({
     from: 'coder',
     to: 'human',
     summary: 'May I delete the table of old carts?',
     missing: [{ key: 'delete', expectedType: 'boolean', description: 'It has 41,208 rows, the newest from March' }],
   })
-  await client.relayAsk({
-    from: 'writer',
-    to: 'researcher',
-    summary: 'Figures for the introduction',
-    missing: ['figures'],
-  })
+  await client.relayAsk(figuresRequest)
   const asked = { from: 'coder', to: 'reviewer', summary: 'Review of the refund keys', missing: ['verdict'] }
   const { requestId } = await client.relayAsk(asked)
   const { claim } = await client.relayClaim({ agent: 'reviewer', requestId })

@@ -3,7 +3,7 @@ import { tokensAt } from '../../src/agent/handoff.ts'
 import { writeDocument } from '../../src/handoff/index.ts'
 import { call, closedGate, fail, type Reply, say } from '../support/model-server/index.ts'
 import { collect } from '../support/workspace.ts'
-import { echo, probe, scene } from './harness.ts'
+import { documentText, echo, probe, scene } from './harness.ts'
 
 const window = 10_000
 /** An answer after which the context holds so many tokens, as the provider counts. */
@@ -96,24 +96,11 @@ test('a warning comes once in a phase, where it is wanted [H12]', async () => {
   expect(of('handoff')).toEqual([])
 })
 
-const narrative = `## Goal
-Rename the parser.
-## Constraints & Preferences
-- Never touch the public API.
-## Progress
-### Done
-- Looked around
-### In Progress
-- (none)
-### Pending
-- (none)
-## Key Decisions
-- Called it Reader, because it reads; Scanner was ruled out.
-## Critical Context
-- (none)
-## Next Steps
-- Rename Parser to Reader
-`
+const narrative = documentText({
+  goal: 'Rename the parser.',
+  decision: 'Called it Reader, because it reads; Scanner was ruled out.',
+  next: 'Rename Parser to Reader',
+})
 
 test('a model may write the narrative; where it cannot, the ledger does [H12]', async () => {
   const asked = (system: string) => system.includes('handoff documents')

@@ -7,26 +7,16 @@ import { openStore } from '../../src/store/index.ts'
 import { openTape, readEdges } from '../../src/tape/index.ts'
 import { call, closedGate, fail, type ModelServer, type Reply, say } from '../support/model-server/index.ts'
 import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
-import { echo, modelOf, probe, scene, serve } from './harness.ts'
+import { documentText, echo, modelOf, probe, scene, serve } from './harness.ts'
 
-const document = `## Goal
-Build the importer.
-## Constraints & Preferences
-- Never touch the public API.
-## Progress
-### Done
-- Looked around
-### In Progress
-- Write the parser
-### Pending
-- Write tests
-## Key Decisions
-- Stream rows, because files are large; loading was ruled out.
-## Critical Context
-- Rows end in CRLF.
-## Next Steps
-- Write parseRow in src/import.ts
-`
+const document = documentText({
+  goal: 'Build the importer.',
+  inProgress: 'Write the parser',
+  pending: 'Write tests',
+  decision: 'Stream rows, because files are large; loading was ruled out.',
+  context: 'Rows end in CRLF.',
+  next: 'Write parseRow in src/import.ts',
+})
 
 /** Answers what the agent asks, and hands over `written` where a document is asked for. */
 const answering =

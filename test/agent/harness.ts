@@ -18,6 +18,36 @@ import {
 import { type Api, type ModelServer, type Script, startModelServer } from '../support/model-server/index.ts'
 import { temporaryFolder, temporaryStore } from '../support/workspace.ts'
 
+/** A handoff document as a model writes one; what is not given is `(none)`. */
+export function documentText(sections: {
+  goal: string
+  inProgress?: string
+  pending?: string
+  decision: string
+  context?: string
+  next: string
+}): string {
+  const { goal, inProgress = '(none)', pending = '(none)', decision, context = '(none)', next } = sections
+  return `## Goal
+${goal}
+## Constraints & Preferences
+- Never touch the public API.
+## Progress
+### Done
+- Looked around
+### In Progress
+- ${inProgress}
+### Pending
+- ${pending}
+## Key Decisions
+- ${decision}
+## Critical Context
+- ${context}
+## Next Steps
+- ${next}
+`
+}
+
 export async function serve(script: Script): Promise<ModelServer> {
   const server = await startModelServer({ script })
   onTestFinished(() => server.close())

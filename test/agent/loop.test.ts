@@ -211,12 +211,14 @@ test('what is typed during a turn is durable at once and heard before the next c
   expect(of('queued').map(({ message }) => message)).toEqual(['use tabs', 'and be quick'])
 })
 
-test('what is typed while the last answer streams is answered in the same go [H9]', async () => {
+/** An agent whose model stops in the middle of its first answer, after so many pieces, until the gate opens. */
+async function heldScene(first: string, holdAfter: number, second: string) {
   const gate = closedGate()
-  const { agent, server, until } = await scene([
-    say('First answer', { hold: gate.opened, holdAfter: 1 }),
-    say('Second'),
-  ])
+  return { gate, ...(await scene([say(first, { hold: gate.opened, holdAfter }), say(second)])) }
+}
+
+test('what is typed while the last answer streams is answered in the same go [H9]', async () => {
+  const { gate, agent, server, until } = await heldScene('First answer', 1, 'Second')
   const turn = agent.submit('one')
   await until(({ type }) => type === 'text')
   await agent.submit('two')
@@ -233,11 +235,7 @@ test('two prompts at once make one turn and a message for it [H9]', async () => 
 })
 
 test('a cancelled answer keeps what was said, and what was typed after it is asked next [H9]', async () => {
-  const gate = closedGate()
-  const { agent, server, until } = await scene([
-    say('half an answer, not all', { hold: gate.opened, holdAfter: 2 }),
-    say('Right away.'),
-  ])
+  const { gate, agent, server, until } = await heldScene('half an answer, not all', 2, 'Right away.')
   const turn = agent.submit('one')
   await until(({ type }) => type === 'text')
   await until(({ type }) => type === 'text')

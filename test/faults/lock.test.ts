@@ -5,13 +5,19 @@ import { openFileStore } from '../../src/store/index.ts'
 import { count, ids, message } from '../store/promises/row.ts'
 import { newFolder, Worker } from './support/crew.ts'
 
-test('a stopped holder keeps its lock: others are told so in time, and nothing is stolen [T3]', async () => {
+/** A store with one entry, and the process that holds its lock and was stopped. */
+async function stoppedHolder(patience: number) {
   const root = path.join(newFolder(), '.baton')
-  const store = await openFileStore(root, { patience: 200 })
+  const store = await openFileStore(root, { patience })
   await store.append('main', [message('1')])
   const holder = await Worker.start('hold', { root })
   await holder.hears('held')
   holder.process.kill('SIGSTOP')
+  return { store, holder }
+}
+
+test('a stopped holder keeps its lock: others are told so in time, and nothing is stolen [T3]', async () => {
+  const { store, holder } = await stoppedHolder(200)
   const begun = performance.now()
   await expect(store.append('main', [message('waits')])).rejects.toMatchObject({
     code: 'locked',
@@ -32,12 +38,7 @@ test('a stopped holder keeps its lock: others are told so in time, and nothing i
 })
 
 test('a holder killed while stopped frees its lock at once [T3]', async () => {
-  const root = path.join(newFolder(), '.baton')
-  const store = await openFileStore(root, { patience: 50_000 })
-  await store.append('main', [message('1')])
-  const holder = await Worker.start('hold', { root })
-  await holder.hears('held')
-  holder.process.kill('SIGSTOP')
+  const { store, holder } = await stoppedHolder(50_000)
   const waiting = store.append('main', [message('2')])
   const begun = performance.now()
   await holder.kill()

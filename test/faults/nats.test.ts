@@ -10,14 +10,7 @@ import { type Damage, openStore, type Store } from '../../src/store/index.ts'
 import { isFull } from '../support/full.ts'
 import { Load } from './support/load.ts'
 import { administer, type NatsServers, startNats } from '../support/nats.ts'
-import { collect } from '../support/workspace.ts'
-
-/** Servers that are stopped when the test is over. */
-async function serversForTest(options?: Parameters<typeof startNats>[0]): Promise<NatsServers> {
-  const servers = await startNats(options)
-  onTestFinished(() => servers.stop())
-  return servers
-}
+import { collect, serverForTest } from '../support/workspace.ts'
 
 /** A store that is closed when the test is over. */
 async function openForTest(address: string): Promise<Store> {
@@ -38,7 +31,7 @@ async function leaderOf(servers: NatsServers, workspace: string): Promise<number
 }
 
 test('the leader of a cluster is killed three times under load: nothing acknowledged is lost, nothing is there twice, ids have no gaps [E2]', async () => {
-  const servers = await serversForTest({ size: 3 })
+  const servers = await serverForTest(startNats({ size: 3 }))
   const address = servers.address('load')
   const open = async () => {
     // The servers take a moment to find each other.
@@ -66,7 +59,7 @@ test('the leader of a cluster is killed three times under load: nothing acknowle
 const count = (n: number) => [{ kind: 'count', payload: n }]
 
 test('a stream that is deleted and made anew under a process that is at rest: its next call is refused, nothing is acknowledged that cannot be read [E2]', async () => {
-  const address = (await serversForTest()).address('a')
+  const address = (await serverForTest(startNats())).address('a')
   const store = await openForTest(address)
   for (let n = 1; n <= 300; n++) await store.append('main', count(n))
   await administer(address, ({ streams, stream }) => streams.delete(stream))
@@ -90,7 +83,7 @@ test('a stream that is deleted and made anew under a process that is at rest: it
 })
 
 test('many processes that open a workspace at once, new or deleted a moment ago, make one stream [E2]', async () => {
-  const address = (await serversForTest()).address('a')
+  const address = (await serverForTest(startNats())).address('a')
   const names = new Set<string>()
   for (let round = 0; round < 3; round++) {
     const stores = await Promise.all(Array.from({ length: 12 }, () => openStore(address)))
@@ -107,7 +100,7 @@ test('many processes that open a workspace at once, new or deleted a moment ago,
 })
 
 test('a stream that is put back to an earlier state is noticed by its next acknowledgement, and nothing stands behind a gap [E2]', async () => {
-  const address = (await serversForTest()).address('a')
+  const address = (await serverForTest(startNats())).address('a')
   const store = await openForTest(address)
   for (let n = 1; n <= 300; n++) await store.append('main', count(n))
   const restored = store.workspace
@@ -132,7 +125,7 @@ test('a stream that is put back to an earlier state is noticed by its next ackno
 })
 
 test('a watch of a stream that is made anew ends with the reason [E2]', async () => {
-  const address = (await serversForTest()).address('a')
+  const address = (await serverForTest(startNats())).address('a')
   const store = await openForTest(address)
   await store.append('main', count(1))
   const seen: number[] = []
@@ -159,7 +152,7 @@ function spoil(address: string, subject: string): Promise<void> {
 }
 
 test('a damaged message is reported with the ids it held, and its neighbours are delivered; one at the end is not written behind until it is repaired [E2] [T4]', async () => {
-  const address = (await serversForTest()).address('a')
+  const address = (await serverForTest(startNats())).address('a')
   const writer = await openStore(address)
   for (const size of [1, 2, 3, 1, 1]) {
     await writer.append(
@@ -214,7 +207,7 @@ test('a damaged message is reported with the ids it held, and its neighbours are
 })
 
 test('a repair keeps what a damaged message said of segments and anchors, and finds a tape that was made at once [E2] [T4]', async () => {
-  const address = (await serversForTest()).address('a')
+  const address = (await serverForTest(startNats())).address('a')
   const anchor = (name: string) => ({ kind: 'anchor', payload: { name, state: {} } })
   const writer = await openStore(address)
   for (const tape of ['reset', 'removed', 'anchored']) await writer.append(tape, [...count(1), anchor('first')])
@@ -252,7 +245,7 @@ test('a repair keeps what a damaged message said of segments and anchors, and fi
 })
 
 test('the index of a workspace is made anew from its tapes [E2]', async () => {
-  const servers = await serversForTest()
+  const servers = await serverForTest(startNats())
   const workspace = `w${randomBytes(4).toString('hex')}`
   const before = await openStore(servers.address(workspace))
   await before.create('made', [[{ kind: 'count', payload: 1, meta: { key: 'k' } }]])

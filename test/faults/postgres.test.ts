@@ -3,19 +3,16 @@
 import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { saveDocument } from '../../src/handoff/saved.ts'
 import { type Damage, openStore } from '../../src/store/index.ts'
 import { isFull } from '../support/full.ts'
-import { collect } from '../support/workspace.ts'
+import { collect, serverForTest } from '../support/workspace.ts'
 import { Load } from './support/load.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres.ts'
 
-test('a server that crashes and connections that are cut under load: nothing acknowledged is lost, nothing is there twice [E1]', async ({
-  onTestFinished,
-}) => {
-  const server = await startPostgres({ durable: true })
-  onTestFinished(() => server.stop())
+test('a server that crashes and connections that are cut under load: nothing acknowledged is lost, nothing is there twice [E1]', async () => {
+  const server = await serverForTest(startPostgres({ durable: true }))
   const schema = `t${randomBytes(4).toString('hex')}`
   const stores = await Promise.all([openStore(server.address(schema)), openStore(server.address(schema))])
   // Both write to all of these tapes, so that each statement carries several and finds some of them held by the other.
@@ -36,11 +33,8 @@ test('a server that crashes and connections that are cut under load: nothing ack
   for (const store of stores) await store.close()
 })
 
-test('a server that cannot be reached, a wrong database and a broken address each say what to do, and never a password [E1]', async ({
-  onTestFinished,
-}) => {
-  const server = await startPostgres()
-  onTestFinished(() => server.stop())
+test('a server that cannot be reached, a wrong database and a broken address each say what to do, and never a password [E1]', async () => {
+  const server = await serverForTest(startPostgres())
   const missing = server.address('a').replace('/postgres?', '/nowhere?').replace('baton@', 'baton:hush@')
   await expect(openStore(missing)).rejects.toMatchObject({ code: 'storage', hint: expect.stringMatching(/createdb/) })
   const wrong = openStore(server.address('Bad-Name'))
@@ -53,11 +47,8 @@ test('a server that cannot be reached, a wrong database and a broken address eac
   expect(JSON.stringify([error.message, error])).not.toContain('hush')
 })
 
-test('a watch hears of what another process writes, also when every notification is lost and the server was away [E1]', async ({
-  onTestFinished,
-}) => {
-  const server = await startPostgres()
-  onTestFinished(() => server.stop())
+test('a watch hears of what another process writes, also when every notification is lost and the server was away [E1]', async () => {
+  const server = await serverForTest(startPostgres())
   const [reader, writer] = await Promise.all([openStore(server.address('w')), openStore(server.address('w'))])
   const stop = new AbortController()
   const seen: number[] = []
@@ -88,11 +79,8 @@ async function psql(server: PostgresServer, ...statements: string[]): Promise<pg
   }
 }
 
-test('people see sessions, health checks, handoffs and tasks with psql, also in a store of the first version [E1] [E6]', async ({
-  onTestFinished,
-}) => {
-  const server = await startPostgres()
-  onTestFinished(() => server.stop())
+test('people see sessions, health checks, handoffs and tasks with psql, also in a store of the first version [E1] [E6]', async () => {
+  const server = await serverForTest(startPostgres())
   const event = (name: string, data: object, key = name) => ({ kind: 'event', payload: { name, data }, meta: { key } })
   const first = await openStore(server.address('v'))
   await first.append('session/night é', [
@@ -146,11 +134,8 @@ test('people see sessions, health checks, handoffs and tasks with psql, also in 
   await expect(openStore(server.address('v'))).rejects.toMatchObject({ hint: expect.stringMatching(/Upgrade Baton/) })
 })
 
-test('a damaged row and missing ones are reported, their neighbours are read, and a repair keeps ids without gaps [E1] [T4]', async ({
-  onTestFinished,
-}) => {
-  const server = await startPostgres()
-  onTestFinished(() => server.stop())
+test('a damaged row and missing ones are reported, their neighbours are read, and a repair keeps ids without gaps [E1] [T4]', async () => {
+  const server = await serverForTest(startPostgres())
   const store = await openStore(server.address('d'))
   onTestFinished(() => store.close())
   const anchor = (name: string) => ({ kind: 'anchor', payload: { name, state: {} } })

@@ -24,26 +24,23 @@ test('nothing missing: the agent can handle it, confidently [P7]', () => {
   expect(assess([], {}, roles)).toEqual({ canHandle: true, confidence: 0.9 })
 })
 
-test('what can be looked up goes to the research agent [P7]', () => {
-  const required = [input('a', 'external'), input('b', 'market'), input('c')]
-  expect(assess(required, { c: 'x' }, roles)).toEqual({
-    canHandle: false,
-    confidence: 0.7,
-    handoffTo: 'researcher',
-    reason: 'Missing research data',
-    missingInputs: ['a', 'b'],
-  })
-})
-
-test('what the user must decide goes to the orchestrator, and goes first [P7]', () => {
-  const required = [input('a', 'market'), input('b', 'user'), input('c', 'decision')]
-  expect(assess(required, {}, { research: 'scout', orchestrator: 'lead' })).toEqual({
-    canHandle: false,
-    confidence: 0.5,
-    handoffTo: 'lead',
-    reason: 'Missing user decision',
-    missingInputs: ['b', 'c'],
-  })
+test.each([
+  [
+    'what can be looked up goes to the research agent',
+    { required: [input('a', 'external'), input('b', 'market'), input('c')], known: { c: 'x' }, roles },
+    { confidence: 0.7, handoffTo: 'researcher', reason: 'Missing research data', missingInputs: ['a', 'b'] },
+  ],
+  [
+    'what the user must decide goes to the orchestrator, and goes first',
+    {
+      required: [input('a', 'market'), input('b', 'user'), input('c', 'decision')],
+      known: {},
+      roles: { research: 'scout', orchestrator: 'lead' },
+    },
+    { confidence: 0.5, handoffTo: 'lead', reason: 'Missing user decision', missingInputs: ['b', 'c'] },
+  ],
+])('%s [P7]', (_, { required, known, roles }, expected) => {
+  expect(assess(required, known, roles)).toEqual({ canHandle: false, ...expected })
 })
 
 test('what nobody is known to have does not stop the work [P7]', () => {

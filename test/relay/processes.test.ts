@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type HandoffResponse, openRelay, relaySection } from '../../src/relay/index.ts'
 import { isFull } from '../support/full.ts'
+import { Member } from '../support/member.ts'
 import { program } from '../support/program.ts'
 import { collect, temporaryFolder, temporaryStore } from '../support/workspace.ts'
 import { boundless, request, team } from './team.ts'
@@ -15,35 +13,21 @@ const crowd = isFull ? 10_000 : 400
 const leastKills = isFull ? 20 : 5
 const waveSize = 100
 
-let script = ''
+const script = await program(new URL('./member.ts', import.meta.url))
 
-beforeAll(async () => {
-  script = await program(new URL('./member.ts', import.meta.url))
-})
+const member = (folder: string, ...args: string[]) => new Member(script, [folder, ...args])
 
-interface Member {
-  readonly child: ChildProcess
-  readonly said: string[]
-  readonly ended: Promise<unknown>
-  /** Resolves when it has said so many lines. */
-  hears(lines: number): Promise<void>
+async function killedAfterOneLine(first: Member): Promise<void> {
+  await first.hears(1)
+  first.child.kill('SIGKILL')
+  await first.ended
 }
 
-function member(folder: string, ...args: string[]): Member {
-  const child = spawn(process.execPath, [script, folder, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const said: string[] = []
-  const lines = createInterface(child.stdout)
-  lines.on('line', (line) => said.push(line))
-  const ended = Promise.all([once(child, 'exit'), once(lines, 'close')])
-  const hears = (count: number) =>
-    new Promise<void>((resolve) => {
-      const look = () => said.length >= count && resolve()
-      lines.on('line', look)
-      void ended.then(() => resolve())
-      look()
-    })
-  return { child, said, ended, hears }
+/** What two more members say that do the same at the same time. */
+async function twoMore(folder: string, work: string, request: string): Promise<string[]> {
+  const members = [member(folder, work, 'second', request), member(folder, work, 'third', request)]
+  await Promise.all(members.map(({ ended }) => ended))
+  return members.flatMap(({ said }) => said)
 }
 
 async function workspace() {
@@ -115,13 +99,9 @@ test(
 test('a request whose process died in the middle is taken over under its id, and answered once [P4, P9]', async () => {
   const { folder, relay } = await workspace()
   const first = member(folder, 'hang', 'first', 'job-1')
-  await first.hears(1)
-  first.child.kill('SIGKILL')
-  await first.ended
+  await killedAfterOneLine(first)
   // Two at once: one takes over when the lease of the dead one has ended, the other gets the same answer.
-  const next = [member(folder, 'local', 'second', 'job-1'), member(folder, 'local', 'third', 'job-1')]
-  await Promise.all(next.map(({ ended }) => ended))
-  const said = next.flatMap((each) => each.said)
+  const said = await twoMore(folder, 'local', 'job-1')
   expect(said.filter((line) => line === 'working')).toHaveLength(1)
   const outcomes = said.filter((line) => line !== 'working')
   expect(outcomes).toHaveLength(2)
@@ -132,9 +112,7 @@ test('a request whose process died in the middle is taken over under its id, and
 test('a person answers a process that died and was started again [P6]', async () => {
   const { folder, relay } = await workspace()
   const first = member(folder, 'ask', 'first', 'question')
-  await first.hears(1)
-  first.child.kill('SIGKILL')
-  await first.ended
+  await killedAfterOneLine(first)
   const second = member(folder, 'ask', 'second', 'question')
   await second.hears(1)
   const [asked] = await relay.escalations.list()
@@ -151,13 +129,13 @@ test('an answer whose user died is used by the next one, once [P6]', async () =>
   const [asked] = await relay.escalations.list()
   await relay.escalations.answer(asked!.id, { marketSize: 7 }, { by: 'Kim' })
   const first = member(folder, 'resume', 'hangs', 'q')
-  await first.hears(1)
-  first.child.kill('SIGKILL')
-  await first.ended
-  const next = [member(folder, 'resume', 'second', 'q'), member(folder, 'resume', 'third', 'q')]
-  await Promise.all(next.map(({ ended }) => ended))
-  const said = next.flatMap((each) => each.said).toSorted()
-  expect(said).toEqual([expect.stringContaining('The answer to q was used by generator on '), 'done', 'working'])
+  await killedAfterOneLine(first)
+  const said = await twoMore(folder, 'resume', 'q')
+  expect(said.toSorted()).toEqual([
+    expect.stringContaining('The answer to q was used by generator on '),
+    'done',
+    'working',
+  ])
 })
 
 test('processes killed while they ask lose no request that they were promised [P4]', async () => {

@@ -91,38 +91,33 @@ export const claude: readonly Planned[] = [
   { cycle: 8, step: 'anywhere', harm: 'supervisor killed' },
 ]
 
+const onScreen = ['claude', 'codex', 'pi']
+
+/** What happens in a night; what happens to some agents only names them. */
+const nightOf: readonly (Planned & { readonly agents?: readonly string[] })[] = [
+  { cycle: 2, step: 'thinking', harm: 'permission dialog', agents: ['claude'] },
+  { cycle: 3, step: 'clearing', harm: 'person types', agents: onScreen },
+  { cycle: 4, step: 'working', harm: 'person says more', agents: onScreen },
+  { cycle: 5, step: 'thinking', harm: 'quota stop', agents: ['claude', 'codex', 'gemini'] },
+  { cycle: 6, step: 'asked', harm: 'disk full' },
+  { cycle: 7, step: 'thinking', harm: 'own compaction' },
+  { cycle: 8, step: 'asked', harm: 'supervisor killed' },
+  { cycle: 9, step: 'documented', harm: 'supervisor killed' },
+  { cycle: 10, step: 'asked', harm: 'no document' },
+  { cycle: 11, step: 'resuming', harm: 'supervisor killed' },
+  { cycle: 12, step: 'verifying', harm: 'agent killed' },
+  { cycle: 13, step: 'thinking', harm: 'tmux server killed', agents: onScreen },
+  { cycle: 14, step: 'thinking', harm: 'agent killed' },
+  { cycle: 15, step: 'thinking', harm: 'subagent', agents: ['claude', 'codex', 'opencode'] },
+  { cycle: 16, step: 'thinking', harm: 'context at 99%' },
+  { cycle: 17, step: 'clearing', harm: 'agent killed', agents: onScreen },
+  { cycle: 18, step: 'anywhere', harm: 'supervisor killed' },
+  { cycle: 19, step: 'thinking', harm: 'supervisor and tmux killed', agents: onScreen },
+]
+
 /** Twenty cycles of an agent whose commands print each fact only once, so that it is killed only while its model thinks. */
 export function night(agent: string): readonly Planned[] {
-  const onScreen = ['claude', 'codex', 'pi'].includes(agent)
-  const everywhere: readonly Planned[] = [
-    { cycle: 6, step: 'asked', harm: 'disk full' },
-    { cycle: 7, step: 'thinking', harm: 'own compaction' },
-    { cycle: 8, step: 'asked', harm: 'supervisor killed' },
-    { cycle: 9, step: 'documented', harm: 'supervisor killed' },
-    { cycle: 10, step: 'asked', harm: 'no document' },
-    { cycle: 11, step: 'resuming', harm: 'supervisor killed' },
-    { cycle: 12, step: 'verifying', harm: 'agent killed' },
-    { cycle: 14, step: 'thinking', harm: 'agent killed' },
-    { cycle: 16, step: 'thinking', harm: 'context at 99%' },
-    { cycle: 18, step: 'anywhere', harm: 'supervisor killed' },
-  ]
-  const screen: readonly Planned[] = [
-    { cycle: 3, step: 'clearing', harm: 'person types' },
-    { cycle: 4, step: 'working', harm: 'person says more' },
-    { cycle: 13, step: 'thinking', harm: 'tmux server killed' },
-    { cycle: 17, step: 'clearing', harm: 'agent killed' },
-    { cycle: 19, step: 'thinking', harm: 'supervisor and tmux killed' },
-  ]
-  const some: readonly Planned[] = [
-    ...(agent === 'claude' ? [{ cycle: 2, step: 'thinking', harm: 'permission dialog' } as const] : []),
-    ...(['claude', 'codex', 'gemini'].includes(agent)
-      ? [{ cycle: 5, step: 'thinking', harm: 'quota stop' } as const]
-      : []),
-    ...(['claude', 'codex', 'opencode'].includes(agent)
-      ? [{ cycle: 15, step: 'thinking', harm: 'subagent' } as const]
-      : []),
-  ]
-  return [...everywhere, ...(onScreen ? screen : []), ...some]
+  return nightOf.filter(({ agents }) => agents === undefined || agents.includes(agent))
 }
 
 /** Ten cycles with what goes wrong less often. */

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { copyStore, differences, openStore, type Store } from '../../src/store/index.ts'
 import { administer, startNats } from '../support/nats.ts'
 import { serverProgram, startPostgres } from '../support/postgres.ts'
-import { temporaryFolder } from '../support/workspace.ts'
+import { serverForTest, temporaryFolder } from '../support/workspace.ts'
 import { all, anchor, message } from './promises/row.ts'
 
 async function furnish(store: Store): Promise<void> {
@@ -17,11 +17,8 @@ async function furnish(store: Store): Promise<void> {
   await store.putBlob(Buffer.from('content'))
 }
 
-test('a PostgreSQL store is dumped and restored with its own tools, and nothing differs [E6]', async ({
-  onTestFinished,
-}) => {
-  const server = await startPostgres()
-  onTestFinished(() => server.stop())
+test('a PostgreSQL store is dumped and restored with its own tools, and nothing differs [E6]', async () => {
+  const server = await serverForTest(startPostgres())
   const before = await openStore(server.address('team_a'))
   await furnish(before)
   const dump = path.join(temporaryFolder(), 'team_a.dump')
@@ -39,11 +36,8 @@ test('a PostgreSQL store is dumped and restored with its own tools, and nothing 
   await before.close()
 })
 
-test('a NATS store is backed up into a folder, deleted and restored, and nothing differs [E6]', async ({
-  onTestFinished,
-}) => {
-  const server = await startNats()
-  onTestFinished(() => server.stop())
+test('a NATS store is backed up into a folder, deleted and restored, and nothing differs [E6]', async () => {
+  const server = await serverForTest(startNats())
   const address = server.address('team_a')
   const before = await openStore(address)
   await furnish(before)

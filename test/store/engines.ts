@@ -5,8 +5,8 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { openFileStore, type OpenOptions, openStore, type Store } from '../../src/store/index.ts'
-import { type NatsServers, startNats } from '../support/nats.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres.ts'
+import { startNats } from '../support/nats.ts'
+import { startPostgres } from '../support/postgres.ts'
 
 interface Place {
   /** Opens the place; each call is a handle of its own, as another process would have. */
@@ -22,8 +22,27 @@ export interface Engine {
   stop(): Promise<void>
 }
 
-let postgres: Promise<PostgresServer> | undefined
-let nats: Promise<NatsServers> | undefined
+interface TestServer {
+  /** The address of a place of its own. */
+  address(name: string): string
+  stop(): Promise<void>
+}
+
+/** An engine behind a server, which is started for the first place and serves them all. */
+function engineBehind(name: string, start: () => Promise<TestServer>): Engine {
+  let server: Promise<TestServer> | undefined
+  return {
+    name,
+    async fresh() {
+      const address = (await (server ??= start())).address(`t${randomBytes(6).toString('hex')}`)
+      return { open: (options) => openStore(address, options), discard: async () => {} }
+    },
+    async stop() {
+      await (await server)?.stop()
+      server = undefined
+    },
+  }
+}
 
 export const engines: readonly Engine[] = [
   {
@@ -37,28 +56,6 @@ export const engines: readonly Engine[] = [
     },
     stop: async () => {},
   },
-  {
-    name: 'postgres',
-    async fresh() {
-      const server = await (postgres ??= startPostgres())
-      const address = server.address(`t${randomBytes(6).toString('hex')}`)
-      return { open: (options) => openStore(address, options), discard: async () => {} }
-    },
-    async stop() {
-      await (await postgres)?.stop()
-      postgres = undefined
-    },
-  },
-  {
-    name: 'nats',
-    async fresh() {
-      const server = await (nats ??= startNats())
-      const address = server.address(`t${randomBytes(6).toString('hex')}`)
-      return { open: (options) => openStore(address, options), discard: async () => {} }
-    },
-    async stop() {
-      await (await nats)?.stop()
-      nats = undefined
-    },
-  },
+  engineBehind('postgres', startPostgres),
+  engineBehind('nats', startNats),
 ]

@@ -34,21 +34,9 @@ export async function startPostgres({
     owner === undefined
       ? []
       : ['setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups', '--pdeathsig', 'INT']
-  const [init, ...initArgs] = [
-    ...asOwner,
-    path.join(bin, 'initdb'),
-    '-D',
-    data,
-    '-U',
-    'baton',
-    '-A',
-    'trust',
-    '--no-sync',
-    '--locale=C.UTF-8',
-    '-E',
-    'UTF8',
-  ]
-  execFileSync(init, initArgs, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const command = (name: string, flags: string) => [...asOwner, path.join(bin, name), '-D', data, ...flags.split(' ')]
+  const [init, ...initArgs] = command('initdb', '-U baton -A trust --no-sync --locale=C.UTF-8 -E UTF8')
+  execFileSync(init!, initArgs, { stdio: ['ignore', 'ignore', 'pipe'] })
   if (access !== '') {
     const file = path.join(data, 'pg_hba.conf')
     fs.writeFileSync(file, `${access}\n${fs.readFileSync(file, 'utf8')}`)
@@ -59,15 +47,7 @@ export async function startPostgres({
     ...(durable ? [] : ['fsync=off', 'full_page_writes=off']),
     ...set,
   ]
-  const [program, ...args] = [
-    ...asOwner,
-    path.join(bin, 'postgres'),
-    '-D',
-    data,
-    '-k',
-    folder,
-    ...settings.flatMap((setting) => ['-c', setting]),
-  ]
+  const [program, ...args] = [...command('postgres', `-k ${folder}`), ...settings.flatMap((each) => ['-c', each])]
   const start = async () => {
     const server = spawn(program!, args, { stdio: 'ignore' })
     const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))

@@ -25,6 +25,13 @@ export async function temporaryStore(
   return store
 }
 
+/** A server that is stopped when the test is over. */
+export async function serverForTest<T extends { stop(): Promise<void> }>(starting: Promise<T>): Promise<T> {
+  const server = await starting
+  onTestFinished(() => server.stop())
+  return server
+}
+
 /** Whether the suite runs on files, which a test may then look at. */
 export function isOnFiles(): boolean {
   return inject('storeAddress') === undefined

@@ -1,9 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import fs from 'node:fs'
-import { createInterface } from 'node:readline'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isFull } from '../support/full.ts'
+import { Member } from '../support/member.ts'
 import { program } from '../support/program.ts'
 import { login, project } from './project.ts'
 
@@ -11,31 +9,11 @@ import { login, project } from './project.ts'
 const handoffs = isFull ? 25 : 10
 const rounds = isFull ? 12 : 4
 
-let script = ''
+const script = await program(new URL('./agent.ts', import.meta.url))
 
-beforeAll(async () => {
-  script = await program(new URL('./agent.ts', import.meta.url))
-})
-
-interface Agent {
-  readonly child: ChildProcess
-  /** `version agent step` of every handoff that it was promised. */
-  readonly promised: string[]
-  readonly ended: Promise<unknown>
-}
-
-function agent(folder: string, name: string, times: number, onPromise: () => void = () => {}): Agent {
-  const child = spawn(process.execPath, [script, folder, name, String(times)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const promised: string[] = []
-  const lines = createInterface(child.stdout)
-  lines.on('line', (line) => {
-    promised.push(line)
-    onPromise()
-  })
-  const ended = Promise.all([once(child, 'exit'), once(lines, 'close')]).then(([[code, signal]]) => signal ?? code)
-  return { child, promised, ended }
-}
+/** Says `version agent step` of every handoff that it was promised. */
+const agent = (folder: string, name: string, times: number, onPromise?: () => void) =>
+  new Member(script, [folder, name, String(times)], onPromise)
 
 test('eight processes hand one task over: every handoff is a version, none is lost [S4, S11]', async () => {
   const { tasks, folder, again } = await project()
@@ -45,7 +23,7 @@ test('eight processes hand one task over: every handoff is a version, none is lo
   const state = await (await again()).get('TASK-001')
   expect(state.version).toBe(8 * handoffs + 1)
   expect(state.decisions_made.map(({ decision }, i) => `${i + 2} ${decision}`)).toEqual(
-    crowd.flatMap(({ promised }) => promised).sort((a, b) => Number.parseInt(a) - Number.parseInt(b)),
+    crowd.flatMap(({ said }) => said).sort((a, b) => Number.parseInt(a) - Number.parseInt(b)),
   )
   expect((await tasks.history('TASK-001')).map(({ version }) => version)).toEqual(
     Array.from({ length: 8 * handoffs + 1 }, (_, i) => i + 1),
@@ -70,13 +48,13 @@ test('agents killed in the middle lose nothing they were promised, whatever happ
     // Killed at another point of its work each time, by what it was promised so far.
     const enough = 2 + (round % 4) * 3
     let seen = 0
-    const crowd: Agent[] = []
+    const crowd: Member[] = []
     const onPromise = () => {
       if (++seen === enough) for (const { child } of crowd) child.kill('SIGKILL')
     }
     crowd.push(...['a', 'b', 'c'].map((name) => agent(folder, `${name}${round}`, 1_000, onPromise)))
     await Promise.all(crowd.map(({ ended }) => ended))
-    promised.push(...crowd.flatMap((each) => each.promised.filter((line) => /^\d+ \w+ \d+$/.test(line))))
+    promised.push(...crowd.flatMap((each) => each.said.filter((line) => /^\d+ \w+ \d+$/.test(line))))
     if (fs.existsSync(file)) mishaps[round % mishaps.length]!(file)
 
     const state = await tasks.get('TASK-001')

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { figuresRequest, licenceQuestion } from '../../scripts/sample-day.mjs'
 import { openFileStore } from '../../src/store/index.ts'
 import { recordEdge } from '../../src/tape/index.ts'
 import { temporaryFolder } from '../support/workspace.ts'
@@ -35,19 +36,7 @@ async function fill(folder: string): Promise<{ server: Server; addresses: Record
   await client.tapeAppend({ tape: 'main', entries: [message('Build the parser'), message('Done', 'assistant')] })
   await client.tapeHandoff({ tape: 'main', name: 'phase/two', state: { summary: 'half done' } })
   const { document } = await client.documentWrite({ tape: 'main', goal: 'finish the parser' })
-  await client.relayAsk({
-    from: 'writer',
-    to: 'human',
-    priority: 'high',
-    summary: 'Which licence should the package have?',
-    missing: [{ key: 'licence', expectedType: 'string', description: 'Its short name' }],
-  })
-  await client.relayAsk({
-    from: 'writer',
-    to: 'researcher',
-    summary: 'Figures for the introduction',
-    missing: ['figures'],
-  })
+  for (const request of [licenceQuestion, figuresRequest]) await client.relayAsk(request)
   await client.taskCreate({ task: 'LOGIN', title: 'Log in with a passkey' })
   await client.taskHandoff({
     task: 'LOGIN',

@@ -75,7 +75,7 @@ test('critical before high before medium before low, and the older first [P16]',
 
 test('a flood of low does not keep a critical one waiting, not even an old flood [P16]', async () => {
   const time = clock()
-  const { relay } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
+  const { relay } = await open({ ...patient, ...time })
   await Promise.all(Array.from({ length: 300 }, (_, i) => send(relay, `low-${i}`, 'low')))
   time.advance(120_000)
   for (let round = 0; round < 10; round++) {
@@ -87,7 +87,7 @@ test('a flood of low does not keep a critical one waiting, not even an old flood
 
 test('a stream of critical ones does not starve a low one for ever [P16]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
+  const { relay, again } = await open({ ...patient, ...time })
   await send(relay, 'patient', 'low')
   const taken: string[] = []
   for (let i = 0; i < 40 && !taken.includes('patient'); i++) {
@@ -102,7 +102,7 @@ test('a stream of critical ones does not starve a low one for ever [P16]', async
 
 test('a request whose worker is silent comes back when the lease ends; its late answer changes nothing [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
+  const { relay, again } = await open({ ...patient, ...time })
   await send(relay, 'r')
   const dead = (await relay.claim('researcher', { worker: 'dead', leaseMs: 1_000 }))!
   const other = await again()
@@ -126,7 +126,7 @@ test('a request whose worker is silent comes back when the lease ends; its late 
 
 test('a worker that is only slow keeps its request by a heartbeat, or while nobody else takes it [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
+  const { relay, again } = await open({ ...patient, ...time })
   await send(relay, 'r')
   const claim = (await relay.claim('researcher', { worker: 'slow', leaseMs: 1_000 }))!
   const other = await again()
@@ -156,7 +156,7 @@ test('a released request is back at its place, and its former claim is worth not
 
 test('a clock that goes back does not keep the request of a dead worker for ever [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic })
+  const { relay, again } = await open({ ...patient, ...time })
   await send(relay, 'r')
   await relay.claim('researcher', { worker: 'dead', leaseMs: 1_000 })
   time.jump(-365 * 86_400_000)
@@ -168,7 +168,7 @@ test('a clock that goes back does not keep the request of a dead worker for ever
 
 test('a wall clock that jumps forward ends no claim and no request, whichever process looks [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ now: time.now, monotonic: time.monotonic })
+  const { relay, again } = await open({ ...time })
   await send(relay, 'r')
   await send(relay, 'waiting')
   const claim = (await relay.claim('researcher', { worker: 'alive', leaseMs: 1_000, requestId: 'r' }))!
@@ -206,7 +206,7 @@ test('a worker whose clock is a minute off keeps its claim, and works on what ot
 
 test('a worker of another machine that is silent loses its claim when it was watched for a lease [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, now: time.now, monotonic: time.monotonic, machine: 'here' })
+  const { relay, again } = await open({ ...patient, ...time, machine: 'here' })
   await send(relay, 'r')
   const there = await again({ machine: 'there', monotonic: () => 5 })
   expect(await there.claim('researcher', { worker: 'dead', leaseMs: 1_000 })).toMatchObject({ requestId: 'r' })

@@ -128,7 +128,7 @@ test('a long task waits for the answer to a question at the start; a person is t
   harness.script({ dialog: 'Do you trust the files in this folder?' })
   const prompt = `Build the shop. ${'It has many shelves. '.repeat(300)}`.trim()
   harness.supervise({ run: { ...harness.run, prompt } })
-  await harness.until(() => harness.told.some(({ title }) => title.includes('Do you trust')), 'word of the question')
+  await harness.notified('Do you trust')
   await harness.until(
     () => harness.events.some((event) => event.type === 'row' && event.row.state === 'dialog'),
     'the state',
@@ -147,10 +147,7 @@ test('what is in the way of typing for long is told to a person, and that it is 
   const harness = await atWork({ submitSeconds: 1 })
   harness.script({ draft: 'wait, I want to' })
   harness.fill(90)
-  await harness.until(
-    () => harness.told.some(({ title }) => title.includes('a line that was not sent')),
-    'word of the line',
-  )
+  await harness.notified('a line that was not sent')
   expect(harness.prompts('Create handoff')).toEqual([])
   harness.script({ draft: '' })
   expect(await harness.cycled()).toMatchObject({ outcome: 'done', document: { by: 'agent' } })
@@ -194,13 +191,10 @@ test('nothing is typed while a question is open or a person types; the cycle goe
   const harness = await atWork({ submitSeconds: 2 })
   harness.script({ draft: 'hm, what about' })
   harness.fill(90)
-  await harness.until(
-    () => harness.told.find(({ title }) => title.includes('waiting for a chance to type')),
-    'the draft',
-  )
+  await harness.notified('waiting for a chance to type')
   expect(harness.prompts('Create handoff')).toEqual([])
   harness.script({ draft: '', dialog: 'May I run rm -rf build?' })
-  await harness.until(() => harness.told.find(({ title }) => title.includes('rm -rf build')), 'the question')
+  await harness.notified('rm -rf build')
   expect(harness.prompts('Create handoff')).toEqual([])
   harness.script({ dialog: null })
   expect(await harness.cycled()).toMatchObject({ outcome: 'done' })
@@ -275,7 +269,7 @@ test('a disk that is full while the document is stored stops the clear, not the 
   await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
   fill((what) => what === 'blob')
   harness.fill(90)
-  await harness.until(() => harness.told.find(({ title }) => title.includes('The disk is full')), 'word of the disk')
+  await harness.notified('The disk is full')
   expect(harness.clears()).toBe(0)
   expect(harness.told.at(-1)).toMatchObject({
     level: 'critical',
@@ -296,7 +290,7 @@ test('with a disk that takes nothing at all nothing is typed; when there is room
   await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
   fill(() => true)
   harness.fill(90)
-  await harness.until(() => harness.told.find(({ title }) => title.includes('The disk is full')), 'word of the disk')
+  await harness.notified('The disk is full')
   expect(harness.prompts('Create handoff')).toEqual([])
   fill(() => false)
   expect(await harness.cycled()).toMatchObject({ outcome: 'done' })

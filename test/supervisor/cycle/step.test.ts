@@ -9,6 +9,8 @@ function walk(...seen: (CycleEvent | number)[]): Walk {
   return walkBy(policy, ...seen)
 }
 
+const twice = (...seen: (CycleEvent | number)[]) => [...seen, ...seen]
+
 interface Walk {
   cycle: Cycle
   trail: string[]
@@ -280,16 +282,7 @@ test('a document that cannot be stored is stored later; nothing is cleared until
 
 test('a clear that is ignored is tried once more, then a person is asked [C5]', () => {
   const same = sight({ percent: 88, turns: 2 })
-  const { effects, cycle } = walk(
-    ...documented,
-    same,
-    { type: 'done', what: 'clear' },
-    16_000,
-    same,
-    { type: 'done', what: 'clear' },
-    16_000,
-    same,
-  )
+  const { effects, cycle } = walk(...documented, same, ...twice({ type: 'done', what: 'clear' }, 16_000, same))
   expect(effects.filter((effect) => effect.do === 'clear')).toHaveLength(2)
   expect(cycle).toMatchObject({ at: 'failed', step: 'clearing', document: stored })
 })
@@ -342,15 +335,7 @@ test('work that goes on behind the document makes it out of date: it is stored a
 
 test('a prompt that is not heard is typed once more, and then a person is asked [C6]', () => {
   const fresh = sight({ session: 'new', turn: 'none', turns: 0 })
-  const { effects, cycle } = walk(
-    ...cleared,
-    { type: 'done', what: 'resume' },
-    21_000,
-    fresh,
-    { type: 'done', what: 'resume' },
-    21_000,
-    fresh,
-  )
+  const { effects, cycle } = walk(...cleared, ...twice({ type: 'done', what: 'resume' }, 21_000, fresh))
   expect(effects.filter((effect) => effect.do === 'resume')).toHaveLength(2)
   expect(cycle).toMatchObject({ at: 'failed', step: 'resuming' })
 })

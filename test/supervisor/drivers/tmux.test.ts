@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { adapterNamed, type ScreenState } from '../../../src/agents/index.ts'
 import type { Driver } from '../../../src/supervisor/drivers/driver.ts'
 import { withLock } from '../../../src/supervisor/drivers/pane-lock.ts'
+import type { Adapter } from '../../../src/agents/index.ts'
 import { TmuxServer } from '../../../src/supervisor/drivers/tmux-server.ts'
 import { startInTmux, takePane } from '../../../src/supervisor/drivers/tmux-start.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
@@ -102,6 +103,10 @@ async function begin(
   const driver = await startInTmux({ adapter, command: adapter.launch!({ args }), cwd, env, name, socket })
   expect(await driver.ready(signal)).toEqual({ is: 'prompt', draft: '' })
   return { driver, prompts, start, tmux }
+}
+
+function start(adapter: Adapter, cwd: string, socket: string): ReturnType<typeof startInTmux> {
+  return startInTmux({ adapter, command: adapter.launch!(), cwd, env: process.env, name: 'x', socket })
 }
 
 async function until(done: () => boolean | Promise<boolean>): Promise<void> {
@@ -358,14 +363,7 @@ test('an agent is started although a server that never ends keeps the socket [C1
   const adapter = agent(script, out)
   const gone = new TmuxServer(socket).run(['list-sessions'])
   await expect(gone).rejects.toMatchObject({ gone: true, isEnding: true })
-  const driver = await startInTmux({
-    adapter,
-    command: adapter.launch!(),
-    cwd: folder,
-    env: process.env,
-    name: 'x',
-    socket,
-  })
+  const driver = await start(adapter, folder, socket)
   expect(await driver.ready(signal)).toEqual({ is: 'prompt', draft: '' })
   expect(tmux('list-sessions')).toContain('x:')
   await driver.stop()
@@ -383,14 +381,7 @@ test('a server that dies is a program that is gone, and a program that is missin
   const adapter = adapterNamed('nothing', {
     agents: { nothing: { transcript: 'pi', command: ['no-such-program-here'] } },
   })
-  const missing = await startInTmux({
-    adapter,
-    command: adapter.launch!(),
-    cwd: folder,
-    env: process.env,
-    name: 'x',
-    socket,
-  })
+  const missing = await start(adapter, folder, socket)
   await until(async () => !(await missing.alive()))
   expect(await missing.ended()).toMatchObject({
     code: 127,

@@ -213,6 +213,11 @@ export class Harness {
     await this.until(() => Date.now() - begun > 2_500, 'time')
   }
 
+  /** Resolves when a person was sent a notification with that in its title. */
+  async notified(title: string): Promise<void> {
+    await this.until(() => this.told.some((sent) => sent.title.includes(title)), `a notification of "${title}"`)
+  }
+
   async cycled(n = 1): Promise<Cycled> {
     return this.until(async () => (await this.cycles()).find((each) => each.n >= n), `cycle ${n}`)
   }

@@ -36,6 +36,11 @@ export interface Script {
   readonly usd: number
 }
 
+/** What a reply of pi says that it cost: a context of so many tokens, and dollars. */
+export function piUsage(tokens: number, usd: number) {
+  return { input: tokens, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: tokens + 10, cost: { total: usd } }
+}
+
 /** A document as a good agent writes it. */
 export const goodDocument = `# Handoff Document
 

@@ -5,7 +5,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defaultScript, type Heard, type Order, type Script, protocolFiles } from './protocol.ts'
+import { defaultScript, type Heard, type Order, piUsage, type Script, protocolFiles } from './protocol.ts'
 
 const [home = '', cwd = '', session] = process.argv.slice(2)
 const files = protocolFiles(home)
@@ -51,14 +51,7 @@ function message(body: object): void {
 
 function says(text: string, stopReason: string, calls: object[] = []): void {
   const { window, usd } = script()
-  const usage = {
-    input: tokens,
-    output: 10,
-    cacheRead: 0,
-    cacheWrite: 0,
-    totalTokens: tokens + 10,
-    cost: { total: usd },
-  }
+  const usage = piUsage(tokens, usd)
   const content = [{ type: 'text', text }, ...calls]
   const error = stopReason === 'error' ? { errorMessage: text } : {}
   message({ role: 'assistant', content, provider: 'scripted', model: 'scripted', usage, stopReason, window, ...error })
