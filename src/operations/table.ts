@@ -1,167 +1,74 @@
-// Every operation there is. What is listed here appears at every door, with its documentation, its scope and its tests.
+// Every operation there is. What is exported by a module listed here appears at every door, with its documentation, its scope and
+// its tests.
 
-import { sessionMeters } from './agents/meters.ts'
-import { spendingShow } from './agents/spending.ts'
-import { supervisedScreen } from './agents/screen.ts'
-import { activityShow, meterHistory } from './activity.ts'
-import {
-  supervisedCycles,
-  supervisedList,
-  supervisedShow,
-  supervisedLogs,
-  supervisedControl,
-  supervisedRun,
-} from './agents/supervised.ts'
-import { demoStart } from './agents/demo.ts'
-import { sessionLog } from './agents/session-log.ts'
-import { sessionFollow, sessionList, sessionImport } from './agents/sessions.ts'
-import { sessionContinue, workList } from './agents/work.ts'
-import { documentCheck, documentDiff, documentItems, documentList, documentShow } from './document/documents.ts'
-import { documentWrite, tapeContinue } from './document/write.ts'
-import { escalationAnswer, escalationList, escalationShow } from './relay/escalations.ts'
-import { relayAlerts, relayHistory, relayMetrics, relayRecent, relayStatus } from './relay/history.ts'
-import { relayAsk, relayCancel, relayReply, relayRequest, relayShow } from './relay/requests.ts'
-import {
-  relayAnswer,
-  relayClaim,
-  relayDead,
-  relayDeadDrop,
-  relayDeadRetry,
-  relayHeartbeat,
-  relayInbox,
-  relayInboxWatch,
-  relayProgress,
-  relayRelease,
-} from './relay/work.ts'
-import { doctorCheck, settingsShow } from './settings.ts'
-import { traceArchive, traceOwner, traceReturn } from './relay/traces.ts'
-import {
-  taskList,
-  taskShow,
-  taskCreate,
-  taskHandoff,
-  taskReceive,
-  taskHistory,
-  taskDiff,
-  taskDecide,
-  taskGate,
-  taskReady,
-} from './tasks.ts'
-import { waitingList } from './waiting.ts'
-import { workspaceInfo, workspaceVerify } from './workspace-info.ts'
+import * as activity from './activity.ts'
+import * as demo from './agents/demo.ts'
+import * as meters from './agents/meters.ts'
+import * as screen from './agents/screen.ts'
+import * as sessionLog from './agents/session-log.ts'
+import * as sessions from './agents/sessions.ts'
+import * as spending from './agents/spending.ts'
+import * as supervised from './agents/supervised.ts'
+import * as work from './agents/work.ts'
+import * as documents from './document/documents.ts'
+import * as documentWriting from './document/write.ts'
+import * as escalations from './relay/escalations.ts'
+import * as relayHistory from './relay/history.ts'
+import * as relayRequests from './relay/requests.ts'
+import * as traces from './relay/traces.ts'
+import * as relayWork from './relay/work.ts'
+import * as settings from './settings.ts'
+import * as contexts from './tape/contexts.ts'
+import * as tapeDeletion from './tape/delete.ts'
+import * as entries from './tape/entries.ts'
+import * as forks from './tape/forks.ts'
+import * as give from './tape/give.ts'
+import * as references from './tape/references.ts'
+import * as tapes from './tape/tapes.ts'
+import * as tasks from './tasks.ts'
+import * as waiting from './waiting.ts'
+import * as workspaceInfo from './workspace-info.ts'
 import type { AnyOperation } from './operation.ts'
-import { tapeAnchors, tapeContext, tapeHandoff, tapeTokens } from './tape/contexts.ts'
-import { tapeAppend, tapeRead, tapeSearch, tapeWatch } from './tape/entries.ts'
-import { tapeDelete, tapePrune } from './tape/delete.ts'
-import { lineageShow, tapeFork, tapeMerge } from './tape/forks.ts'
-import { contextInbox, contextReceive, tapeGive } from './tape/give.ts'
-import { referenceFacts, referenceSection, referenceShow } from './tape/references.ts'
-import {
-  tapeExport,
-  tapeImport,
-  tapeInfo,
-  tapeList,
-  tapePurge,
-  tapeRepair,
-  tapeReset,
-  tapeVerify,
-} from './tape/tapes.ts'
+
+type OperationsOf<Module> = {
+  [Name in keyof Module as Module[Name] extends { readonly route: string } ? Name : never]: Module[Name]
+}
+
+/** The operations among what a module exports. */
+function operationsOf<Module extends object>(module: Module): OperationsOf<Module> {
+  const all = Object.entries(module).filter(([, value]) => typeof value === 'object' && 'route' in value)
+  return Object.fromEntries(all) as OperationsOf<Module>
+}
 
 /** By the name they have in code: the client is typed by this. */
 export const operations = {
-  workspaceInfo,
-  workspaceVerify,
-  tapeList,
-  tapeInfo,
-  tapeAppend,
-  tapeRead,
-  tapeWatch,
-  tapeSearch,
-  tapeAnchors,
-  tapeHandoff,
-  tapeContext,
-  tapeTokens,
-  tapeFork,
-  tapeMerge,
-  tapeReset,
-  tapePurge,
-  tapeDelete,
-  tapePrune,
-  tapeVerify,
-  tapeRepair,
-  tapeExport,
-  tapeImport,
-  tapeGive,
-  contextInbox,
-  contextReceive,
-  lineageShow,
-  referenceShow,
-  referenceFacts,
-  referenceSection,
-  activityShow,
-  meterHistory,
-  sessionList,
-  sessionImport,
-  sessionFollow,
-  sessionLog,
-  sessionContinue,
-  workList,
-  sessionMeters,
-  spendingShow,
-  demoStart,
-  supervisedList,
-  supervisedShow,
-  supervisedLogs,
-  supervisedCycles,
-  supervisedScreen,
-  supervisedControl,
-  supervisedRun,
-  documentWrite,
-  tapeContinue,
-  documentList,
-  documentShow,
-  documentItems,
-  documentCheck,
-  documentDiff,
-  relayAsk,
-  relayRequest,
-  relayShow,
-  relayStatus,
-  relayInbox,
-  relayClaim,
-  relayHeartbeat,
-  relayRelease,
-  relayAnswer,
-  relayCancel,
-  relayProgress,
-  relayReply,
-  relayRecent,
-  relayHistory,
-  relayDead,
-  relayDeadRetry,
-  relayDeadDrop,
-  relayInboxWatch,
-  traceOwner,
-  traceReturn,
-  traceArchive,
-  relayAlerts,
-  relayMetrics,
-  escalationList,
-  escalationShow,
-  escalationAnswer,
-  taskList,
-  taskShow,
-  taskCreate,
-  taskHandoff,
-  taskReceive,
-  taskHistory,
-  taskDiff,
-  taskDecide,
-  taskGate,
-  taskReady,
-  waitingList,
-  settingsShow,
-  doctorCheck,
+  ...operationsOf(workspaceInfo),
+  ...operationsOf(tapes),
+  ...operationsOf(entries),
+  ...operationsOf(contexts),
+  ...operationsOf(forks),
+  ...operationsOf(tapeDeletion),
+  ...operationsOf(give),
+  ...operationsOf(references),
+  ...operationsOf(activity),
+  ...operationsOf(sessions),
+  ...operationsOf(sessionLog),
+  ...operationsOf(work),
+  ...operationsOf(meters),
+  ...operationsOf(spending),
+  ...operationsOf(demo),
+  ...operationsOf(supervised),
+  ...operationsOf(screen),
+  ...operationsOf(documentWriting),
+  ...operationsOf(documents),
+  ...operationsOf(relayRequests),
+  ...operationsOf(relayHistory),
+  ...operationsOf(relayWork),
+  ...operationsOf(traces),
+  ...operationsOf(escalations),
+  ...operationsOf(tasks),
+  ...operationsOf(waiting),
+  ...operationsOf(settings),
 } as const
 
 export type Operations = typeof operations
