@@ -120,21 +120,33 @@ async function append(to: Store, tape: string, drafts: readonly Draft[], start: 
   })
 }
 
-/** Entries in chunks, each of one segment and within the bounds of a batch. */
-async function* chunksOf(entries: AsyncIterable<Entry>, opening: ReadonlySet<number>): AsyncGenerator<Entry[]> {
-  let chunk: Entry[] = []
+/** Items in chunks. `isFull` says whether the next item begins a new one, given the chunk so far and the bytes with that item. */
+export async function* inChunks<T>(
+  items: AsyncIterable<T> | Iterable<T>,
+  isFull: (item: T, chunk: readonly T[], bytes: number) => boolean,
+  overhead = 0,
+): AsyncGenerator<T[]> {
+  let chunk: T[] = []
   let bytes = 0
-  for await (const entry of entries) {
-    const size = Buffer.byteLength(JSON.stringify(entry))
-    if (chunk.length > 0 && (opening.has(entry.id) || chunk.length === chunkEntries || bytes + size > chunkBytes)) {
+  for await (const item of items) {
+    const size = Buffer.byteLength(JSON.stringify(item)) + overhead
+    if (chunk.length > 0 && isFull(item, chunk, bytes + size)) {
       yield chunk
       chunk = []
       bytes = 0
     }
-    chunk.push(entry)
+    chunk.push(item)
     bytes += size
   }
   if (chunk.length > 0) yield chunk
+}
+
+/** Entries in chunks, each of one segment and within the bounds of a batch. */
+function chunksOf(entries: AsyncIterable<Entry>, opening: ReadonlySet<number>): AsyncGenerator<Entry[]> {
+  return inChunks(
+    entries,
+    ({ id }, chunk, bytes) => opening.has(id) || chunk.length === chunkEntries || bytes > chunkBytes,
+  )
 }
 
 /** The last entry of the copy must be one of the original: otherwise it is no copy of it. */

@@ -41,7 +41,7 @@ export {
   type VerifyReport,
 } from './store.ts'
 export { type FileStoreOptions, openFileStore } from './file/engine.ts'
-export { copyStore, type CopyProgress, differences } from './copy.ts'
+export { copyStore, type CopyProgress, differences, inChunks } from './copy.ts'
 export { openStore } from './open.ts'
 export { toJson } from './json.ts'
 export { lineageTape } from './name.ts'

@@ -2,8 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { InvalidError } from '../errors.ts'
-import type { Draft, Store, TapeInfo } from '../store/index.ts'
-import { inBatches } from './batches.ts'
+import { type Draft, inChunks, limits, type Store, type TapeInfo } from '../store/index.ts'
 import { readBlob } from './content/blob.ts'
 import { recordEdge } from './lineage/lineage.ts'
 import { checkPayload } from './content/payload.ts'
@@ -82,4 +81,15 @@ async function keepBlob(store: Store, line: Record<string, unknown>, number: num
     })
   }
   await store.putBlob(bytes)
+}
+
+/** Room for what the store adds to each line. */
+const overhead = 160
+
+/** Drafts in batches that fit the store's limits. `reserve` entries are kept free in each batch, for what the caller adds. */
+export function inBatches(drafts: AsyncIterable<Draft> | Iterable<Draft>, reserve = 0): AsyncGenerator<Draft[]> {
+  const { batchEntries, batchBytes } = limits
+  const isFull = (_: Draft, batch: readonly Draft[], bytes: number) =>
+    batch.length + reserve >= batchEntries || bytes > batchBytes - 4096
+  return inChunks(drafts, isFull, overhead)
 }

@@ -1,4 +1,4 @@
-// A tape as its user holds it. Every method is a sentence about the tape; how it is done lies in the file of that noun.
+// A tape as its user holds it. Every method is a sentence about the tape; the file of that noun does the work.
 
 import { BatonError, InvalidError } from '../errors.ts'
 import {
@@ -51,7 +51,7 @@ import { type Step, stepDrafts, usageKey } from './content/step.ts'
 import { contextTokensOf } from './context/context-tokens.ts'
 import { formatUri } from './reference.ts'
 
-/** A message as programs record it. Fields of their own are kept. */
+/** A message as programs record it. Fields that Baton does not know are kept. */
 export interface RecordedMessage {
   role: string
   content: string | Part[]

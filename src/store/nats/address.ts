@@ -1,5 +1,5 @@
 // The address of a workspace on NATS, `nats://USER@HOST:4222,HOST2:4222/WORKSPACE?replicas=3`, and who it lets in. A password may
-// also come from the environment or from a file of credentials, so that it need not stand in an address.
+// also come from the environment or from a file of credentials, so that an address need not contain it.
 
 import fs from 'node:fs'
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls'

@@ -24,7 +24,7 @@ import {
 
 /** Long enough for a cluster to elect a new leader. */
 const defaultPatience = 30_000
-/** A person who names a wrong server is told soon. */
+/** A person who names a wrong server gets the error soon. */
 const openingPatience = 8_000
 const requestMs = 3_000
 

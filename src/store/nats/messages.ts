@@ -6,7 +6,7 @@ import { decodeMessage, type Message } from './message.ts'
 import type { NatsStream } from './stream.ts'
 
 const cachedBytes = 8 * 1024 * 1024
-/** How many are asked for before the first has come. */
+/** How many are requested before the first has arrived. */
 const ahead = 32
 
 export class MessageCache {
@@ -78,13 +78,13 @@ export class Messages {
     })
   }
 
-  /** The messages of several subjects in order, asked for ahead of their use. */
+  /** The messages of several subjects in order, requested ahead of their use. */
   async *each(subjects: readonly string[]): AsyncGenerator<Message> {
     const coming: Promise<Message>[] = []
     for (let at = 0; at < subjects.length; at++) {
       while (coming.length < ahead && at + coming.length < subjects.length) {
         const next = this.at(subjects[at + coming.length]!)
-        next.catch(() => {}) // whoever takes it in turn hears of it
+        next.catch(() => {}) // the loop below awaits it in turn, and throws then
         coming.push(next)
       }
       yield await coming.shift()!

@@ -59,7 +59,7 @@ export async function connectTo(address: NatsAddress): Promise<NatsConnection> {
     const isUntrusted = /certificate|altnames/i.test(why)
     throw new StorageError(`Cannot use ${address.place}: ${why}`, {
       hint: isUntrusted
-        ? 'Nothing was written. If the servers have an authority of their own, name the file of its certificate: tls://HOST:4222/WORKSPACE?ca=FILE'
+        ? 'Nothing was written. If the servers use their own certificate authority, name the file of its certificate: tls://HOST:4222/WORKSPACE?ca=FILE'
         : isRefused
           ? 'The user, the password or the token is wrong. They can be in the address, in NATS_USER and NATS_PASSWORD, in NATS_TOKEN, or in the file that NATS_CREDS names.'
           : 'Nothing was written. Check that the server runs and can be reached.',

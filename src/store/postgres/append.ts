@@ -118,7 +118,7 @@ export function rowColumns(prepared: readonly Prepared[]): (string | number | nu
   ]
 }
 
-/** A word as it stands in an index: as JSON, since PostgreSQL takes no NUL, and a long one by its checksum. */
+/** A word as an index holds it: as JSON, since PostgreSQL takes no NUL, and a long one by its checksum. */
 export function indexed(word: string): string
 export function indexed(word: string | undefined): string | null
 export function indexed(word: string | undefined): string | null {

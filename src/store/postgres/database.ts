@@ -34,7 +34,7 @@ export interface Statements {
 
 /** Long enough for a server to restart or to fail over. */
 const defaultPatience = 30_000
-/** A person who names a wrong server is told at once. */
+/** A person who names a wrong server gets the error soon. */
 const openingPatience = 3_000
 const statementMs = 60_000
 const connections = 10
@@ -144,7 +144,7 @@ export class Database implements Statements {
     }
   }
 
-  /** In a transaction of its own: commits that notify are made one by one, and this one has nothing to sync. */
+  /** In a separate transaction: PostgreSQL makes commits that notify one by one, and this one has nothing to sync. */
   async notify(names: readonly string[]): Promise<void> {
     const notifySql = "select pg_notify($1, $2 || ' ' || name) from unnest($3::text[]) name"
     await this.#once(notifySql, [this.#channel, this.#self, names])

@@ -2,7 +2,7 @@
 // its checksum; the columns beside it are what is looked up. A row for each tape is locked by whoever appends, so ids have no gaps.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { ConflictError, DamagedError, InvalidError, NotFoundError, StorageError } from '../../errors.ts'
 import { asAnchor, prepare, type Prepared } from '../draft.ts'
 import type { Draft, Entry } from '../entry.ts'
@@ -21,6 +21,7 @@ import type {
   TapeInfo,
   VerifyReport,
 } from '../store.ts'
+import { type BlobParts, inParts, readBlob } from '../blob-parts.ts'
 import { AppendQueue } from '../append-queue.ts'
 import { ChangeNews } from '../change-news.ts'
 import { appendGroup, appendParameters, appendSql, groupBounds, indexed, rowColumns } from './append.ts'
@@ -349,8 +350,7 @@ class PostgresStore implements Store {
         content.length,
       ])
       if (made.length === 0) return
-      for (let part = 0; part * blobPart < content.length; part++) {
-        const piece = content.subarray(part * blobPart, (part + 1) * blobPart)
+      for (const [part, piece] of inParts(content, blobPart)) {
         await db.query('insert into S.blob_parts values ($1, $2, $3)', [sha256, part, piece])
       }
     })
@@ -359,36 +359,21 @@ class PostgresStore implements Store {
 
   async getBlob(sha256: string, range: { start?: number; end?: number } = {}): Promise<Readable> {
     this.#assertOpen()
-    if (!/^[0-9a-f]{64}$/.test(sha256)) throw new InvalidError(`"${sha256}" is not the name of a blob`)
-    const [known] = await this.#database.query('select bytes from S.blobs where sha256 = $1', [sha256])
-    if (known === undefined) throw new NotFoundError(`There is no blob ${sha256} in this workspace`)
-    const size = Number(known['bytes'])
-    const start = Math.min(Math.max(0, range.start ?? 0), size)
-    const end = Math.min(range.end ?? size, size)
-    return Readable.from(this.#blobParts(sha256, start, end, start === 0 && end === size), { objectMode: false })
-  }
-
-  /** Read as a whole, the bytes are checked against their name. */
-  async *#blobParts(sha256: string, start: number, end: number, isWhole: boolean): AsyncGenerator<Buffer> {
-    const hash = createHash('sha256')
-    for (let at = start; at < end;) {
-      const part = Math.floor(at / blobPart)
-      const [row] = await this.#database.query('select content from S.blob_parts where sha256 = $1 and part = $2', [
-        sha256,
-        part,
-      ])
-      const content = row?.['content']
-      if (!Buffer.isBuffer(content)) break
-      const piece = content.subarray(at - part * blobPart, end - part * blobPart)
-      hash.update(piece)
-      yield piece
-      at = (part + 1) * blobPart
+    const blobs: BlobParts = {
+      partBytes: blobPart,
+      place: this.#database.place,
+      size: async () => {
+        const [row] = await this.#database.query('select bytes from S.blobs where sha256 = $1', [sha256])
+        return row === undefined ? undefined : Number(row['bytes'])
+      },
+      part: async (_, number) => {
+        const of = 'select content from S.blob_parts where sha256 = $1 and part = $2'
+        const [row] = await this.#database.query(of, [sha256, number])
+        const content = row?.['content']
+        return Buffer.isBuffer(content) ? content : undefined
+      },
     }
-    if (!isWhole || hash.digest('hex') === sha256) return
-    throw new DamagedError(`The blob ${sha256} in ${this.#database.place} is not what was stored`, {
-      file: this.#database.place,
-      offset: 0,
-    })
+    return readBlob(blobs, sha256, range)
   }
 
   async contents(): Promise<{ tapes: string[]; blobs: string[] }> {

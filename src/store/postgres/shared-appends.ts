@@ -1,6 +1,6 @@
 // Appends that only look at the row of their tape. Those to several tapes that wait for the server go out together: one statement
 // and one commit for all of them. A tape that another process holds, that is new, or that is not where it was expected is left
-// out, so that no tape ever waits for another; a statement of its own then says what is the matter, or writes it.
+// out, so that no tape ever waits for another; a separate statement then reports the problem, or writes it.
 
 import type { Batch } from '../append-queue.ts'
 import { rowColumns } from './append.ts'
@@ -27,7 +27,7 @@ interface Waiting extends PlainAppend {
 
 /** With so many statements under way, further appends wait for one of them to end. */
 const lanes = 2
-/** A larger append is a statement of its own, so that small ones do not wait for it. */
+/** A larger append gets a separate statement, so that small ones do not wait for it. */
 const most = { entries: 50, bytes: 64 * 1024, appends: 100 }
 
 export class SharedAppends {

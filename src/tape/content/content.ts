@@ -1,4 +1,4 @@
-// Entries as what they say, in one form of our own. Messages may have been recorded in the shape of any provider; from
+// What entries say, in one form for all. Messages may have been recorded in the shape of any provider; from
 // here on there is only this one, and each provider's shape is made from it at the door.
 
 import type { Entry, MessagePayload, Part, ToolCall, ToolResult } from '../../store/index.ts'
@@ -191,7 +191,7 @@ function reasoning(part: Part): Piece {
 }
 
 /**
- * What a message says, whatever its shape: its text parts, and the preview of text that lies in a blob, whose name is then given too.
+ * What a message says, whatever its shape: its text parts, and the preview of text that is in a blob, with the name of the blob.
  * Parts that the agent's program has added by itself, such as a file that was named, are left out.
  */
 export function contentText(content: unknown): { text: string; blob?: string; hasImage: boolean } {

@@ -40,7 +40,7 @@ export interface Formats {
 
 export type Format = keyof Formats
 
-/** What a model is given, in the format that was asked for. */
+/** What a model is given, in the requested format. */
 export interface Context<Messages> {
   /** The newest system entry of the tape, if there is one. */
   readonly system: string | undefined

@@ -4,7 +4,7 @@
 import { BatonError, InvalidError } from '../../errors.ts'
 import { shellWord } from '../../system/index.ts'
 import type { AnchorRef, Draft, Entry, Store } from '../../store/index.ts'
-import { inBatches } from '../batches.ts'
+import { inBatches } from '../export.ts'
 import { findAnchor } from '../reference.ts'
 import { cut } from '../context/fit.ts'
 import { edgeTo, readEdges, recordEdge } from './lineage.ts'
@@ -15,7 +15,7 @@ import { formatUri } from '../reference.ts'
 export interface Intention {
   next_steps?: string
   context_summary?: string
-  /** When set, the parent's tape hears of the child's completion, with this word. */
+  /** When set, the parent's tape is notified of the child's completion, with this word. */
   trigger_on_complete?: string
 }
 
@@ -32,7 +32,7 @@ const forkKey = 'fork'
 
 export async function fork(store: Store, parent: string, child: string, options: ForkOptions = {}): Promise<void> {
   if (isReserved(parent) && options.intention?.trigger_on_complete !== undefined) {
-    throw new InvalidError(`${parent} is one of Baton's own tapes, so nobody there hears of a fork that is complete`, {
+    throw new InvalidError(`${parent} is one of Baton's own tapes, so nobody there would read that a fork is complete`, {
       path: 'intention.trigger_on_complete',
     })
   }
