@@ -126,13 +126,13 @@ export interface AgentState {
   readonly emit: (event: AgentEvent) => void
   /** Undefined in an agent that may not start children. */
   readonly spawn: ((child: ChildRequest, signal: AbortSignal) => Promise<ChildResult>) | undefined
-  /** What tools have asked for once the turn has ended. */
+  /** What tools want done once the turn has ended. */
   readonly afterTurn: (() => Promise<void>)[]
   /** Called when the provider's error message names the size of its model's window. */
   readonly learnWindow: (tokens: number) => void
   /** Called with the size of a context that the model has taken. */
   readonly learnWorked: (tokens: number) => void
-  /** False once the model has refused a context for its images: it is told their names instead. */
+  /** False once the model has refused a context because of its images: it then gets their names instead. */
   takesImages: boolean
   readonly now: () => Date
 }

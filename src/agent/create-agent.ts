@@ -23,7 +23,7 @@ import type { ChildRequest, ChildResult } from './tools/tool.ts'
 import { Toolbox } from './tools/tool.ts'
 import { openTurn } from './turn.ts'
 
-/** An agent may start children, and those may start children of their own, but no further. */
+/** An agent may start children, and those may start children, but no further. */
 const deepest = 2
 
 /** Opens the session where its work continues, and closes a turn that a crash has cut. */

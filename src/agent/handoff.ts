@@ -41,7 +41,7 @@ const markSchema = z.object({ fresh: z.number() })
 
 export class AutoHandoff {
   readonly #settings: AutomaticHandoff
-  /** The phases in which the person was warned and the model was told, by the id of their anchor. */
+  /** The phases in which the person was warned and the model was asked to hand off, by the id of their anchor. */
   #warned = -1
   #told = -1
   /** The size at which a handoff failed: it is tried again only after further growth. */
@@ -51,7 +51,7 @@ export class AutoHandoff {
     this.#settings = settings
   }
 
-  /** Past the threshold in the middle of a turn, the model is told to hand off itself. */
+  /** Past the threshold in the middle of a turn, the model is asked to hand off itself. */
   async duringTurn(state: AgentState, runId: string): Promise<void> {
     const threshold = this.#threshold(state)
     if (threshold === undefined || state.toolbox.find('tape.handoff') === undefined) return

@@ -1,4 +1,4 @@
-// Which tapes are open in a chat: Baton keeps that on a tape of its own, under a key for each tape.
+// Which tapes are open in a chat: a separate tape keeps that, under a key for each tape.
 
 import { randomUUID } from 'node:crypto'
 import type { Entry, Store } from '../store/index.ts'

@@ -1,5 +1,5 @@
 // What a person types while the agent is busy. It is on the tape at once, as an event that no context shows; it becomes a
-// message when the model can hear it, which is before its next call. What waits when the process dies still waits then.
+// message when it can reach the model, which is before its next call. What is queued when the process dies stays queued.
 
 import * as z from 'zod'
 import type { Draft, Entry } from '../store/index.ts'

@@ -1,5 +1,5 @@
 // `baton.config.json`: one file for the whole project, found upwards from where the caller is. Each room brings the
-// schema of its own section and reads that section only, so a mistake in one never stops another.
+// schema of its section and reads only that section, so a mistake in one never stops another.
 
 import fs from 'node:fs'
 import path from 'node:path'

@@ -28,7 +28,7 @@ export interface AgentOptions extends Habits {
   readonly sessionId?: string
 }
 
-/** The tokens of an empty context: the tools and rules that every agent is told first. */
+/** The tokens of an empty context: the tools and rules that every agent is given first. */
 const base = 4_000
 /** The share of the window beyond which a real agent would compact. */
 const most = 0.97
@@ -62,7 +62,7 @@ export class ScriptedAgent {
     this.#transcript = undefined
   }
 
-  /** A turn: works until the script has nothing more to do. `tell` is given each line as it happens. */
+  /** A turn: works until the script has nothing more to do. `tell` gets each line as it happens. */
   async turn(prompt: string, tell: (line: string) => void, signal: AbortSignal): Promise<void> {
     const { home, cwd, pace } = this.#options
     const transcript = (this.#transcript ??= Transcript.start(home, cwd, this.#name))

@@ -1,5 +1,5 @@
 // Sets up the demo: a folder with the sample repository, a workspace, and the configuration that describes the
-// scripted agent to the supervisor, as a person would describe an agent of their own.
+// scripted agent to the supervisor, as a person would describe their own agent.
 
 import { execFileSync } from 'node:child_process'
 import { createHash, randomInt } from 'node:crypto'
@@ -67,7 +67,7 @@ export function setUpDemo(options: DemoSetupOptions): DemoSetup {
 
 /**
  * The sample job: a small repository with tests that hold only hashes of the expected values, and a task that names the values.
- * An agent can finish it only with what it was told at the beginning and what it has seen since.
+ * An agent can finish it only with the facts of its task and of what it has seen since.
  */
 export interface Sample {
   readonly folder: string

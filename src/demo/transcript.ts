@@ -1,4 +1,4 @@
-// What the scripted agent writes down, as pi does: a file of lines for each session, below a folder of its own. The
+// What the scripted agent writes down, as pi does: a file of lines for each session, below the agent's own folder. The
 // session is the file: opened again, it holds the conversation so far.
 
 import { randomBytes, randomUUID } from 'node:crypto'

@@ -45,7 +45,7 @@ export function demandPerson({ caller }: Call): NonNullable<Call['caller']['pers
   })
 }
 
-/** `GET /tapes/{tape}/entries`: fields of the input in braces stand in the path, the others in the query or the body. */
+/** `GET /tapes/{tape}/entries`: fields of the input in braces are taken from the path, the others from the query or the body. */
 type Route = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
 
 type Fields = z.ZodObject

@@ -26,7 +26,7 @@ export interface Workspace {
   readonly warn: (text: string) => void
   /** The program and the arguments that start Baton again, for work in the background. */
   readonly self: readonly [string, string]
-  /** Opened when it is first asked for, and then shared. */
+  /** Opened on first use, and then shared. */
   readonly relay: () => Promise<Relay>
   readonly openedRelay: () => Promise<OpenedRelay>
   readonly tasks: () => Promise<Tasks>
@@ -59,7 +59,7 @@ export async function openWorkspace({
   let opened: Promise<OpenedRelay> | undefined
   let tasks: Promise<Tasks> | undefined
   const trusted = (what: string) => demandTrust(what, cwd, env, { workspace: !named })
-  // Relay and tasks are loaded when they are asked for: most commands need neither.
+  // Relay and tasks are loaded on first use, because most commands need neither.
   const openedRelay = async () => {
     trusted('The relay was not opened')
     opened ??= import('./relay/open.ts').then(({ openWorkspaceRelay }) => openWorkspaceRelay({ store, cwd, env, warn }))

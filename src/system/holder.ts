@@ -1,5 +1,5 @@
 // Who holds something, such as a turn, a chat or a supervised session, and whether they still do. A process is described so that
-// others can tell whether it still lives: its number alone is used again, and means nothing after a reboot or in another
+// others can find out whether it still runs: process numbers are used again, and mean nothing after a reboot or in another
 // container.
 
 import fs from 'node:fs'

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process'
 export interface Process {
   readonly pid: number
   readonly parent: number
-  /** When it was started, as the system reports it: together with the pid it identifies a process for good. */
+  /** When it was started, as the system reports it: together with the pid it identifies one process, even if the pid is used again. */
   readonly started: string
   readonly group: number
   /** -1 where the system does not say. */
@@ -15,7 +15,7 @@ export interface Process {
   /** The group that its terminal listens to; -1 without a terminal. */
   readonly foreground: number
   readonly stopped: boolean
-  /** The command line it was started with; read when asked for. */
+  /** The command line it was started with; read on demand. */
   readonly args: readonly string[]
 }
 
@@ -148,7 +148,7 @@ function everyone(): Process[] {
 
 function inProc(pid: number): Process | undefined {
   const stat = readOr(`/proc/${pid}/stat`)
-  // The name of the program stands in brackets and may hold any character.
+  // The name of the program is in brackets and may contain any character.
   const [state, parent, group, session, , foreground, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   if (stat === '' || state === 'Z' || state === 'X') return undefined
   return {
@@ -254,7 +254,7 @@ interface Killed {
 }
 
 /**
- * Kills the program whose first process is `root`, which must lead a process group of its own (`detached`), and all that it started. Where
+ * Kills the program whose first process is `root`, which must lead its own process group (`detached`), and all that it started. Where
  * the number of that process is not known any more, the program is found by its mark alone.
  * The first round is done when the call returns; the promise resolves when nothing is left, or what is left cannot be killed.
  */

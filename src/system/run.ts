@@ -63,7 +63,7 @@ export async function runCommand(command: readonly string[], options: RunOptions
   const pipe = (options.keep ?? 'both') === 'both' ? await openPipe() : undefined
   let child: ChildProcess
   try {
-    // A group and a session of its own, so that all of it can be ended at once.
+    // A new process group and session, so that all of it can be ended at once.
     child = spawn(program!, args, { cwd, env, stdio: stdioOf(options, pipe), detached: true })
   } catch (error) {
     pipe?.readEnd.destroy()

@@ -64,7 +64,7 @@ export function parseShell(script: string): List {
 /** A simple command as it is written, without what the shell would fill in. */
 export interface SimpleCommand {
   readonly words: readonly string[]
-  /** Targets of its redirections, also of those around the compound command that it stands in. */
+  /** Targets of its redirections, and of those around the compound command that contains it. */
   readonly reads: readonly string[]
   readonly writes: readonly string[]
   /** What it gets as its input, where that is written out: a here-document, or the text of an `echo` before the pipe. */

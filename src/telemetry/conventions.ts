@@ -3,7 +3,7 @@
 
 import type { Attributes } from '@opentelemetry/api'
 
-/** The last release with the conventions for generative AI; since then they have a repository of their own. */
+/** The last release with the conventions for generative AI; since then they are kept in a separate repository. */
 export const schemaUrl = 'https://opentelemetry.io/schemas/1.41.0'
 
 /** Attributes of spans and metrics. */

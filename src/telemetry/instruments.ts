@@ -1,6 +1,6 @@
 // The metrics of handoffs, and the attributes of metrics and spans. Names follow the conventions of OpenTelemetry: no `total`, no
 // unit in a name, seconds; the older names are added where the settings ask for them. Ids are attributes of spans only, because
-// each of them would make a time series of its own, and only so many names of agents are taken from requests.
+// each of them would make a separate time series, and only a limited number of agent names is taken from requests.
 
 import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api'
 import { type AgentShape, genAi, genAiMetrics, invocation, tokenBoundaries, type TokenUsage } from './conventions.ts'
@@ -45,7 +45,7 @@ export function instruments(meter: Meter, seedNames: boolean): Instruments {
   return {
     ...invocationInstruments(meter),
     requests: counted('Handoffs attempted', 'handoff.requests', 'handoff.total'),
-    resolved: counted('Handoffs that brought all that was asked for', 'handoff.resolved', 'handoff.success'),
+    resolved: counted('Handoffs that returned everything that was requested', 'handoff.resolved', 'handoff.success'),
     failed: counted('Handoffs that failed or were refused', 'handoff.failed'),
     escalated: counted('Handoffs that a person has to answer', 'handoff.escalated'),
     circularBlocked: counted('Handoffs refused because they went in a circle', 'handoff.circular_blocked'),

@@ -52,7 +52,7 @@ export interface HandoffRequestSpan<Response = ResponseShape, Rejection = string
 
 /** A target at work on a request: a `handoff.response` span, and in it the agent's own, `invoke_agent AGENT`. Its context is for what the target itself calls. */
 export interface HandoffWorkSpan<Response = ResponseShape> extends TraceContext {
-  /** Does the target's work as a part of the span, so that spans of its own lie below. */
+  /** Does the target's work as a part of the span, so that the spans of that work are below it. */
   run<T>(work: () => T): T
   answered(response: Response, cause?: 'timeout'): void
   failed(error: unknown): void

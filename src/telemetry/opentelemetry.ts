@@ -1,4 +1,4 @@
-// OpenTelemetry in this process: found where somebody has set it up, or started for a command of our own; and its trace context
+// OpenTelemetry in this process: used if the program has set it up, or started for one of Baton's commands; and its trace context
 // as text. Loading its API takes longer than many commands, so it is not loaded before an SDK has registered itself, which is
 // seen from the global that all copies of the API share. The SDK itself is the user's to install, because most never need it and
 // it is larger than all of Baton.

@@ -1,4 +1,4 @@
-// What a failed call to a model means: whether to try again and when, whether the context was too long, and what to tell the person.
+// What a failed call to a model means: whether to try again and when, whether the context was too long, and what the person sees of it.
 
 import { APICallError, InvalidResponseDataError, JSONParseError, RetryError } from 'ai'
 import { isTooLong } from '../../handoff/index.ts'
@@ -101,7 +101,7 @@ function textOf(error: unknown): string {
   return typeof type === 'string' ? `${message} (${type})` : message
 }
 
-/** Seconds or a date; some say milliseconds in a header of their own. */
+/** Seconds or a date; some providers send milliseconds in another header. */
 function retryAfter(headers: Record<string, string>): number | undefined {
   const ms = Number(headers['retry-after-ms'])
   if (headers['retry-after-ms'] !== undefined && ms >= 0) return ms / 1000

@@ -100,7 +100,7 @@ function isAnthropic(model: LanguageModel): boolean {
   return typeof model === 'string' ? model.startsWith('anthropic/') : model.provider.startsWith('anthropic')
 }
 
-/** Anthropic caches up to where it is told: after the system prompt, and after the newest message. */
+/** Anthropic caches up to the marks in a request: one after the system prompt, one after the newest message. */
 function cached({ system, messages }: Request) {
   const providerOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
   const marked = messages.map((message, i) => (i === messages.length - 1 ? { ...message, providerOptions } : message))

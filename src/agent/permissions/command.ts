@@ -61,17 +61,17 @@ function startsWith(command: readonly string[], prefix: readonly string[]): bool
   return prefix.every((word, i) => command[i] === word)
 }
 
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(' '))
+}
+
 /** Programs whose first argument is a verb that says what they do. */
-const withVerbs = new Set(
-  'git gh npm pnpm yarn bun cargo go docker podman kubectl helm pip pip3 poetry uv dotnet gradle mvn make just bundle terraform brew apt'.split(
-    ' ',
-  ),
+const withVerbs = wordSet(
+  'git gh npm pnpm yarn bun cargo go docker podman kubectl helm pip pip3 poetry uv dotnet gradle mvn make just bundle terraform brew apt',
 )
 /** Verbs whose arguments may name any program, or a setting that names one. */
-const carriers = new Set(
-  'exec x dlx run tool foreach compose container api alias config bisect rebase difftool mergetool filter-branch submodule'.split(
-    ' ',
-  ),
+const carriers = wordSet(
+  'exec x dlx run tool foreach compose container api alias config bisect rebase difftool mergetool filter-branch submodule',
 )
 /** Programs whose `run` is followed by the name of a script of the project. */
 const scriptRunners = new Set(['npm', 'pnpm', 'yarn', 'bun'])

@@ -147,7 +147,7 @@ function removes([first = '', ...rest]: readonly string[], { options, operands }
   return options.size === 0 && (name === 'unlink' || name === 'shred')
 }
 
-/** For a script that cannot be parsed: the words count wherever they stand, as long as they stand in this order. */
+/** For a script that cannot be parsed: the words count anywhere in it, as long as they come in this order. */
 function mayRunRoughly(script: readonly string[], words: readonly string[]): boolean {
   const program = script.findIndex((word) => word.slice(word.lastIndexOf('/') + 1) === words[0])
   if (program < 0) return false

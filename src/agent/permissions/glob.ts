@@ -90,7 +90,7 @@ function parseClass(inner: readonly string[]): (letter: string) => boolean {
   return (letter) => isNegated !== members.some((member, i) => member === letter || isBetween(members, i, letter))
 }
 
-/** Whether the letter lies in a range such as `a-z`; `i` is the index of the dash. */
+/** Whether the letter is in a range such as `a-z`; `i` is the index of the dash. */
 function isBetween(members: readonly string[], i: number, letter: string): boolean {
   const [from, to] = [members[i - 1], members[i + 1]]
   return members[i] === '-' && from !== undefined && to !== undefined && from <= letter && letter <= to

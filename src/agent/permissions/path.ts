@@ -53,7 +53,7 @@ function linkAt(file: string): string | undefined {
   }
 }
 
-/** Whether a path is a folder itself or lies in it; both absolute and without `..`. */
+/** Whether a path is the folder or inside it; both are absolute and without `..`. */
 export function isInside(folder: string, file: string): boolean {
   return file === folder || file.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }

@@ -40,7 +40,7 @@ export interface PolicyOptions extends PermissionSettings {
   tools?: readonly AgentTool[]
 }
 
-/** Names that no write may touch, wherever they stand in a path, unless a rule names them. */
+/** Names that no write may touch, anywhere in a path, unless a rule names them. */
 const closed = ['.git', '.baton', 'baton.config.json']
 
 /** Decides by rules about each call of a tool: allow it, deny it, or ask. */
@@ -146,7 +146,7 @@ export class Policy implements Permissions {
   }
 }
 
-/** A rule that can never apply is a mistake that the person should hear about. */
+/** A rule that can never apply is a mistake, and the person should see it. */
 function checkTool({ text, tool }: Rule, tools: readonly AgentTool[]): void {
   const names = tools.map(({ name }) => name)
   if (names.some((name) => tool.test(name))) return

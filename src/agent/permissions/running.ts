@@ -18,7 +18,7 @@ interface Reading {
 
 const maxDepth = 6
 
-/** Programs that hand their arguments to another program as they are; with how many words of their own behind the options. */
+/** Programs that run their arguments as another program, with how many words after their options are still theirs. */
 const wrappers = new Map(
   Object.entries({
     sudo: 0,

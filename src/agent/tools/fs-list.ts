@@ -10,7 +10,7 @@ import { parseGlob } from '../permissions/glob.ts'
 import { defineTool } from './tool.ts'
 import { accessTo, fileError, openFolder, targetOf } from './open-file.ts'
 
-/** Not entered unless asked for. */
+/** Folders that are listed only when the call names them. */
 const skipped = new Set(['.git', '.baton', 'node_modules'])
 
 /** A folder of a million files is not sorted through for a glob. */

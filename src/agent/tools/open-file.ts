@@ -1,7 +1,7 @@
 // The file that a call is about: where its path leads, and how that very place is opened. Where the path led when permission was asked
 // is remembered with the input of the call, and only that place is opened: a link that is swapped meanwhile changes nothing.
 // The real path holds no link when it is judged; that it holds none when it is opened is read back from the open file. On Linux
-// the system says where an open file lies; elsewhere its number is compared with what now stands at the path, which leaves
+// the system reports the path of an open file; elsewhere its number is compared with the file now at the path, which leaves
 // a moment in which a link could be put in and taken out again.
 
 import fs from 'node:fs'
@@ -16,7 +16,7 @@ export interface FileTarget {
   readonly given: string
   /** Absolute, links followed. */
   readonly real: string
-  /** For people and models: relative where it lies in the workspace. */
+  /** For people and models: relative if it is in the workspace. */
   readonly shown: string
 }
 

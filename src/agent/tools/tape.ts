@@ -75,7 +75,7 @@ export const tapeSearch = defineTool({
   },
 })
 
-/** The text around the first place, as it stands in the entry. */
+/** The text around the first match, exactly as in the entry. */
 function excerpt({ payload }: Entry, query: string): string {
   const text = JSON.stringify(payload)
   const at = Math.max(0, text.toLowerCase().indexOf(JSON.stringify(query).slice(1, -1).toLowerCase()))

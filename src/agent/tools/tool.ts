@@ -14,7 +14,7 @@ export interface AgentTool<Input = unknown> {
   readonly input: z.ZodType<Input>
   /** What a call would touch, asked before it runs. A tool without it touches nothing. */
   access?(input: Input, context: ToolContext): Access | Promise<Access>
-  /** A thrown error becomes a result that says so; the turn goes on. */
+  /** A thrown error becomes a result that reports it, and the turn continues. */
   run(input: Input, context: ToolContext): Promise<ToolOutcome>
 }
 
@@ -35,7 +35,7 @@ export interface ToolContext {
   readonly onOutput: (chunk: string) => void
   /** The policy, for files that a tool finds below a folder that it may enter. */
   readonly permissions?: Permissions | undefined
-  /** Runs a child agent on a tape of its own, with this agent's model, policy and folder. Missing where children end. */
+  /** Runs a child agent on a new tape, with this agent's model, policy and folder. Undefined for an agent that may not start children. */
   readonly spawn?: (child: ChildRequest) => Promise<ChildResult>
   /** Has something done once the turn is on the tape to its end. */
   readonly afterTurn?: (work: () => Promise<void>) => void

@@ -1,5 +1,5 @@
 // How commands are declared: their work is loaded when one of them runs, since hooks start this program often; the values of their
-// options are parsed here; and a noun without a verb, such as `baton tape`, lists what there is.
+// options are parsed here; and a noun without a verb, such as `baton tape`, lists everything of that kind.
 
 import { type Command, type CommandOptions, InvalidArgumentError } from 'commander'
 import { InvalidError } from '../../errors.ts'

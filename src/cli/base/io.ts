@@ -1,5 +1,5 @@
 // What a command may use of the process that it runs in. Only main.ts passes the real process on; tests run many commands
-// in one process, each with streams, an environment and a folder of its own. This folder holds what all commands share.
+// in one process, each with its own streams, environment and folder. This folder holds what all commands share.
 
 import type { Readable, Writable } from 'node:stream'
 import { type Person, personAtTerminal } from '../../system/index.ts'

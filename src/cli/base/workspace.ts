@@ -139,7 +139,7 @@ export async function init(globals: Globals): Promise<void> {
   out.warn(`  To bring what is there along: baton store copy ${shellWord(before.place)} ${shellWord(folder)}`)
 }
 
-/** The tapes that this folder had in a workspace of the user's, and that a `.baton` of its own would hide. */
+/** The tapes that this folder has in the user's workspace, and that a new `.baton` in it would hide. */
 async function hiddenBy(folder: string, globals: Globals) {
   const { address, by } = chosenWorkspace({ ...globals, workspace: undefined })
   if (fs.existsSync(folder) || !(by === 'repository' || by === 'directory') || !fs.existsSync(address)) return undefined

@@ -38,7 +38,7 @@ export class Conversation {
   #lastRun = ''
   /** What each call that runs is doing. */
   readonly #running = new Map<string, string>()
-  /** True while a handoff that the person asked for is running. */
+  /** True while a handoff that the person requested is running. */
   #handingOff = false
   #listening = new AbortController()
 
@@ -188,7 +188,7 @@ export class Conversation {
     const { log, status } = this.#screen
     if (event.phase === 'start') return status.show('Handing off')
     if (event.phase === 'progress') return status.show(progressText(event.progress))
-    // A handoff that the person asked for is reported by its command.
+    // The command reports a handoff that the person requested.
     if (!this.#handingOff) {
       if (event.phase === 'done') log.notice(`${event.message} (⚓ ${event.anchor})`, 'good')
       else log.notice(event.message, 'bad')

@@ -37,7 +37,7 @@ export interface ChatOptions extends Globals {
   print?: string | true
 }
 
-/** Which model was asked for, where keys and defaults come from the environment of the command. */
+/** The chosen model; keys and defaults come from the environment of the command. */
 export function modelChoice({ model, baseUrl, io }: ChatOptions): ModelChoice {
   return { model, baseUrl, env: io.env }
 }

@@ -47,7 +47,7 @@ export function help(): string {
   ])
   const keys = [
     ['Enter', 'send; while the model works, it gets the message before its next step'],
-    ['Alt+Enter, \\Enter', 'a new line (Shift+Enter where the terminal tells it apart)'],
+    ['Alt+Enter, \\Enter', 'a new line (also Shift+Enter, if the terminal reports it)'],
     ['Escape', 'cancel: the response, a tool, a handoff, a question'],
     ['@shot.png', 'an image goes to the model; so does one dropped onto the terminal'],
     ['Up, Down', 'what you sent before'],

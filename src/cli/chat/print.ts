@@ -75,7 +75,7 @@ function demandCommand(name: string): void {
   }
 }
 
-/** Reads standard input. A person who left a pipe open by mistake is told what Baton waits for. */
+/** Reads standard input. A person who left a pipe open by mistake sees what Baton is waiting for. */
 async function readInput(hasPrompt: boolean, { stdin, stderr }: Io): Promise<Buffer> {
   const patience = setTimeout(() => {
     if (hasPrompt) stderr.write('baton: waiting for the end of stdin; where there is none, add < /dev/null\n')

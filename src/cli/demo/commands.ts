@@ -10,7 +10,7 @@ export function addDemo(program: Command): void {
     'demo',
   )
     .addOption(new Option('--driver <driver>', 'where the agent runs').choices(['tmux', 'headless']))
-    .option('--here', 'in the workspace of this folder, not in one of its own')
+    .option('--here', 'in the workspace of this folder instead of a new one')
     .option('--fast', 'an agent that does not take time to think')
   lazily(program, () => import('./scripted-agent.ts'))(
     'scripted-agent',

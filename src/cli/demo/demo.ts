@@ -41,7 +41,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   if (!(await playDemo(prepared))) removeDemo(prepared)
 }
 
-/** A project for the agent, and a workspace of its own. */
+/** A project for the agent, with its own workspace. */
 export function prepareDemo(options: DemoOptions): PreparedDemo {
   const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'baton-demo-')))
   const { io } = options

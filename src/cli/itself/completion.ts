@@ -52,7 +52,7 @@ interface Candidate {
   readonly about: string
 }
 
-/** Prints what may stand in the place of the last word, one a line, with a tab before what it means. */
+/** Prints the candidates for the last word, one a line, each with a tab and what it means. */
 export async function complete(globals: Globals, words: readonly string[], program: Command): Promise<void> {
   const out = new Output(globals)
   const begun = words.at(-1) ?? ''

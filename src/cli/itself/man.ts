@@ -51,7 +51,7 @@ function optionLines(command: Command): string[] {
   return command.options.flatMap(({ flags, description }) => ['.TP', `.B ${escaped(flags)}`, escaped(description)])
 }
 
-/** A line that begins with a dot or a quote would be a command of its own. */
+/** The formatter of man pages takes a line that begins with a dot or a quote for a command. */
 function escaped(text: string): string {
   return text
     .replaceAll('\\', '\\e')

@@ -191,7 +191,7 @@ function without(payload: Record<string, unknown> | null, ...names: string[]): R
   return Object.fromEntries(Object.entries(payload ?? {}).filter(([name]) => !names.includes(name)))
 }
 
-/** `name: value`, one a line; what has fields or lines of its own follows below its name, further to the right. */
+/** `name: value`, one a line; a value with fields or several lines follows below its name, indented. */
 function fields(value: unknown, depth: number): string[] {
   const indent = '  '.repeat(depth)
   if (Array.isArray(value)) return value.flatMap((each: unknown) => field('-', each, depth))

@@ -13,10 +13,12 @@ export interface SecretName {
 export const nameHint =
   /pass|pwd|pswd|psk|psw|pw|secret|token|key|cred|auth|cookie|pat|pin|otp|sess|sid|sig|jwt|mnemonic|phrase|kennwort|parol|senha|contrase|clave|wachtwoord|heslo|seed|salt|senord|adgangskode|salasana|jelsz|code/gi
 
-const passwordWords = new Set(
-  'password passwd passwort passphrase passcode passwrd pass pwd pswd psw pw psk presharedkey kennwort contraseña contrasena clave senha wachtwoord hasło haslo heslo lösenord losenord adgangskode passord salasana şifre sifre parola parole jelszó requirepass masterauth masterpass storepass keypass'.split(
-    ' ',
-  ),
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(' '))
+}
+
+const passwordWords = wordSet(
+  'password passwd passwort passphrase passcode passwrd pass pwd pswd psw pw psk presharedkey kennwort contraseña contrasena clave senha wachtwoord hasło haslo heslo lösenord losenord adgangskode passord salasana şifre sifre parola parole jelszó requirepass masterauth masterpass storepass keypass',
 )
 /** The end of a word that is written in one with what comes before, as in `PGPASSWORD`. */
 const passwordEnd = /(?:password|passwd|passphrase|passwort|kennwort)$/
@@ -29,27 +31,19 @@ const tokenEnd = /token$/
 const keyEnd = /(?:api|access|private|secret|signing|encryption|auth|master|account|shared)key$/
 
 /** Words behind the one that counts, which leave it a secret. */
-const qualifiers = new Set(
-  'value val plain plaintext raw base64 b64 encoded prod production dev development staging stage test testing live local old new current previous prev backup primary secondary main default admin root env string str base data bytes hex pem a b one two id0'.split(
-    ' ',
-  ),
+const qualifiers = wordSet(
+  'value val plain plaintext raw base64 b64 encoded prod production dev development staging stage test testing live local old new current previous prev backup primary secondary main default admin root env string str base data bytes hex pem a b one two id0',
 )
 
 /** `page_token`, `idempotencyKey`, …: not secret, whatever the value looks like. */
-const plainTokens = new Set(
-  'page next nextpage continuation continue cursor sync resume start end stop pad eos bos unk mask cls sep special max min num total input output prompt completion cached count by per last first previous design color colour lexer syntax verb this placeholder device push registration key'.split(
-    ' ',
-  ),
+const plainTokens = wordSet(
+  'page next nextpage continuation continue cursor sync resume start end stop pad eos bos unk mask cls sep special max min num total input output prompt completion cached count by per last first previous design color colour lexer syntax verb this placeholder device push registration key',
 )
-const plainKeys = new Set(
-  'public pub publishable primary foreign partition sort cache idempotency idempotence index unique composite natural surrogate object s3 row lookup map hash group dedup dedupe deduplication routing message event local i18n translation registry hot shortcut keyboard arrow escape enter space tab delete function modifier config setting settings query react item list parent child order tag label metadata header column field json dict prop property state store lock shard range search answer dispatch action path url issue project ticket jira board feature flag experiment metric trace certificate cert host peer verification verify recipient the a this that each same any every no of by one which integrity artifact build restore blob bucket file image job run session user storage content data type sub super foo some cipher exchange record entity entry socket gpg pgp'.split(
-    ' ',
-  ),
+const plainKeys = wordSet(
+  'public pub publishable primary foreign partition sort cache idempotency idempotence index unique composite natural surrogate object s3 row lookup map hash group dedup dedupe deduplication routing message event local i18n translation registry hot shortcut keyboard arrow escape enter space tab delete function modifier config setting settings query react item list parent child order tag label metadata header column field json dict prop property state store lock shard range search answer dispatch action path url issue project ticket jira board feature flag experiment metric trace certificate cert host peer verification verify recipient the a this that each same any every no of by one which integrity artifact build restore blob bucket file image job run session user storage content data type sub super foo some cipher exchange record entity entry socket gpg pgp',
 )
-const plainPasses = new Set(
-  'first second third final one two three single multi render next last tests test by optimization compiler shadow forward backward boarding season all did must will should can could would let to proxy fastcgi uwsgi scgi grpc'.split(
-    ' ',
-  ),
+const plainPasses = wordSet(
+  'first second third final one two three single multi render next last tests test by optimization compiler shadow forward backward boarding season all did must will should can could would let to proxy fastcgi uwsgi scgi grpc',
 )
 
 /** The words of an identifier: `awsSecretKey`, `AWS_SECRET_KEY` and `aws-secret-key` are the same. */

@@ -73,7 +73,7 @@ export const asAgent = z
   .max(200)
   .describe('The agent that writes: needed on a tape that belongs to one.')
 
-/** Where the workspace lies on this machine is nobody's business outside it. */
+/** Callers from other machines do not see where the workspace is on this one. */
 export function placedFor({ local }: Caller, found: readonly Damage[]): Damage[] {
   return found.map((each) => (local === true ? each : { ...each, file: path.basename(each.file) }))
 }

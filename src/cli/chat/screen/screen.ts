@@ -66,7 +66,7 @@ export class ChatScreen {
     const noted = () => (wasStopped = true)
     process.once('SIGCONT', noted)
     process.kill(process.pid, 'SIGTSTP')
-    // The timer runs out when the process runs again; signals are heard right after timers.
+    // The timer fires when the process runs again, and Node delivers signals right after timers.
     setTimeout(() => {
       setImmediate(() => {
         process.off('SIGCONT', noted)

@@ -1,4 +1,4 @@
-// The two lines around the editor: above it what is going on, for how long, and how to stop it; below it where the session stands.
+// The two lines around the editor: above it what the chat is doing, for how long, and how to stop it; below it the state of the session.
 
 import { type Component, truncateToWidth, type TUI, visibleWidth } from '@earendil-works/pi-tui'
 import type { Theme } from './theme.ts'
