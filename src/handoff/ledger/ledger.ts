@@ -87,6 +87,7 @@ export class LedgerBuilder {
   readonly #conversation = new Conversation()
   readonly #todos = new TodoList()
   readonly #decisions: Decision[] = []
+  readonly #decided = new Set<string>()
   readonly #tools = new ToolBook(this.#files, this.#failures)
   readonly #subagents = new SubagentBook()
   #lastWords: Quote | undefined
@@ -573,7 +574,9 @@ export class LedgerBuilder {
 
   #decide(found: readonly Omit<Decision, 'id'>[], id: number): void {
     for (const decision of found) {
-      if (!this.#decisions.some(({ text }) => text === decision.text)) this.#decisions.push({ ...decision, id })
+      if (this.#decided.has(decision.text)) continue
+      this.#decided.add(decision.text)
+      this.#decisions.push({ ...decision, id })
     }
   }
 

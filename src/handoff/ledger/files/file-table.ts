@@ -32,7 +32,7 @@ interface Row extends Change {
   epoch: number
   before: Change | undefined
   /** The edits that no other has taken back; undefined once the file was changed in a way that cannot be compared. */
-  swaps: readonly Swap[] | undefined
+  swaps: Swap[] | undefined
 }
 
 export interface Booking {
@@ -170,9 +170,7 @@ export class FileTable {
       this.#remove(path, booking)
       return
     }
-    for (const row of this.#rows.values()) {
-      if (row.path.startsWith(`${path}/`) && !isGone(row)) this.#remove(row.path, booking)
-    }
+    for (const row of this.#below(path)) this.#remove(row.path, booking)
     if (this.#made.delete(path)) return
     const row = this.#change(path, booking)
     row.folder = true
@@ -182,7 +180,7 @@ export class FileTable {
   #rename(from: string, to: string, booking: Booking): void {
     const target = this.#target(from, to)
     if (target === from) return
-    const inside = [...this.#rows.values()].filter((row) => row.path.startsWith(`${from}/`) && !isGone(row))
+    const inside = this.#below(from)
     for (const row of inside) this.#move(row, target + row.path.slice(from.length), booking)
     const folder = inside.length > 0 || this.#made.has(from)
     if (folder) {
@@ -195,6 +193,15 @@ export class FileTable {
     const row = this.#change(from, booking)
     row.folder = folder
     this.#move(row, target, booking)
+  }
+
+  /** What is left below a folder. */
+  #below(folder: string): Row[] {
+    if (folder !== '' && !this.#folders.has(folder)) return []
+    const start = `${folder}/`
+    const found: Row[] = []
+    for (const row of this.#rows.values()) if (row.path.startsWith(start) && !isGone(row)) found.push(row)
+    return found
   }
 
   #move(row: Row, to: string, booking: Booking): void {
@@ -294,10 +301,12 @@ export class FileTable {
 }
 
 /** The edits that are left: one that is the other way round takes its counterpart back. */
-function swapped(swaps: readonly Swap[] | undefined, swap: Swap): readonly Swap[] | undefined {
+function swapped(swaps: Swap[] | undefined, swap: Swap): Swap[] | undefined {
   if (swaps === undefined) return undefined
   const undone = swaps.findLastIndex(({ before, after }) => before === swap.after && after === swap.before)
-  return undone < 0 ? [...swaps, swap] : swaps.filter((_, index) => index !== undone)
+  if (undone < 0) swaps.push(swap)
+  else swaps.splice(undone, 1)
+  return swaps
 }
 
 function isGone(row: Row): boolean {

@@ -18,6 +18,7 @@ export function withUnansweredEdits(
   spokenId: number,
 ): FileFact[] {
   const changed = new Set(files.filter(({ state }) => state === 'changed').map(({ path }) => path))
+  const known = new Map(files.map((file) => [file.path, file]))
   const cutOff = new Map<string, FileFact>()
   for (const { call, id } of open) {
     if (call.kind !== 'files' || id > spokenId) continue
@@ -25,7 +26,7 @@ export function withUnansweredEdits(
       if (!('path' in effect) || changed.has(effect.path)) continue
       const action = uncertainAction[effect.action]
       if (action === undefined) continue
-      const { reads = 0, firstId = id } = files.find(({ path }) => path === effect.path) ?? {}
+      const { reads = 0, firstId = id } = known.get(effect.path) ?? {}
       cutOff.set(effect.path, {
         path: effect.path,
         action,

@@ -31,6 +31,9 @@ export interface FailedParts {
   readonly tests: readonly string[]
 }
 
+/** So many of the newest failures are compared, part by part, with every run that passes. */
+const mostInParts = 500
+
 const noAttempt: Attempt = { families: [], isBrief: false }
 
 /** A run that must succeed, or something done about one of these subjects: either will do. */
@@ -44,6 +47,10 @@ export class FailureBook {
   readonly #resolved: Failure[] = []
   /** Where to look when something succeeds: subjects, words of runs and programs, each with the failures that wait for it. */
   readonly #waiting = new Map<string, Set<string>>()
+  /** By program and verb: the failures that the same command with other arguments would replace. */
+  readonly #replaceable = new Map<string, Set<Open>>()
+  /** The failures of which it is known what failed, as far as they are compared with what passes. */
+  readonly #inParts = new Set<string>()
 
   fail(
     key: string,
@@ -53,12 +60,15 @@ export class FailureBook {
   ): void {
     const known = this.#open.get(key)
     const { firstId = failure.lastId, times = 0 } = known?.fact ?? {}
-    this.#open.set(key, { fact: { ...failure, firstId, times: times + 1 }, waiting: [...needs], attempt })
-    for (const mark of needs.flatMap(marksOf)) {
-      const holders = this.#waiting.get(mark)
-      if (holders) holders.add(key)
-      else this.#waiting.set(mark, new Set([key]))
-    }
+    const open: Open = { fact: { ...failure, firstId, times: times + 1 }, waiting: [...needs], attempt }
+    this.#open.set(key, open)
+    for (const mark of needs.flatMap(marksOf)) addTo(this.#waiting, mark, key)
+    if (failure.role !== 'check' || attempt.isBrief)
+      for (const family of attempt.families) addTo(this.#replaceable, family, open)
+    if (known) this.#keep(known)
+    if (attempt.failed === undefined) return void this.#inParts.delete(key)
+    this.#inParts.add(key)
+    if (this.#inParts.size > mostInParts) for (const oldest of this.#inParts) return void this.#inParts.delete(oldest)
   }
 
   /** A file was changed. */
@@ -81,9 +91,12 @@ export class FailureBook {
       this.#settle(`run ${run.key}`, runs, subjects, id)
       const { check } = run
       if (!check) continue
-      for (const runner of impliedRunners(check)) this.#settle(`check ${runner}`, runs, subjects, id)
+      // What is limited by a filter covers only what is limited by it, too.
+      const [filter] = check.filters
+      const marked = (runner: string) => (filter === undefined ? `check ${runner}` : `filter ${runner} ${filter}`)
+      for (const runner of impliedRunners(check)) this.#settle(marked(runner), runs, subjects, id)
       if (check.selection.length === 0 || check.selection.some(isGlob))
-        this.#settle(`check ${check.runner}`, runs, subjects, id)
+        this.#settle(marked(check.runner), runs, subjects, id)
       else for (const path of check.selection) this.#settle(`check ${check.runner} ${path}`, runs, subjects, id)
     }
   }
@@ -91,11 +104,13 @@ export class FailureBook {
   /** Tests passed that are a part of what failed: once all that failed has passed, the rest had passed before. */
   passedPart({ check }: StepRun, id: number): void {
     if (check === undefined) return
-    for (const [key, open] of this.#open) {
-      const { failed } = open.attempt
-      if (failed?.runner !== check.runner) continue
+    for (const key of this.#inParts) {
+      const open = this.#open.get(key)
+      const failed = open?.attempt.failed
+      if (open === undefined || failed?.runner !== check.runner) continue
       const paths = failed.paths.filter((path) => !(check.filters.length === 0 && isSelected(path, check)))
       const tests = failed.tests.filter((test) => !check.filters.some((filter) => namesTest(filter, test)))
+      if (paths.length === failed.paths.length && tests.length === failed.tests.length) continue
       open.attempt = { ...open.attempt, failed: { ...failed, paths, tests } }
       const isPassed = (now: readonly string[], before: readonly string[]) => now.length === 0 && before.length > 0
       if (isPassed(paths, failed.paths) || isPassed(tests, failed.tests)) this.#resolve(key, open, id)
@@ -123,12 +138,18 @@ export class FailureBook {
    * that reported on the work, rather than complained about its arguments, needs more than that.
    */
   #replace(runs: readonly StepRun[], id: number): void {
-    for (const open of this.#open.values()) {
-      const { attempt, fact } = open
-      if (open.closed !== undefined || this.#lastChange > fact.lastId) continue
-      if (fact.role === 'check' && !attempt.isBrief) continue
-      if (runs.some(({ family }) => attempt.families.includes(family))) open.closed = { reason: 'replaced', id }
+    for (const { family } of runs) {
+      for (const open of this.#replaceable.get(family) ?? []) {
+        if (open.closed === undefined && this.#lastChange <= open.fact.lastId) open.closed = { reason: 'replaced', id }
+      }
+      // A file that was changed behind a failure stays changed: whatever was not closed now never will be.
+      this.#replaceable.delete(family)
     }
+  }
+
+  /** Nothing can replace it any more. */
+  #keep(open: Open): void {
+    for (const family of open.attempt.families) this.#replaceable.get(family)?.delete(open)
   }
 
   #settle(mark: string, runs: readonly StepRun[], subjects: readonly string[], id: number): void {
@@ -152,9 +173,17 @@ export class FailureBook {
 
   #resolve(key: string, open: Open, id: number): void {
     this.#open.delete(key)
+    this.#inParts.delete(key)
+    this.#keep(open)
     const { tail: _, ...fact } = open.fact
     this.#resolved.push({ ...fact, resolvedBy: id, closed: { reason: 'passed', id } })
   }
+}
+
+function addTo<Item>(index: Map<string, Set<Item>>, name: string, item: Item): void {
+  const items = index.get(name)
+  if (items) items.add(item)
+  else index.set(name, new Set([item]))
 }
 
 function marksOf({ run, subjects = [] }: Need): readonly string[] {
@@ -162,6 +191,7 @@ function marksOf({ run, subjects = [] }: Need): readonly string[] {
   const { key, check } = run
   if (!check) return [...subjects, `run ${key}`]
   const marks = [`run ${key}`, `check ${check.runner}`]
+  for (const filter of check.filters) marks.push(`filter ${check.runner} ${filter}`)
   // A part is covered by itself and by each folder above it; one part is enough to be found by.
   for (
     let path = check.selection[0] ?? check.cwd;

@@ -15,22 +15,25 @@ interface Surroundings {
 }
 
 export function judgeFailures(failures: readonly Failure[], around: Surroundings): Failure[] {
+  const requests = around.instructions.map(({ id }) => id)
+  const isNamed = namedIn(around.instructions)
   return failures.map((failure) => {
     if (failure.closed !== undefined) return failure
-    const asked = failure.role === 'step' && failure.kind !== 'error' && isNamed(failure.what, around.instructions)
+    const asked = failure.role === 'step' && failure.kind !== 'error' && isNamed(failure.what)
     const judged: Failure = asked ? { ...failure, role: 'task' } : failure
-    const closed = closedBy(judged, around)
+    const closed = closedBy(judged, around, requests)
     return closed === undefined ? judged : { ...judged, closed }
   })
 }
 
-function closedBy(failure: Failure, around: Surroundings): Closed | undefined {
+/** `requests`: the entries of the user's messages. */
+function closedBy(failure: Failure, around: Surroundings, requests: readonly number[]): Closed | undefined {
   const { role, kind, lastId } = failure
   const { ending } = around
   if (kind === 'error') return ending.state === 'error' && (ending.id ?? 0) <= lastId ? undefined : { reason: 'left' }
   if (role === 'step') return { reason: 'left' }
   if (role === 'report') return reportClosed(failure, around)
-  const sent = publishedSince(lastId, around)
+  const sent = publishedSince(lastId, around.deeds, requests)
   return sent === undefined ? undefined : { reason: 'published', id: sent }
 }
 
@@ -53,17 +56,37 @@ function reportClosed({ lastId, message }: Failure, around: Surroundings): Close
 const commitDistance = 1
 
 /** Whatever is sent out speaks for all of the work; a commit only for what was worked on right before it. */
-function publishedSince(lastId: number, { deeds, instructions }: Surroundings): number | undefined {
+function publishedSince(lastId: number, deeds: readonly Deed[], requests: readonly number[]): number | undefined {
+  const before = requestsUpTo(lastId, requests)
   return deeds.find(({ kind, id }) => {
     if (id <= lastId || kind === 'history') return false
     if (kind === 'outward') return true
-    return instructions.filter((one) => one.id > lastId && one.id < id).length <= commitDistance
+    return requestsUpTo(id - 1, requests) - before <= commitDistance
   })?.id
 }
 
-/** The user wrote the command: it is what the work is about, not a way to it. */
-function isNamed(what: string, instructions: readonly Instruction[]): boolean {
-  const command = what.trim().replaceAll(/\s+/g, ' ')
-  if (!/^\S+ \S/.test(command) || command.length > 200) return false
-  return instructions.some(({ text }) => text.includes(command))
+/** How many requests, which come in the order of the tape, an entry and those before it hold. */
+function requestsUpTo(id: number, requests: readonly number[]): number {
+  let [from, to] = [0, requests.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (requests[middle]! <= id) from = middle + 1
+    else to = middle
+  }
+  return from
+}
+
+/** Whether the user wrote a command: it is what the work is about then, not a way to it. */
+function namedIn(instructions: readonly Instruction[]): (what: string) => boolean {
+  const known = new Map<string, boolean>()
+  let words: string | undefined
+  return (what) => {
+    const command = what.trim().replaceAll(/\s+/g, ' ')
+    if (!/^\S+ \S/.test(command) || command.length > 200) return false
+    // No command has two lines, so none is found across two messages.
+    words ??= instructions.map(({ text }) => text).join('\n')
+    const isNamed = known.get(command) ?? words.includes(command)
+    known.set(command, isNamed)
+    return isNamed
+  }
 }

@@ -6,8 +6,14 @@ import type { Call } from './tool-calls.ts'
 
 type Started = Call & { kind: 'subagent' }
 
+interface Known {
+  fact: Subagent
+  readonly handle: string | undefined
+}
+
 export class SubagentBook {
-  readonly #all: { fact: Subagent; handle: string | undefined }[] = []
+  readonly #all: Known[] = []
+  readonly #running = new Set<Known>()
 
   settle(call: Started, startId: number, output: Output, id: number): void {
     const handle = handlePattern.exec(output.head)?.[1]
@@ -18,20 +24,25 @@ export class SubagentBook {
       status: running ? 'running' : output.isError ? 'failed' : 'done',
       ...(!running && { resultId: id }),
     }
-    this.#all.push({ fact, handle })
+    const known: Known = { fact, handle }
+    this.#all.push(known)
+    if (running) this.#running.add(known)
   }
 
   end(handle: string, status: 'done' | 'failed', id: number): void {
-    const agent = this.#all.find(({ fact, handle: own }) => own === handle && fact.status === 'running')
-    if (agent) agent.fact = { ...agent.fact, status, resultId: id }
+    for (const agent of this.#running) {
+      if (agent.handle !== handle) continue
+      agent.fact = { ...agent.fact, status, resultId: id }
+      this.#running.delete(agent)
+      return
+    }
   }
 
   /** An answer to waiting for several names those that are done. */
   heard(output: Output, id: number): void {
     if (!output.head.includes('completed')) return
-    for (const { fact, handle } of this.#all) {
-      if (fact.status === 'running' && handle !== undefined && output.head.includes(handle))
-        this.end(handle, 'done', id)
+    for (const { handle } of [...this.#running]) {
+      if (handle !== undefined && output.head.includes(handle)) this.end(handle, 'done', id)
     }
   }
 
