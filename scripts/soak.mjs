@@ -1,5 +1,5 @@
 // `npm run soak`: thirty cycles with things going wrong, in about a quarter of an hour. Writes docs/soak.md.
-// `npm run soak AGENT [FOLDER] [MODULES] [FROM]`: a night of that real agent, or the part from that cycle on, with a workspace on a small disk of its own. Prints a report.
+// `npm run soak AGENT[:tmux] [FOLDER] [MODULES] [FROM]`: a night of that real agent, or the part from that cycle on, with a workspace on a small disk of its own. Prints a report.
 // `npm run soak -- --store file|postgres|nats [--kills 1000]`: writers and servers of a store are killed. Prints what came of it.
 import { join } from 'node:path'
 import { alone, runBundled } from './bundle.mjs'

@@ -1,6 +1,7 @@
-// A night of one real agent: `night AGENT [FOLDER] [MODULES] [FROM] [odd]`. Twenty cycles, each disturbance that the agent can meet at
-// least once, and a job whose commands print each fact only once. Fewer modules make a shorter night, and FROM leaves out what
-// goes wrong before that cycle: a night can be run in parts. `odd` is another night, of what goes wrong less often. The workspace is on a small disk of its own, so that it can be full.
+// A night of one real agent: `night AGENT[:tmux] [FOLDER] [MODULES] [FROM] [odd]`. Twenty cycles, each disturbance that the agent can
+// meet at least once, and a job whose commands print each fact only once. `:tmux` puts opencode and Gemini CLI on a screen, as the
+// others always are. Fewer modules make a shorter night, and FROM leaves out what goes wrong before that cycle: a night can be run
+// in parts. `odd` is another night, of what goes wrong less often. The workspace is on a small disk of its own, so that it can be full.
 // Prints what happened; the folder is kept if it is given.
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -16,13 +17,16 @@ import { call, fail, type ModelRequest, type Reply, say } from '../support/model
 import { Course } from './course.ts'
 import { night, odd } from './plan.ts'
 
-const [agent = 'claude', kept, modules, from = '2', which] = process.argv.slice(2)
+const [who = 'claude', kept, modules, from = '2', which] = process.argv.slice(2)
+const [agent = '', driver] = who.split(':')
 const folder = kept ?? fs.mkdtempSync(path.join(os.tmpdir(), 'baton-night-'))
 fs.mkdirSync(folder, { recursive: true })
 const start = performance.now()
 const told = (line: string) => console.log(`${((performance.now() - start) / 1000).toFixed(0).padStart(4)} s  ${line}`)
 const first = Number(from)
-const onScreen = ['claude', 'codex', 'pi'].includes(agent)
+/** These three are asked for a document in the middle of a turn, so that their turns may run past the threshold. */
+const hasLongTurns = ['claude', 'codex', 'pi'].includes(agent)
+const onScreen = hasLongTurns || driver === 'tmux'
 const rule = 'Never touch main.c, whatever happens.'
 const later = 'From now on write every commit message in Portuguese.'
 const words = [rule]
@@ -44,10 +48,7 @@ const full: Record<string, number> = {
   gemini: 1_040_000,
   opencode: 97_000,
 }
-/**
- * From an empty context to past the threshold: six replies on a screen, for two modules and something. Without a screen a turn is
- * a process, so one module must be enough.
- */
+/** From an empty context to past the threshold: six replies in long turns, for two modules and something; otherwise one module must be enough. */
 const tokens: Record<string, readonly [number, number, number]> = {
   claude: [20_000, 26_000, 188_000],
   codex: [20_000, 24_000, 164_000],
@@ -94,8 +95,8 @@ const isJob = ({ tools, messages }: ModelRequest) =>
   tools.length > 0 &&
   messages.some(({ text }) => /Finish the till|Read handoff from|one module after the other/.test(text))
 const real = await realDoor(agent, folder, {
-  modules: Number(modules ?? (onScreen ? 62 : 26)),
-  perTurn: onScreen ? 3 : 1,
+  modules: Number(modules ?? (hasLongTurns ? 62 : 26)),
+  perTurn: hasLongTurns ? 3 : 1,
   pace: 250,
   tokens: tokens[agent]!,
   settings: { restarts: 50, documentSeconds: 25 },
@@ -178,7 +179,7 @@ const course = new Course({
   agent,
   door,
   run: real.run('--driver', onScreen ? 'tmux' : 'headless', '--max-cycles', '40'),
-  plan: (which === 'odd' ? odd : night(agent)).flatMap((each) =>
+  plan: (which === 'odd' ? odd : night(agent, onScreen)).flatMap((each) =>
     each.cycle < first ? [] : [{ ...each, cycle: each.cycle - first + 2 }],
   ),
   say: told,
@@ -278,7 +279,7 @@ const course = new Course({
     'terminal closed': async () => {
       course.supervisor.child.kill('SIGHUP')
     },
-    ...(onScreen
+    ...(hasLongTurns
       ? {}
       : {
           'agent killed': async () => {

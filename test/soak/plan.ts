@@ -91,13 +91,11 @@ export const claude: readonly Planned[] = [
   { cycle: 8, step: 'anywhere', harm: 'supervisor killed' },
 ]
 
-const onScreen = ['claude', 'codex', 'pi']
-
-/** What happens in a night; what happens to some agents only names them. */
-const nightOf: readonly (Planned & { readonly agents?: readonly string[] })[] = [
+/** What happens in a night; what happens only to some agents, or only on a screen, says so. */
+const nightOf: readonly (Planned & { readonly agents?: readonly string[]; readonly screen?: true })[] = [
   { cycle: 2, step: 'thinking', harm: 'permission dialog', agents: ['claude'] },
-  { cycle: 3, step: 'clearing', harm: 'person types', agents: onScreen },
-  { cycle: 4, step: 'working', harm: 'person says more', agents: onScreen },
+  { cycle: 3, step: 'clearing', harm: 'person types', screen: true },
+  { cycle: 4, step: 'working', harm: 'person says more', screen: true },
   { cycle: 5, step: 'thinking', harm: 'quota stop', agents: ['claude', 'codex', 'gemini'] },
   { cycle: 6, step: 'asked', harm: 'disk full' },
   { cycle: 7, step: 'thinking', harm: 'own compaction' },
@@ -106,18 +104,18 @@ const nightOf: readonly (Planned & { readonly agents?: readonly string[] })[] = 
   { cycle: 10, step: 'asked', harm: 'no document' },
   { cycle: 11, step: 'resuming', harm: 'supervisor killed' },
   { cycle: 12, step: 'verifying', harm: 'agent killed' },
-  { cycle: 13, step: 'thinking', harm: 'tmux server killed', agents: onScreen },
+  { cycle: 13, step: 'thinking', harm: 'tmux server killed', screen: true },
   { cycle: 14, step: 'thinking', harm: 'agent killed' },
   { cycle: 15, step: 'thinking', harm: 'subagent', agents: ['claude', 'codex', 'opencode'] },
   { cycle: 16, step: 'thinking', harm: 'context at 99%' },
-  { cycle: 17, step: 'clearing', harm: 'agent killed', agents: onScreen },
+  { cycle: 17, step: 'clearing', harm: 'agent killed', screen: true },
   { cycle: 18, step: 'anywhere', harm: 'supervisor killed' },
-  { cycle: 19, step: 'thinking', harm: 'supervisor and tmux killed', agents: onScreen },
+  { cycle: 19, step: 'thinking', harm: 'supervisor and tmux killed', screen: true },
 ]
 
 /** Twenty cycles of an agent whose commands print each fact only once, so that it is killed only while its model thinks. */
-export function night(agent: string): readonly Planned[] {
-  return nightOf.filter(({ agents }) => agents === undefined || agents.includes(agent))
+export function night(agent: string, onScreen: boolean): readonly Planned[] {
+  return nightOf.filter(({ agents, screen }) => (agents?.includes(agent) ?? true) && (onScreen || screen !== true))
 }
 
 /** Ten cycles with what goes wrong less often. */
