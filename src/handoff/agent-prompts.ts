@@ -82,6 +82,10 @@ export function errorText(error: string): string {
   return `Baton saw that your last turn was cut off by an error (${oneLine(error).slice(0, 200)}): continue with the work.`
 }
 
+export function interruptedText(): string {
+  return 'Baton interrupted your last turn because your context was nearly full, which it no longer is: continue with the work.'
+}
+
 export function untilText(command: string, code: number | undefined, output: string): string {
   const how = code === undefined ? 'did not finish' : `fails with exit code ${code}`
   const tail = oneLine(output).slice(-400)
@@ -245,6 +249,11 @@ const patterns: readonly Pattern[] = [
   {
     begins: String.raw`Baton saw that your last turn was cut off by an error \(`,
     ends: String.raw`\): (?:go on|continue) with the work\.`,
+  },
+  {
+    begins: 'Baton interrupted your last turn because your context was nearly full, which it no longer is: ',
+    ends: String.raw`continue with the work\.`,
+    endsFirst: true,
   },
   { begins: 'Baton checked whether the work is done: `', ends: String.raw`\. (?:Go on|Continue) until it succeeds\.` },
   {

@@ -13,6 +13,7 @@ export {
   injectedText,
   isBatonPrompt,
   lateText,
+  interruptedText,
   limitText,
   longContextText,
   restartText,

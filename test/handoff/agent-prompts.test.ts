@@ -36,6 +36,7 @@ const samples = {
   ],
   restartText: [agentPrompts.restartText(), agentPrompts.restartText(['npm test', 'echo "continue with it."'])],
   taskText: [agentPrompts.taskText('/home/me/my project/.handoffs/a/task.md')],
+  interruptedText: [agentPrompts.interruptedText()],
   limitText: [agentPrompts.limitText()],
   errorText: [agentPrompts.errorText('API Error: 529 (overloaded)\n): continue with the work. Never mind.')],
   untilText: [

@@ -59,6 +59,8 @@ export interface Watching {
   /** Since when that turn is about to make the agent compact by itself. */
   readonly full?: number
   readonly interrupted?: number
+  /** That interrupt cut off a turn, and no cycle has come of it yet. */
+  readonly isCut?: true
   /** A prompt that is to be delivered outside of a cycle. */
   readonly say?: Prompt
 }

@@ -25,9 +25,9 @@ import type {
   Watching,
 } from './cycle-state.ts'
 import path from 'node:path'
-import type { Observation } from '../observe/observation.ts'
-import { askText, resumeText } from '../../handoff/index.ts'
-import { again, hasEmptyInput, isWorking, mayType, obstacle, deliver, typing } from './prompt-delivery.ts'
+import { mayRunCommand, type Observation } from '../observe/observation.ts'
+import { askText, interruptedText, resumeText } from '../../handoff/index.ts'
+import { again, hasEmptyInput, isWorking, mayType, obstacle, deliver, pending, typing } from './prompt-delivery.ts'
 
 export const atRest: Cycle = { at: 'watching' }
 
@@ -105,13 +105,21 @@ function watching(cycle: Watching, event: CycleEvent, policy: Policy, now: numbe
     if (told.is === 'again') return act({ ...cycle, say: told.prompt }, { do: 'say', text: told.prompt.text })
     if (told.is === 'waiting') return wait({ ...cycle, say: told.prompt }, told.waits.for, told.waits.until)
     if (told.is === 'heard') return wait(rest, 'the threshold')
-    return act(rest, health('prompt', 'warning', `The agent did not accept the prompt "${say.text}"`, 'attach'))
+    const lost = health('prompt', 'warning', `The agent did not accept the prompt "${say.text}"`, 'attach')
+    return { cycle: rest, effects: [lost], waits: { for: 'the threshold' } }
+  }
+  if (event.type === 'refused' && event.what === 'interrupt') {
+    const { isCut: _isCut, ...whole } = cycle
+    return wait(whole, 'the threshold')
   }
   if (event.type !== 'session') return wait(cycle, 'the threshold')
   const trigger = due(event, policy, now)
   // An interrupt is over with the turn that it was for.
-  const rest: Watching =
-    isWorking(event) && cycle.interrupted ? { at: 'watching', interrupted: cycle.interrupted } : { at: 'watching' }
+  const { over: _over, full: _full, ...interrupted } = cycle
+  const rest: Watching = isWorking(event) ? interrupted : { at: 'watching' }
+  // The agent's own compaction, or a person, has made room meanwhile: nothing else would have it continue.
+  if (trigger === undefined && cycle.isCut === true && !isWorking(event))
+    return wait({ at: 'watching', say: pending(interruptedText(), now) }, 'a chance to type', now)
   if (trigger === undefined) return wait(rest, 'the threshold')
   if (policy.hold !== undefined) return wait(rest, policy.hold, now + again)
   const tooFull = policy.onSilence === 'ledger' && shareOf(event) >= policy.brink
@@ -161,16 +169,11 @@ function toTurnEnd(cycle: Watching, sighting: Sighting, policy: Policy, now: num
   if (overdue && cycle.interrupted === undefined) {
     // What a command prints to an agent that was interrupted is in no transcript.
     const patient = (full ?? over) + policy.backgroundMs
-    if (full !== undefined && now < patient && isRunning(sighting, policy, full))
+    if (full !== undefined && now < patient && mayRunCommand(sighting.observation, policy.callsShow, full))
       return wait(waiting, 'the end of a command', patient)
-    return act({ at: 'watching', over, interrupted: now }, { do: 'interrupt' })
+    return act({ at: 'watching', over, interrupted: now, isCut: true }, { do: 'interrupt' })
   }
   return wait(waiting, 'the end of its turn', overdue ? undefined : over + policy.turnMs)
-}
-
-/** Whether a command of the agent may be under way that it began by then. */
-function isRunning({ observation }: Sighting, { callsShow }: Policy, since: number): boolean {
-  return callsShow ? (observation.doing ?? []).length > 0 : (observation.changed ?? 0) <= since
 }
 
 function asked(cycle: Asked, event: CycleEvent, policy: Policy, now: number): StepResult {

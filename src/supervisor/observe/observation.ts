@@ -51,6 +51,15 @@ export interface Observation {
   readonly started?: number | undefined
 }
 
+/** Whether a command may be running that the agent began by `since`; `callsShow`: its transcript shows a call before it has ended. */
+export function mayRunCommand(
+  { doing = [], changed = 0 }: Pick<Observation, 'doing' | 'changed'>,
+  callsShow: boolean,
+  since: number,
+): boolean {
+  return callsShow ? doing.length > 0 : changed <= since
+}
+
 export interface Observer {
   /** Observes the session now. */
   observe(): Promise<Observation>

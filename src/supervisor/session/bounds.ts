@@ -1,8 +1,8 @@
 // What ends an unattended run: a command that succeeds, or so many dollars, hours, cycles, or minutes without a change.
 
 import { runCommand } from '../../system/index.ts'
-import type { Ended } from '../run.ts'
 import type { Bounds } from '../settings.ts'
+import type { Bound } from './bound-stop.ts'
 import { withoutTimes } from './progress.ts'
 
 export interface Spent {
@@ -20,7 +20,7 @@ export function boundReached(
   bounds: Bounds,
   { usd, ms, cycles, turns, changedAt }: Spent,
   now: number,
-): Extract<Ended, { why: 'bound' }> | undefined {
+): Bound | undefined {
   const { maxUsd, maxHours, maxCycles, maxTurns, stallMinutes } = bounds
   if (maxUsd !== undefined && usd !== undefined && usd >= maxUsd) {
     return { why: 'bound', bound: 'usd', details: `$${usd.toFixed(2)} of $${maxUsd.toFixed(2)} spent` }

@@ -20,6 +20,7 @@ import type { AgentHandle, Ended, OpenAgent, Run } from '../run.ts'
 import type { Bounds, SessionSettings } from '../settings.ts'
 import { AgentLifecycle, type OpenedAgent } from './agent-lifecycle.ts'
 import { BetweenCycles, check, type Need, type Trouble } from './between-cycles.ts'
+import { type Bound, BoundStop } from './bound-stop.ts'
 import { boundReached, nextBound } from './bounds.ts'
 import type { Control } from './control.ts'
 import { continueInAnotherAgent, type LostAgent, planRecovery } from './crash-recovery.ts'
@@ -66,6 +67,8 @@ export class SessionRunner {
   readonly #tape: TranscriptTape
   readonly #observing: Observing
   readonly #betweenCycles: BetweenCycles
+  readonly #boundStop = new BoundStop()
+  readonly #effects: EffectRunner
   readonly #cycleRunner: CycleRunner
   readonly #lifecycle: AgentLifecycle
   readonly #recorder: Recorder
@@ -94,6 +97,7 @@ export class SessionRunner {
     this.#recorder = recorder
     this.#observing = new Observing(session, mailbox, signal)
     this.#betweenCycles = new BetweenCycles(run)
+    this.#effects = effects
     this.#cycleRunner = new CycleRunner({ store, session, recorder, effects, mailbox, slots, tape }, past.promised)
     this.#lifecycle = new AgentLifecycle({ store, session, since, openAgent, journal, tape, signal })
     this.#obstacles = new Obstacles(recorder)
@@ -233,8 +237,8 @@ export class SessionRunner {
     const settings = session.settings()
     const bounds = { ...settings.bounds, ...run.bounds }
     const spent = session.spent(now)
-    session.ended = boundReached(bounds, spent, now)
-    if (session.ended !== undefined) return
+    const bound = this.#boundStop.bound ?? boundReached(bounds, spent, now)
+    if (bound !== undefined) return this.#stopAt(bound, handle, observation, now)
     if (bounds.maxUsd !== undefined && observation.meter.tokens !== undefined && spent.usd === undefined) {
       await this.#recorder.report(
         'bounds',
@@ -259,6 +263,21 @@ export class SessionRunner {
     await this.#sayUnsaid(observation, now)
     this.#recorder.show()
     this.#wakeUp(sighting, bounds, now)
+  }
+
+  /** Ends the run at a bound, as soon as no command runs whose output would be lost. */
+  async #stopAt(bound: Bound, handle: AgentHandle, observation: Observation, now: number): Promise<void> {
+    const rules = {
+      callsShow: handle.adapter.endOnScreen !== true,
+      commandMs: this.#session.settings().backgroundSeconds * 1000,
+    }
+    const next = this.#boundStop.step(bound, observation, rules, now)
+    if (next.do === 'end') {
+      this.#session.ended = next.ended
+      return
+    }
+    if (next.do === 'interrupt') await this.#effects.run({ do: 'interrupt' }, handle, observation)
+    this.#mailbox.wakeAt(next.until)
   }
 
   #isOver(): boolean {
@@ -310,14 +329,18 @@ export class SessionRunner {
     )
   }
 
-  /** Says what waits to be said, unless a cycle has begun or waits: a fresh context has its document to go by. */
+  /**
+   * Says what waits to be said, unless a cycle has begun or waits: a fresh context has its document to go by. An agent that
+   * is at work again, because somebody has typed or it compacts its context, needs no word to continue.
+   */
   async #sayUnsaid(observation: Observation, now: number): Promise<void> {
     const unsaid = this.#unsaid
     if (unsaid === undefined) return
     const { cycle, isHeld } = this.#session
     if (cycle.at === 'watching' && isHeld) return
     this.#unsaid = undefined
-    if (cycle.at === 'watching' && unsaid.session === observation.session) await this.#cycleRunner.say(unsaid.text, now)
+    const isSame = unsaid.session === observation.session && observation.turn === 'idle'
+    if (cycle.at === 'watching' && isSame) await this.#cycleRunner.say(unsaid.text, now)
   }
 
   #wakeUp({ observation, screen }: Sighting, bounds: Bounds, now: number): void {

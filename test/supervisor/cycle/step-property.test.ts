@@ -6,6 +6,7 @@ import type {
   Effect,
   DocumentState,
   Policy,
+  Prompt,
   CycleEvent,
   Sighting,
   StepResult,
@@ -62,6 +63,10 @@ function answers(effects: readonly Effect[]): CycleEvent[] {
   })
 }
 
+function promptOf(cycle: Cycle): Prompt | undefined {
+  return 'prompt' in cycle ? cycle.prompt : cycle.at === 'watching' ? cycle.say : undefined
+}
+
 test('whatever is seen: never cleared without a document, nothing typed twice unseen, always something named to wait for [C5][C7]', () => {
   const moves = fc.array(
     fc.record({
@@ -88,6 +93,9 @@ test('whatever is seen: never cleared without a document, nothing typed twice un
       const typed = new Map<string, boolean>()
       const take = ({ cycle: next, effects, waits }: StepResult) => {
         if (next.at !== 'watching' && cycle.at === 'watching') durable = false
+        const said = promptOf(cycle)
+        // A word that was delivered, or given up, may be needed once more in another turn.
+        if (cycle.at === 'watching' && said !== undefined && promptOf(next) === undefined) typed.delete(said.text)
         cycle = next
         for (const effect of effects) {
           if (effect.do === 'health' || effect.do === 'snapshot' || effect.do === 'store') continue
@@ -114,11 +122,12 @@ test('whatever is seen: never cleared without a document, nothing typed twice un
         if (reply !== undefined) {
           open = []
           if (reply.type === 'stored') durable = true
-          if (reply.type === 'refused' && 'prompt' in cycle) typed.delete(cycle.prompt.text)
+          const refused = reply.type === 'refused' ? promptOf(cycle) : undefined
+          if (refused !== undefined) typed.delete(refused.text)
           take(step(cycle, reply, rules, now))
         }
-        const pending: Cycle = cycle
-        if ('prompt' in pending && pending.prompt.state !== 'typing') typed.set(pending.prompt.text, true)
+        const pending = promptOf(cycle)
+        if (pending !== undefined && pending.state !== 'typing') typed.set(pending.text, true)
         const moment = { ...seen, observation: { ...seen.observation, at: now, changed: now } }
         // The turn that was interrupted is over.
         if (cycle.at === 'watching' && !isWorking(moment)) touches.push('rest')

@@ -117,6 +117,27 @@ test('a turn on the brink of the agent’s own compaction is interrupted at once
   expect(walk(sight({ percent: 96, turn: 'working' })).effects).toEqual([{ do: 'interrupt' }])
 })
 
+test('an agent whose turn Baton has interrupted is told to continue when no cycle comes of it [C5]', () => {
+  const full = sight({ percent: 96, turn: 'working' })
+  const compacted = sight({ percent: 1, turn: 'idle' })
+  const text =
+    'Baton interrupted your last turn because your context was nearly full, which it no longer is: continue with the work.'
+  const { effects } = walk(full, { type: 'done', what: 'interrupt' }, compacted, compacted)
+  expect(effects).toEqual([{ do: 'interrupt' }, { do: 'say', text }])
+  // The next turn may have begun before the keys arrived, and be the one that was cut off.
+  const later = walk(
+    full,
+    { type: 'done', what: 'interrupt' },
+    sight({ percent: 1, turn: 'working' }),
+    compacted,
+    compacted,
+  )
+  expect(later.effects).toEqual([{ do: 'interrupt' }, { do: 'say', text }])
+  // A dialog was open: nothing was interrupted.
+  const refused = walk(full, { type: 'refused', what: 'interrupt', reason: 'it asks' }, compacted, compacted)
+  expect(refused.effects).toEqual([{ do: 'interrupt' }])
+})
+
 test('a command that runs on the brink is left to end, for a minute at most, since nobody would see what it prints [C1][C5]', () => {
   const running = { percent: 96, turn: 'working', doing: ['./step.sh 7'] } as const
   expect(walk(sight(running), 30_000, sight(running)).effects).toEqual([])

@@ -351,6 +351,33 @@ test('what a run has cost adds up over cycles, crashes and resumes, and binds at
   expect(await more.ended).toMatchObject({ why: 'bound', bound: 'usd', details: '$1.80 of $1.50 spent' })
 })
 
+test('a bound in the middle of a command ends the run when the command has ended, or is interrupted after a while [C19]', async () => {
+  const outputs = (harness: Harness, text: string) =>
+    harness.transcript().filter(({ content }) => content[0]?.text === text).length
+  const quick = await atWork({ backgroundSeconds: 60 }, { bounds: { maxUsd: 0.2 } })
+  quick.harness.script({ command: 500, usd: 0.2 })
+  quick.harness.say('Go on.')
+  expect(await quick.ended).toMatchObject({
+    bound: 'usd',
+    details: expect.stringMatching(
+      /^\$0\.\d\d of \$0\.20 spent; Baton waited for the end of the command that was running$/,
+    ),
+  })
+  expect(outputs(quick.harness, 'printed at its end')).toBe(2)
+  expect(quick.harness.heard()).not.toContainEqual({ interrupted: true })
+  expect(await quick.harness.health('bounds')).toMatchObject([
+    { status: 'warning', details: { what: expect.stringContaining('The run is over: $0.') } },
+  ])
+
+  const slow = await atWork({}, { bounds: { maxUsd: 0.2 } })
+  slow.harness.script({ command: 600_000, usd: 0.2 })
+  slow.harness.say('Go on.')
+  expect(await slow.ended).toMatchObject({ details: expect.stringContaining('Baton interrupted a command') })
+  expect(slow.harness.heard().filter((each) => 'interrupted' in each)).toHaveLength(1)
+  expect(outputs(slow.harness, 'printed at its end')).toBe(1)
+  expect(outputs(slow.harness, 'cut off')).toBe(1)
+})
+
 test('turns bound a run, over all of its contexts [C19]', async () => {
   const { harness, ended } = await atWork({}, { bounds: { maxTurns: 5 } })
   harness.fill(90)

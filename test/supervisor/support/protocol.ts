@@ -23,6 +23,8 @@ export interface Script {
   readonly reply?: string
   /** How old the file pretends to be. */
   readonly age?: number
+  /** Milliseconds that the command takes which it runs in a turn; an interrupt ends it before. */
+  readonly command?: number
   /** Only talks: no tool is used but for documents. */
   readonly idle?: boolean
   /** Does not read what it is told to. */

@@ -59,9 +59,17 @@ function says(text: string, stopReason: string, calls: object[] = []): void {
 
 /** A call of a tool, and its result. */
 function uses(name: string, args: Record<string, string>, act: () => string): void {
+  const id = calls(name, args)
+  answers(id, name, act())
+}
+
+function calls(name: string, args: Record<string, string>): string {
   const id = randomBytes(6).toString('hex')
   says(`I use ${name}.`, 'toolUse', [{ type: 'toolCall', id, name, arguments: args }])
-  const text = act()
+  return id
+}
+
+function answers(id: string, name: string, text: string): void {
   message({ role: 'toolResult', toolCallId: id, toolName: name, content: [{ type: 'text', text }], isError: false })
 }
 
@@ -80,7 +88,7 @@ async function takes(text: string): Promise<void> {
   else {
     if (text.startsWith('Create handoff')) writesDocument(text)
     else if (text.startsWith('Read handoff')) reads(text)
-    else works(text)
+    else await works(text, signal)
     tokens += growth
     const { reply, ending } = script()
     if (ending !== undefined) await sleep(ending)
@@ -92,7 +100,7 @@ async function takes(text: string): Promise<void> {
   show()
 }
 
-function works(text: string): void {
+async function works(text: string, signal: AbortSignal): Promise<void> {
   const filled = /to (\d+)%/.exec(text)
   if (filled !== null) tokens = (Number(filled[1]) / 100) * script().window
   if (script().idle === true) return
@@ -101,7 +109,10 @@ function works(text: string): void {
     fs.writeFileSync(file, 'done')
     return 'written'
   })
-  uses('bash', { command: 'true' }, () => '')
+  const id = calls('bash', { command: 'true' })
+  const { command = 0 } = script()
+  const cut = await sleep(command, false, { signal }).catch(() => true)
+  answers(id, 'bash', cut ? 'cut off' : 'printed at its end')
 }
 
 function writesDocument(text: string): void {
