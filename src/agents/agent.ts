@@ -210,6 +210,8 @@ export interface TurnOutcome {
   readonly session: string | undefined
   /** Why it failed; exit status 0 alone is no success. */
   readonly error: string | undefined
+  /** That error is a limit, of which the transcript holds nothing. */
+  readonly isLimit?: boolean
   /** The turn has printed its last line, though its process may linger. */
   readonly over?: boolean
 }

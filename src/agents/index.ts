@@ -31,6 +31,7 @@ export { fields, type Fields, given, isFields, json, list, number, text } from '
 export { firstBytes, isDocument, readJson, realPath } from './files.ts'
 export { type AgentHooks, hooksOf } from './hooks.ts'
 export { startWith } from './launch.ts'
+export { limitEnd } from './limit-end.ts'
 export { type AgentName, agentNames } from './names.ts'
 export {
   projectFolders,

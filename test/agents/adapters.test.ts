@@ -386,6 +386,11 @@ describe('commands', () => {
       'Error: Unexpected error (it ended with 1)',
     )
     expect(outcome('gemini', '', 137, 'Warning: no colours\n').error).toBe('it was ended by SIGKILL')
+    const used =
+      '{"type":"result","status":"error","error":{"message":"[API Error: You have exhausted your daily quota on this model.]"}}\n'
+    expect(outcome('gemini', used, 173)).toMatchObject({ isLimit: true })
+    const internal = '{"type":"result","status":"error","error":{"message":"[API Error: Internal error]"}}\n'
+    expect(outcome('gemini', internal, 244)).toMatchObject({ isLimit: false, error: '[API Error: Internal error]' })
     expect(outcome('claude', '', 'runs').error).toBeUndefined()
     const begun = '{"type":"thread.started","thread_id":"t"}\n'
     expect(outcome('codex', begun, 'runs')).toMatchObject({ session: 't', error: undefined, over: false })

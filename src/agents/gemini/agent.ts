@@ -8,7 +8,7 @@ import type { Agent, CompactionQuery, SessionFile, SessionRecord, TurnOutcome, T
 import { fields, isFields, list } from '../fields.ts'
 import { fieldsIn, filesBelow, isDocument } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
-import { geminiParser } from './parser.ts'
+import { geminiParser, isLimit } from './parser.ts'
 import { readScreen } from './screen.ts'
 import { geminiConnection } from './connection.ts'
 
@@ -125,5 +125,6 @@ function outcome(output: TurnOutput): TurnOutcome {
   const session = told.map((line) => line.session_id).find((id): id is string => typeof id === 'string')
   const result = told.findLast((line) => line.type === 'result')
   const words = (result?.error as { message?: unknown } | undefined)?.message
-  return { session, error: typeof words === 'string' ? words : turnFailure(output, result?.status === 'success') }
+  const error = typeof words === 'string' ? words : turnFailure(output, result?.status === 'success')
+  return { session, error, isLimit: error !== undefined && isLimit(error) }
 }

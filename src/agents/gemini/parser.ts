@@ -78,7 +78,7 @@ function isReplayed({ type, content, model }: Fields, memory: Memory): boolean {
 const opening = '<session_context>'
 
 /** Whether the daily quota is used up; Gemini CLI waits for quotas of a minute by itself. */
-function isLimit(words: string): boolean {
+export function isLimit(words: string): boolean {
   return /exhausted your (daily )?(quota|capacity)|quota limit|usage limit reached/i.test(words)
 }
 

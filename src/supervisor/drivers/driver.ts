@@ -39,6 +39,8 @@ export interface Ending {
   readonly signal?: string
   /** What it said went wrong. */
   readonly error?: string
+  /** That error is a limit, of which its transcript holds nothing. */
+  readonly isLimit?: boolean
 }
 
 export interface Sent {

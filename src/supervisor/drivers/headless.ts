@@ -104,8 +104,12 @@ export class HeadlessDriver implements Driver {
     const turn = this.#turn
     if (turn === undefined || this.#isBusy()) return Promise.resolve(undefined)
     const { code } = turn
-    const { error } = this.#outcome(turn)
-    return Promise.resolve({ ...(code === undefined ? {} : { code }), ...(error === undefined ? {} : { error }) })
+    const { error, isLimit = false } = this.#outcome(turn)
+    return Promise.resolve({
+      ...(code === undefined ? {} : { code }),
+      ...(error === undefined ? {} : { error }),
+      ...(isLimit ? { isLimit } : {}),
+    })
   }
 
   screenState(): Promise<ScreenState> {

@@ -1,7 +1,7 @@
 // Observes one session, again whenever there may be something new: a file grew, a file appeared, a process ended.
 
 import path from 'node:path'
-import { type Agent, agentNamed, type AgentStatus, sessionId } from '../../agents/index.ts'
+import { type Agent, agentNamed, type AgentStatus, limitEnd, sessionId } from '../../agents/index.ts'
 import { StorageError } from '../../errors.ts'
 import { everySecond, isRunning, isThere, startOf, watchFolder } from '../../system/index.ts'
 import { type Meter, stateOf } from '../../transcripts/index.ts'
@@ -366,6 +366,15 @@ export class SessionObserver implements Observer {
     return { turn: turn === undefined || isUnwritten ? 'none' : 'idle', turnSince: since }
   }
 
+  /** The limit that has ended a headless turn, where its transcript does not tell. */
+  #limitOfProcess(): Observation['limit'] {
+    const { error = '', isLimit = false } = this.#ending ?? {}
+    if (!isLimit) return undefined
+    const date = new Date(this.#endedAt).toISOString()
+    const until = limitEnd(error, date)
+    return { date, ...(until === undefined ? {} : { until }) }
+  }
+
   /** Whether a headless turn has ended since the last refresh, so that its ending is not known yet. */
   #isUnasked(): boolean {
     const { place } = this.#options.driver
@@ -392,7 +401,7 @@ export class SessionObserver implements Observer {
       ...turn,
       turns: stats?.turns ?? 0,
       state: stateOf(stats ?? {}, view?.changed ?? now, now, live),
-      limit: stats?.limit,
+      limit: stats?.limit ?? this.#limitOfProcess(),
       meter: view?.meter(models) ?? noMeter,
       model: stats?.model,
       compactions: stats?.compactions ?? 0,

@@ -19,6 +19,11 @@ export class LimitWatch {
   /** Limits in a row that were told after their reset, or without one. */
   #tries = 0
 
+  /** Whether none holds. Where no reset was named, only a turn that ends well shows that. */
+  get isOver(): boolean {
+    return this.#limit === undefined && this.#tries === 0
+  }
+
   /** The observation with the limit as it really holds. */
   apply(observation: Observation, { graceMs, backoffMs }: LimitPatience): Observation {
     const { limit, state, turn, error, at } = observation

@@ -54,6 +54,11 @@ export class Observing {
     }
   }
 
+  /** Whether no limit holds the agent back, and no try to find that out is under way. */
+  get isLimitOver(): boolean {
+    return this.#limitWatch.isOver
+  }
+
   /** By how many milliseconds the clock of the machine was set since this was asked last. */
   leap(): number {
     return this.#clock.leap()

@@ -252,7 +252,7 @@ export class SessionRunner {
     if (session.paused) return this.#recorder.show({ state: 'paused' })
     if (observation.state.state === 'limited') {
       if (await this.#atLimit(handle, observation)) return
-    } else if (observation.limit === undefined) await this.#recorder.report('quota', 'ok', 'No usage limit', '')
+    } else if (this.#observing.isLimitOver) await this.#recorder.report('quota', 'ok', 'No usage limit', '')
     this.#meet(...this.#needs(observation, bounds, now))
     if (this.#isOver()) return
     if (this.#untold !== undefined) await this.#obstacles.tell(this.#untold.trouble)
@@ -406,8 +406,11 @@ export class SessionRunner {
   /** Returns true where another agent takes over; otherwise the session waits for the limit to end. */
   async #atLimit(handle: AgentHandle, observation: Observation): Promise<boolean> {
     const { quota } = this.#session.settings()
-    const until = observation.state.state === 'limited' ? observation.state.until : undefined
-    const what = `Usage limit reached${until === undefined ? '' : `, until ${timeText(until)}`}`
+    const { state, limit } = observation
+    const until = state.state === 'limited' ? state.until : undefined
+    // A time that Baton has chosen, to ask again, is no news each time.
+    const isNamed = until !== undefined && (limit === undefined || limit.until !== undefined)
+    const what = `Usage limit reached${isNamed ? `, until ${timeText(until)}` : '; the agent does not say until when'}`
     if (quota === 'wait' || quota.continueIn === this.#session.agent) {
       await this.#recorder.report('quota', 'warning', what, 'limit')
       return false

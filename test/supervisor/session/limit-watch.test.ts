@@ -31,6 +31,22 @@ test('the agent is asked shortly after the reset, then ever later, and never a d
   expect(until(473, 'd')).toBe(593)
 })
 
+test('a limit without a reset is over only when a turn has ended well [C17]', () => {
+  const watch = new LimitWatch()
+  expect(watch.isOver).toBe(true)
+  const { observation } = sight({})
+  const at = (second: number) => start + second * 1_000
+  const limit = (second: number) => ({ ...observation, at: at(second), limit: { date: `${second}` }, error: 'quota' })
+  expect(watch.apply(limit(0), patience).state).toEqual({ state: 'limited', until: new Date(at(30)).toISOString() })
+  // Asked again, and at work for a moment.
+  watch.apply({ ...observation, at: at(31), turn: 'working' }, patience)
+  expect(watch.isOver).toBe(false)
+  expect(watch.apply(limit(33), patience).state).toEqual({ state: 'limited', until: new Date(at(93)).toISOString() })
+  watch.apply({ ...observation, at: at(94), turn: 'working' }, patience)
+  watch.apply({ ...observation, at: at(120), turn: 'idle' }, patience)
+  expect(watch.isOver).toBe(true)
+})
+
 test('an agent that goes on by itself has no limit any more [C17]', () => {
   const watch = new LimitWatch()
   expect(watch.apply(seen(0, 'a'), patience).state).toMatchObject({ state: 'limited' })
