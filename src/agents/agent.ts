@@ -20,8 +20,8 @@ export interface Agent extends Sessions, CommandLine, Terminal {
 interface Sessions {
   /** The folders that hold its sessions, whether they exist or not. */
   folders(env: NodeJS.ProcessEnv): string[]
-  /** The sessions in one of those folders, from names and sizes alone where they are files. */
-  find(folder: string): SessionFile[]
+  /** The sessions in one of those folders, from names and sizes alone where they are files. Says which of its places it cannot read. */
+  find(folder: string, onUnreadable?: (place: string) => void): SessionFile[]
   /**
    * The folders below one of `folders` in which sessions of the project `cwd` appear between two times, the outer ones
    * first, since the inner ones appear in them. None where sessions lie in the folder itself.

@@ -12,16 +12,22 @@ export interface FoundFile {
   readonly changed: number
 }
 
-/** Files below a folder, at most `depth` folders down, whose name fits. Folders that cannot be read are skipped. */
-export function filesBelow(folder: string, depth: number, fits: (name: string) => boolean): FoundFile[] {
-  const root = realPath(folder)
+/** Files below a folder, at most `depth` folders down, whose name fits. Folders that cannot be read are named and skipped. */
+export function filesBelow(
+  folder: string,
+  depth: number,
+  fits: (name: string) => boolean,
+  onUnreadable: (folder: string) => void = () => undefined,
+): FoundFile[] {
+  const root = orUnreadable(folder, (at) => fs.realpathSync(at), onUnreadable)
   if (root === undefined) return []
   const found: FoundFile[] = []
   walk(root, depth)
   return found
 
   function walk(at: string, left: number): void {
-    for (const entry of entriesOf(at)) {
+    const list = () => fs.readdirSync(at, { withFileTypes: true })
+    for (const entry of orUnreadable(at, list, onUnreadable) ?? []) {
       let place: string | undefined = at + path.sep + entry.name
       let isFolder = entry.isDirectory()
       let isFile = entry.isFile()
@@ -41,11 +47,18 @@ export function filesBelow(folder: string, depth: number, fits: (name: string) =
   }
 }
 
-function entriesOf(folder: string): fs.Dirent[] {
+/** Undefined where the folder is gone, which is nothing to speak of, or cannot be read. */
+function orUnreadable<T>(
+  folder: string,
+  read: (folder: string) => T,
+  onUnreadable: (folder: string) => void,
+): T | undefined {
   try {
-    return fs.readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return [] // gone, or not ours to read: then it holds no session for us
+    return read(folder)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') onUnreadable(folder)
+    return undefined
   }
 }
 

@@ -58,13 +58,15 @@ export interface ListOptions {
   readonly models?: Models
   /** Called now and then while files are read for the first time. */
   readonly onProgress?: (done: number, of: number) => void
+  /** Called with each folder or database of an agent that cannot be read. */
+  readonly onUnreadable?: (place: string) => void
 }
 
 export function listSessions(options: ListOptions = {}): Session[] {
   const { env = process.env, now = Date.now(), subagents = false, models = {} } = options
   const hasOwn = Object.keys(models).length > 0
   const cache = new Cache(env)
-  const files = findAll(env)
+  const files = findAll(env, options.onUnreadable)
   const known = look(files, cache, now, options.onProgress)
   const meterFor = (file: SessionFile, summary: SessionSummary): Meter => {
     // The cached meter does not know the user's own models, so it is calculated again for them.
@@ -98,8 +100,8 @@ function isBelow(folder: string, root: string): boolean {
   return folder === root || folder.startsWith(root.endsWith(path.sep) ? root : root + path.sep)
 }
 
-function findAll(env: NodeJS.ProcessEnv): SessionFile[] {
-  return agents.flatMap((agent) => agent.folders(env).flatMap((folder) => agent.find(folder)))
+function findAll(env: NodeJS.ProcessEnv, onUnreadable: ListOptions['onUnreadable']): SessionFile[] {
+  return agents.flatMap((agent) => agent.folders(env).flatMap((folder) => agent.find(folder, onUnreadable)))
 }
 
 function look(

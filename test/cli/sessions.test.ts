@@ -56,6 +56,17 @@ describe('baton ls', () => {
     expect((await baton(home, ['ls', '--agent', 'emacs'])).code).toBe(2)
   })
 
+  test('names a place that cannot be read, and lists the sessions of all others [C2]', async () => {
+    const { home } = homeWith('claude', 'opencode')
+    const database = path.join(home, '.local/share/opencode/opencode.db')
+    for (const name of fs.readdirSync(path.dirname(database))) fs.rmSync(path.join(path.dirname(database), name))
+    fs.writeFileSync(database, 'no database at all'.repeat(100))
+    const { code, out, err } = await baton(home, ['ls', '--json'])
+    expect(code).toBe(0)
+    expect(err).toContain(`${database} cannot be read, so the sessions in it are missing here`)
+    expect(new Set(records({ code, out, err }).map(({ agent }) => agent))).toEqual(new Set(['claude']))
+  })
+
   test('names a session that cannot be read, and why [C2]', async () => {
     const home = homeWith('codex')
     const [file] = sessionsIn(home, 'codex')

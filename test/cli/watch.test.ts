@@ -14,7 +14,8 @@ test('watch finds an agent in a pane, and only that, and cycles it when its cont
   onTestFinished(() => door.close())
   const home = path.join(door.folder, 'agent')
   const agent = ['scripted-agent', '--home', home, '--per-turn', '2', '--growth', '10000', '--pace', '20']
-  const mine = ['-S', path.join(path.dirname(door.socket), 'default')]
+  // A server of any name will do.
+  const mine = ['-S', path.join(path.dirname(door.socket), 'work')]
   const pane = (...command: string[]) =>
     door.tmux(...mine, 'new-window', '-P', '-F', '#{pane_id}', '-c', door.project, ...command).trim()
   fs.mkdirSync(path.dirname(door.socket), { mode: 0o700 })

@@ -50,6 +50,28 @@ test('folders follow the variables of their agents [C2]', () => {
   ])
 })
 
+test('a folder that may not be read is named, and hides no session elsewhere [C2]', () => {
+  const { home, env } = homeWith('claude', 'codex')
+  const shut = path.join(home, '.claude/projects')
+  fs.chmodSync(home, 0o755)
+  for (const entry of fs.readdirSync(home, { recursive: true, withFileTypes: true }))
+    fs.chmodSync(path.join(entry.parentPath, entry.name), entry.isFile() ? 0o644 : 0o755)
+  fs.chmodSync(shut, 0)
+  const named: string[] = []
+  const cache = { ...env, XDG_CACHE_HOME: path.join(home, 'none') }
+  // Root may read everything, so for a moment this process is nobody.
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) process.seteuid!(65_534)
+  try {
+    const sessions = listSessions({ env: cache, onUnreadable: (place) => named.push(place) })
+    expect(new Set(sessions.map(({ agent }) => agent))).toEqual(new Set(['codex']))
+  } finally {
+    if (isRoot) process.seteuid!(0)
+    fs.chmodSync(shut, 0o755)
+  }
+  expect(named).toEqual([shut])
+})
+
 test('subagents are left out unless asked for, and name the session they work for [C2]', () => {
   const { env } = homeWith('claude', 'opencode')
   const all = listSessions({ env, subagents: true })

@@ -76,8 +76,9 @@ function allowed(documents: string | undefined): string[] {
   return [`--allowedTools=Edit(/${documents}/**),Read(/${documents}/**)`]
 }
 
-function find(folder: string): SessionFile[] {
-  return filesBelow(folder, 3, (name) => name.endsWith('.jsonl')).map(({ path: at, name, bytes, changed }) => {
+function find(folder: string, onUnreadable?: (folder: string) => void): SessionFile[] {
+  const files = filesBelow(folder, 3, (name) => name.endsWith('.jsonl'), onUnreadable)
+  return files.map(({ path: at, name, bytes, changed }) => {
     const id = name.slice(0, -'.jsonl'.length)
     const parent = id.startsWith('agent-') ? parentOf(at) : undefined
     return parent === undefined

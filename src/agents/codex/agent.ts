@@ -21,7 +21,8 @@ export const codex: Agent = {
     const home = homeOf(env)
     return [path.join(home, 'sessions'), path.join(home, 'archived_sessions')]
   },
-  find: (folder) => filesBelow(folder, 3, (name) => /^rollout-.*\.jsonl(\.zst)?$/.test(name)).map(sessionFile),
+  find: (folder, onUnreadable) =>
+    filesBelow(folder, 3, (name) => /^rollout-.*\.jsonl(\.zst)?$/.test(name), onUnreadable).map(sessionFile),
   // Sessions lie in a folder for each day, by the time of their launch.
   projectFolders: (folder, _cwd, since, until) => [...new Set([...daysOf(folder, since), ...daysOf(folder, until)])],
   subagents: subagentsOf,

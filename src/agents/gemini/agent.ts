@@ -17,10 +17,9 @@ export const gemini: Agent = {
   connection: geminiConnection,
   label: 'Gemini CLI',
   folders: (env) => [path.join(homeOf(env), 'tmp')],
-  find(folder) {
-    const files = filesBelow(folder, 3, (name) => /\.jsonl?$/.test(name)).filter(({ path: at }) =>
-      at.split(path.sep).includes('chats'),
-    )
+  find(folder, onUnreadable) {
+    const all = filesBelow(folder, 3, (name) => /\.jsonl?$/.test(name), onUnreadable)
+    const files = all.filter(({ path: at }) => at.split(path.sep).includes('chats'))
     const lines = new Set(files.filter(({ name }) => name.endsWith('l')).map((file) => file.path))
     return files
       .filter((file) => !lines.has(`${file.path}l`)) // moved over to the newer form

@@ -20,12 +20,20 @@ export function windowsIn(providers: unknown): { [model: string]: number } {
 }
 
 /** Every session in the databases of a folder. */
-export function findSessions(folder: string): SessionFile[] {
-  return filesBelow(folder, 0, (name) => /^opencode(-[\w.-]+)?\.db$/.test(name)).flatMap(({ path, bytes }) =>
-    withDatabase(path, (database) =>
-      database.has('session') ? Array.from(database.rows('session'), (row) => sessionFile(path, bytes, row)) : [],
-    ),
-  )
+export function findSessions(folder: string, onUnreadable?: (folder: string) => void): SessionFile[] {
+  const isOne = (name: string) => /^opencode(-[\w.-]+)?\.db$/.test(name)
+  return filesBelow(folder, 0, isOne, onUnreadable).flatMap(({ path, bytes }) => {
+    try {
+      return withDatabase(path, (database) =>
+        database.has('session') ? Array.from(database.rows('session'), (row) => sessionFile(path, bytes, row)) : [],
+      )
+    } catch (error) {
+      // One that is damaged, or somebody else's, hides no session of another agent from a list.
+      if (onUnreadable === undefined) throw error
+      onUnreadable(path)
+      return []
+    }
+  })
 }
 
 function sessionFile(file: string, bytes: number, row: SqliteRow): SessionFile {

@@ -15,11 +15,13 @@ export const pi: Agent = {
   connection: piConnection,
   label: 'pi',
   folders: (env) => [env.PI_CODING_AGENT_SESSION_DIR || path.join(homeOf(env), 'sessions')],
-  find: (folder) =>
-    filesBelow(folder, 1, (name) => name.endsWith('.jsonl')).map(({ path: at, name, bytes, changed }): SessionFile => {
+  find(folder, onUnreadable) {
+    const files = filesBelow(folder, 1, (name) => name.endsWith('.jsonl'), onUnreadable)
+    return files.map(({ path: at, name, bytes, changed }): SessionFile => {
       const stem = name.slice(0, -'.jsonl'.length)
       return { agent: 'pi', path: at, id: stem.slice(stem.indexOf('_') + 1), bytes, changed }
-    }),
+    })
+  },
   projectFolders: (folder, cwd) => [path.join(folder, `--${cwd.replace(/^[/\\]/, '').replaceAll(/[/\\:]/g, '-')}--`)],
   recognises: (line) => line.type === 'session' && typeof line.id === 'string' && 'cwd' in line,
   parser: piParser,

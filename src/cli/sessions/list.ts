@@ -32,7 +32,7 @@ const newest = 15
 export async function home(globals: Globals): Promise<void> {
   const out = new Output(globals)
   const held = await supervised(globals)
-  const sessions = list({ io: globals.io }, await configuredModels(globals.io.cwd()))
+  const sessions = list({ io: globals.io }, await configuredModels(globals.io.cwd()), sayUnreadable(out))
   await printSupervised(held, out)
   if (out.json) return print(sessions, out)
   if (sessions.length === 0) return held.length === 0 ? welcome(out) : undefined
@@ -51,7 +51,7 @@ export async function ls(options: LsOptions): Promise<void> {
   if (options.watch === true) return watch(options)
   const out = new Output(options)
   const held = await supervised(options)
-  const sessions = list(options, await configuredModels(options.io.cwd()))
+  const sessions = list(options, await configuredModels(options.io.cwd()), sayUnreadable(out))
   await printSupervised(held, out)
   const shown = sessions.slice(0, options.limit)
   print(shown, out)
@@ -66,7 +66,11 @@ export async function ls(options: LsOptions): Promise<void> {
   else welcome(out)
 }
 
-function list(options: LsOptions, models: Models): Session[] {
+function sayUnreadable(out: Output): (place: string) => void {
+  return (place) => out.warn(`baton: ${place} cannot be read, so the sessions in it are missing here`)
+}
+
+function list(options: LsOptions, models: Models, onUnreadable: (place: string) => void = () => undefined): Session[] {
   const { io } = options
   const progress = new ProgressLine(options, { afterMs: 300 })
   const query: ListOptions = {
@@ -75,6 +79,7 @@ function list(options: LsOptions, models: Models): Session[] {
     below: options.here === true ? io.cwd() : undefined,
     subagents: options.subagents === true,
     models,
+    onUnreadable,
     onProgress: (done, of) => progress.show(`Reading sessions: ${done} of ${of}`),
   }
   try {

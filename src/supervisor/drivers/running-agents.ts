@@ -1,5 +1,7 @@
-// Agents that run already: found in the panes of the tmux servers that a person is likely to use.
+// Agents that run already: found in the panes of every tmux server of this user.
 
+import fs from 'node:fs'
+import path from 'node:path'
 import type { Adapter } from '../../agents/index.ts'
 import { folderOf } from '../../system/index.ts'
 import type { AgentPlace } from './driver.ts'
@@ -16,13 +18,22 @@ export interface RunningAgent {
 }
 
 export async function runningAgents(adapters: readonly Adapter[], env = process.env): Promise<RunningAgent[]> {
+  // A server may have its socket elsewhere: then its own panes say where.
   const sockets = new Set([
     ...(env.TMUX === undefined || env.TMUX === '' ? [] : [env.TMUX.split(',')[0]!]),
-    socketPath('default', env),
-    socketPath('baton', env),
+    ...socketsIn(path.dirname(socketPath('default', env))),
   ])
   const found = await Promise.all([...sockets].map((socket) => inServer(socket, adapters)))
   return found.flat()
+}
+
+function socketsIn(folder: string): string[] {
+  try {
+    const entries = fs.readdirSync(folder, { withFileTypes: true })
+    return entries.filter((entry) => entry.isSocket()).map(({ name }) => path.join(folder, name))
+  } catch {
+    return [] // no server was ever started
+  }
 }
 
 async function inServer(socket: string, adapters: readonly Adapter[]): Promise<RunningAgent[]> {
