@@ -159,6 +159,8 @@ const headlineLength = 100
 function headline(what: string): string {
   if (what.length <= headlineLength) return what
   const fits = what.slice(0, headlineLength)
+  const sentence = fits.indexOf('. ')
+  if (sentence > 0) return fits.slice(0, sentence)
   const words = fits.lastIndexOf(' ')
   return `${words < headlineLength / 2 ? fits : fits.slice(0, words)}…`
 }

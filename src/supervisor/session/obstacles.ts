@@ -66,7 +66,7 @@ export class Obstacles {
       return
     }
     const why = isFullDisk(cause) ? 'The disk is full, so Baton' : 'Baton'
-    const what = `${why} cannot write to its workspace: ${messageOf(cause)}`
+    const what = `${why} cannot write to its workspace. ${messageOf(cause)}`
     await this.#recorder.report('storage', 'critical', what, 'disk').catch(() => undefined)
   }
 
