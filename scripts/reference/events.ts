@@ -4,7 +4,7 @@
 import type { AgentEvent } from '../../src/agent/index.ts'
 import type { RelayEvent } from '../../src/relay/journal/events.ts'
 import type { SupervisorEvent } from '../../src/supervisor/index.ts'
-import type { Name as SessionRecord } from '../../src/supervisor/session/journal.ts'
+import type { Name as SessionRecord } from '../../src/supervisor/session/records/journal.ts'
 
 type Meanings<Name extends string> = Readonly<Record<Name, string>>
 

@@ -3,10 +3,10 @@
 
 import { setMaxListeners } from 'node:events'
 import { ConflictError } from '../errors.ts'
-import { control } from './session/control.ts'
+import { control } from './session/records/control.ts'
 import type { AgentPlace } from './drivers/driver.ts'
-import { type HealthCheck, healthChecks } from './session/health.ts'
-import { type SessionRow, sessionRows } from './session/session-row.ts'
+import { type HealthCheck, healthChecks } from './session/records/health.ts'
+import { type SessionRow, sessionRows } from './session/records/session-row.ts'
 import type { Ended, Run } from './run.ts'
 import { Slots } from './cycle/slots.ts'
 import { supervise, type SuperviseOptions } from './supervise.ts'

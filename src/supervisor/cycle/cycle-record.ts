@@ -3,7 +3,7 @@
 import type { Store } from '../../store/index.ts'
 import { recordEdge } from '../../tape/index.ts'
 import type { Observation } from '../observe/observation.ts'
-import type { Cycled } from '../session/journal.ts'
+import type { Cycled } from '../session/records/journal.ts'
 import type { Done, Failed } from './cycle-state.ts'
 import { type History, remembered } from './policy.ts'
 

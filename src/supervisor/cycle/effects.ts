@@ -9,7 +9,7 @@ import { documentsFolder, freePath, promptFor } from '../documents/document-file
 import { interruptEvent } from '../../handoff/index.ts'
 import { keepDocument, restoreFile } from '../documents/document-store.ts'
 import type { Observation } from '../observe/observation.ts'
-import type { Journal } from '../session/journal.ts'
+import type { Journal } from '../session/records/journal.ts'
 import type { AgentHandle } from '../run.ts'
 import type { SessionState } from '../session/session-state.ts'
 import { snapshotWork } from '../documents/snapshot.ts'

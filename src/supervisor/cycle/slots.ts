@@ -3,7 +3,7 @@
 
 import { BatonError } from '../../errors.ts'
 import type { Store } from '../../store/index.ts'
-import { acquire, type Lease } from '../session/lease.ts'
+import { acquire, type Lease } from '../session/records/lease.ts'
 
 /** No session has this name. */
 const slotsTape = 'session/~cycles'

@@ -4,7 +4,7 @@
 import path from 'node:path'
 import { watchFolder } from '../../system/index.ts'
 import { examineFile } from './document-file.ts'
-import type { Promised } from '../session/journal.ts'
+import type { Promised } from '../session/records/journal.ts'
 
 /** Events of file systems are not to be relied on, and a file must be quiet for a moment before it is taken. */
 const lookMs = 200

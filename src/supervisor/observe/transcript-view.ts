@@ -9,7 +9,7 @@ import { contentText, type ToolCall, type ToolResult } from '../../tape/index.ts
 import { agentNamed, type Fact, type SessionFile } from '../../agents/index.ts'
 import type { Models } from '../../config/index.ts'
 import { LiveSession, type Meter } from '../../transcripts/index.ts'
-import { comparable } from '../session/progress.ts'
+import { comparable } from '../session/bounds/progress.ts'
 
 export interface PromptText {
   readonly text: string

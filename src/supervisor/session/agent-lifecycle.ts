@@ -10,7 +10,7 @@ import { documentsFolder, freePath, ownFolder, writeDocumentFile } from '../docu
 import type { Observation } from '../observe/observation.ts'
 import type { AgentPlace } from '../drivers/driver.ts'
 import { longestPrompt } from '../drivers/tmux-start.ts'
-import type { Journal, Launching, Past, Whereabouts } from './journal.ts'
+import type { Journal, Launching, Past, Whereabouts } from './records/journal.ts'
 import { resumeText, taskText } from '../../handoff/index.ts'
 import { pending, typing } from '../cycle/prompt-delivery.ts'
 import type { AgentHandle, OpenAgent, Start } from '../run.ts'

@@ -1,11 +1,10 @@
 // Decides what a run needs between its cycles: the command of `until` after each turn, a word to continue after a limit has
 // ended, and another try after an error has cut off a turn.
 
-import { type CheckResult, runCheck } from './bounds.ts'
 import type { Observation } from '../observe/observation.ts'
 import { errorText, limitText, untilText } from '../../handoff/index.ts'
 import type { Ended, Run } from '../run.ts'
-import { projectStamp } from './progress.ts'
+import { type CheckResult, projectStamp, runCheck } from './bounds/progress.ts'
 
 /** What is to be done. */
 export type Need =

@@ -4,7 +4,7 @@ import type { ActionOutcome } from '../cycle/cycle-runner.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { AgentHandle } from '../run.ts'
 import type { Check } from './between-cycles.ts'
-import type { Control } from './control.ts'
+import type { Control } from './records/control.ts'
 
 type Wait = Mail | 'time' | 'over'
 

@@ -5,7 +5,7 @@ import type { Sighting } from '../cycle/cycle-state.ts'
 import { TmuxError } from '../drivers/tmux-server.ts'
 import { messageOf } from '../cycle/effects.ts'
 import type { Trouble } from './between-cycles.ts'
-import type { Recorder } from './recorder.ts'
+import type { Recorder } from './records/recorder.ts'
 
 export class Obstacles {
   readonly #recorder: Recorder

@@ -1,7 +1,7 @@
 // The folder session/ supervises one session from its start to its end. The runner does one thing at a time: it takes what
 // has happened from the mailbox, observes, decides, does and records. `session-state.ts` is all that is known of the session;
-// `observing.ts` reads the agent; `bounds.ts`, `between-cycles.ts`, `crash-recovery.ts` and `cycle/` decide;
-// `agent-lifecycle.ts` and `cycle/effects.ts` do; `recorder.ts` writes it down and tells people.
+// `observing.ts` reads the agent; `bounds/`, `between-cycles.ts`, `crash-recovery.ts` and `cycle/` decide;
+// `agent-lifecycle.ts` and `cycle/effects.ts` do; `records/` is what is written down, and what people are told.
 
 import path from 'node:path'
 import { BatonError } from '../../errors.ts'
@@ -20,17 +20,16 @@ import type { AgentHandle, Ended, OpenAgent, Run } from '../run.ts'
 import type { Bounds, SessionSettings } from '../settings.ts'
 import { AgentLifecycle, type OpenedAgent } from './agent-lifecycle.ts'
 import { BetweenCycles, check, type Need, type Trouble } from './between-cycles.ts'
-import { type Bound, BoundStop } from './bound-stop.ts'
-import { boundReached, nextBound } from './bounds.ts'
-import type { Control } from './control.ts'
+import { type Bound, boundReached, BoundStop, nextBound } from './bounds/bounds.ts'
+import type { Control } from './records/control.ts'
 import { continueInAnotherAgent, type LostAgent, planRecovery } from './crash-recovery.ts'
-import type { Health } from './health.ts'
-import type { Journal, Past } from './journal.ts'
+import type { Health } from './records/health.ts'
+import type { Journal, Past } from './records/journal.ts'
 import { type Mail, Mailbox } from './mailbox.ts'
 import { Obstacles } from './obstacles.ts'
 import { Observing } from './observing.ts'
-import { Recorder, tolerateDisk } from './recorder.ts'
-import type { SessionRow } from './session-row.ts'
+import { Recorder, tolerateDisk } from './records/recorder.ts'
+import type { SessionRow } from './records/session-row.ts'
 import { SessionState } from './session-state.ts'
 
 export interface SessionRunnerOptions {

@@ -5,7 +5,7 @@ import { type Circumstances, holdOf, policyFor, thresholdOf } from '../../../src
 import { documentsFolder, examineFile, freePath } from '../../../src/supervisor/documents/document-file.ts'
 import { liveSettings, supervisorSection, timingsSchema } from '../../../src/supervisor/index.ts'
 import { decideRecovery, planRecovery } from '../../../src/supervisor/session/crash-recovery.ts'
-import { acquire } from '../../../src/supervisor/session/lease.ts'
+import { acquire } from '../../../src/supervisor/session/records/lease.ts'
 import { supervisorSchema } from '../../../src/supervisor/settings.ts'
 import { lifeOf, thisProcess } from '../../../src/system/holder.ts'
 import { temporaryFolder, temporaryStore } from '../../support/workspace.ts'

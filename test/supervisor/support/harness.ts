@@ -13,7 +13,7 @@ import {
   type Timings,
   timingsSchema,
 } from '../../../src/supervisor/settings.ts'
-import type { Cycled } from '../../../src/supervisor/session/journal.ts'
+import type { Cycled } from '../../../src/supervisor/session/records/journal.ts'
 import { type Notify, type Run, sessionTape } from '../../../src/supervisor/run.ts'
 import { supervise, type SuperviseOptions, type SupervisorEvent } from '../../../src/supervisor/supervise.ts'
 import type { Entry, Store } from '../../../src/store/index.ts'

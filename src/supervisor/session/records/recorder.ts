@@ -1,15 +1,15 @@
 // Records what happens to a session: intentions and facts on its tape, its row in the lists, and what people should know.
 
-import { BatonError } from '../../errors.ts'
-import { shortResumeText } from '../../handoff/index.ts'
-import { shellWord } from '../../system/index.ts'
-import type { Cycle } from '../cycle/cycle-state.ts'
-import type { Run } from '../run.ts'
+import { BatonError } from '../../../errors.ts'
+import { shortResumeText } from '../../../handoff/index.ts'
+import { shellWord } from '../../../system/index.ts'
+import type { Cycle } from '../../cycle/cycle-state.ts'
+import type { Run } from '../../run.ts'
 import type { Check, Health } from './health.ts'
 import type { Journal } from './journal.ts'
-import type { Mailbox } from './mailbox.ts'
+import type { Mailbox } from '../mailbox.ts'
 import type { SessionRow } from './session-row.ts'
-import type { SessionState } from './session-state.ts'
+import type { SessionState } from '../session-state.ts'
 
 export interface RecorderOptions {
   readonly session: SessionState

@@ -1,8 +1,8 @@
 // Commands of people to a session. They are entries of its tape, so that they reach the supervisor from any process.
 
-import { NotFoundError } from '../../errors.ts'
-import type { Entry, Store } from '../../store/index.ts'
-import { sessionTape } from '../run.ts'
+import { NotFoundError } from '../../../errors.ts'
+import type { Entry, Store } from '../../../store/index.ts'
+import { sessionTape } from '../../run.ts'
 
 export type ControlCommand = 'pause' | 'unpause' | 'stop' | 'cycle'
 

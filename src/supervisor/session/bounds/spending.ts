@@ -1,7 +1,7 @@
 // What a run has spent, over all of its contexts, agents, restarts and resumes. Each context is known by the agent's own id
 // of it and counts with its last reading: one that is reopened is not counted twice, and none is forgotten when it is left.
 
-import type { Observation } from '../observe/observation.ts'
+import type { Observation } from '../../observe/observation.ts'
 
 interface ContextSpending {
   /** Undefined while the agent does not tell. */

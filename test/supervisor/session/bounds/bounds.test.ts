@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { BoundStop } from '../../../src/supervisor/session/bound-stop.ts'
-import { sight } from '../support/sightings.ts'
+import { BoundStop } from '../../../../src/supervisor/session/bounds/bounds.ts'
+import { sight } from '../../support/sightings.ts'
 
 const bound = { why: 'bound', bound: 'usd', details: '$0.26 of $0.25 spent' } as const
 const rules = { callsShow: true, commandMs: 60_000 }

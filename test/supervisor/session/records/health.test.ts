@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Notification } from '../../../src/notify/index.ts'
-import type { Store } from '../../../src/store/index.ts'
-import { type Check, Health } from '../../../src/supervisor/session/health.ts'
-import { temporaryStore } from '../../support/workspace.ts'
+import type { Notification } from '../../../../src/notify/index.ts'
+import type { Store } from '../../../../src/store/index.ts'
+import { type Check, Health } from '../../../../src/supervisor/session/records/health.ts'
+import { temporaryStore } from '../../../support/workspace.ts'
 
 const run = { name: 'shop', agent: 'pi', cwd: '/shop', driver: 'tmux', args: [] } as const
 const question: Check = {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { temporaryFolder } from '../../support/workspace.ts'
-import { runCheck } from '../../../src/supervisor/session/bounds.ts'
-import { comparable } from '../../../src/supervisor/session/progress.ts'
+import { temporaryFolder } from '../../../support/workspace.ts'
+import { comparable, runCheck } from '../../../../src/supervisor/session/bounds/progress.ts'
 
 /** What a test runner prints, with the times of that run. */
 function report(times: readonly number[]): string {

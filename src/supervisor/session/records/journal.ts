@@ -1,16 +1,16 @@
 // The tape of a supervised session: what is run, where, how far its cycle is, what came of the cycles before. Every entry is
 // keyed, so that a supervisor takes up a session from a handful of reads, however long its tape is.
 
-import type { Entry, Store } from '../../store/index.ts'
-import type { Timing } from '../cycle/cycle-record.ts'
-import type { Cycle, Stored } from '../cycle/cycle-state.ts'
-import { atRest } from '../cycle/cycle.ts'
-import type { PastCycle } from '../cycle/policy.ts'
-import type { AgentPlace } from '../drivers/driver.ts'
-import { type Ended, type Run, sessionTape } from '../run.ts'
-import type { Bounds } from '../settings.ts'
+import type { Entry, Store } from '../../../store/index.ts'
+import type { Timing } from '../../cycle/cycle-record.ts'
+import type { Cycle, Stored } from '../../cycle/cycle-state.ts'
+import { atRest } from '../../cycle/cycle.ts'
+import type { PastCycle } from '../../cycle/policy.ts'
+import type { AgentPlace } from '../../drivers/driver.ts'
+import { type Ended, type Run, sessionTape } from '../../run.ts'
+import type { Bounds } from '../../settings.ts'
 import { lastControl } from './control.ts'
-import type { SpendingRecord } from './spending.ts'
+import type { SpendingRecord } from '../bounds/spending.ts'
 
 /** How a session began, or began again. */
 export interface Opening {

@@ -1,10 +1,10 @@
 // The supervised sessions of a workspace, a row each.
 
 import * as z from 'zod'
-import type { Store } from '../../store/index.ts'
-import { isRunning, thisProcess } from '../../system/index.ts'
+import type { Store } from '../../../store/index.ts'
+import { isRunning, thisProcess } from '../../../system/index.ts'
 import { holderOf } from './lease.ts'
-import { sessionTape } from '../run.ts'
+import { sessionTape } from '../../run.ts'
 
 /** A supervised session as lists show it. */
 export interface SessionRow {

@@ -2,10 +2,10 @@
 
 import os from 'node:os'
 import path from 'node:path'
-import type { Entry, Store } from '../../store/index.ts'
-import { timeText } from '../../system/index.ts'
+import type { Entry, Store } from '../../../store/index.ts'
+import { timeText } from '../../../system/index.ts'
 import { sessionNames } from './session-row.ts'
-import { type Notify, type Run, sessionTape } from '../run.ts'
+import { type Notify, type Run, sessionTape } from '../../run.ts'
 
 type Status = 'ok' | 'warning' | 'critical'
 

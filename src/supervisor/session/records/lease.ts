@@ -2,10 +2,10 @@
 // its process lives; a holder on another machine, until its time is up.
 
 import { isDeepStrictEqual } from 'node:util'
-import { BatonError, ConflictError } from '../../errors.ts'
-import type { Store } from '../../store/index.ts'
+import { BatonError, ConflictError } from '../../../errors.ts'
+import type { Store } from '../../../store/index.ts'
 import * as z from 'zod'
-import { type Holder, holderSchema, isHolding, silentMs, thisProcess } from '../../system/index.ts'
+import { type Holder, holderSchema, isHolding, silentMs, thisProcess } from '../../../system/index.ts'
 
 const held = z.object({ data: z.object({ holder: holderSchema.optional(), until: z.number() }) })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { adviceFor } from '../../../src/supervisor/session/recorder.ts'
+import { adviceFor } from '../../../../src/supervisor/session/records/recorder.ts'
 
 const run = { name: 'shop', agent: 'pi', cwd: '/shop', driver: 'tmux', args: [] } as const
 const resting = { at: 'watching' } as const

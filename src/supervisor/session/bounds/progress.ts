@@ -1,10 +1,11 @@
-// Whether a run gets anywhere: what has changed in the project, and what the agent has done that it had not done before.
+// Whether a run gets anywhere: what its check says, what has changed in the project, and what the agent has done that it had not
+// done before.
 // Writing and reading handoff documents is not progress.
 
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import { runCommand } from '../../system/index.ts'
+import { runCommand } from '../../../system/index.ts'
 
 /** Folders that hold nothing of the work, in a project without git. */
 const skipped: ReadonlySet<string> = new Set(['.git', '.baton', '.handoffs', 'node_modules'])
@@ -144,3 +145,38 @@ export class WorkDone {
 }
 
 const kept = 500
+
+export interface CheckResult {
+  /** Undefined: it was stopped, or could not be started. */
+  readonly code: number | undefined
+  /** The end of what it printed. */
+  readonly output: string
+  /** The same for two checks that differ in nothing but how long something took. */
+  readonly plain: string
+}
+
+const keptCharacters = 4_000
+const checkMs = 600_000
+
+/** Runs the command of `until` in the project. It is a person's own command line, so a shell reads it. */
+export async function runCheck(command: string, cwd: string, signal: AbortSignal): Promise<CheckResult> {
+  try {
+    const { end, code, output } = await runCommand(['/bin/sh', '-c', command], {
+      cwd,
+      timeoutMs: checkMs,
+      signal,
+      keptBytes: 16 * keptCharacters,
+      leftovers: 'end-group',
+    })
+    const text = output.whole().toString('utf8')
+    return {
+      code: end === 'exit' && typeof code === 'number' ? code : undefined,
+      output: text.slice(-keptCharacters),
+      // Cut last: where a text is cut from its end must not depend on how many digits a time has.
+      plain: withoutTimes(text).slice(-keptCharacters),
+    }
+  } catch (error) {
+    const { message } = error as Error
+    return { code: undefined, output: message, plain: message }
+  }
+}
