@@ -154,6 +154,8 @@ export interface Terminal {
   readonly showsWork?: boolean
   /** Whether a reply that will call a tool looks, in its transcript, like one that ends a turn: then its screen decides. */
   readonly endOnScreen?: boolean
+  /** Whether its transcript shows a call only when the call has ended: nobody sees there that a command runs. */
+  readonly callsShowLate?: boolean
 }
 
 /** A session as it lies on disk: a file, or a row in one. */

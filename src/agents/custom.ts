@@ -130,6 +130,7 @@ function bound(agent: Agent, command: (args: readonly string[]) => Command, env:
     settle: agent.settle,
     showsWork: agent.showsWork,
     endOnScreen: agent.endOnScreen,
+    callsShowLate: agent.callsShowLate,
     inlineAbove: agent.inlineAbove,
   }
 }
@@ -181,6 +182,7 @@ function customAdapter(name: string, settings: AgentSettings, base: Partial<Adap
     ...(interrupt !== undefined && { interrupt }),
     ...(settle !== undefined && { settle }),
     ...(settings.busy !== undefined && { showsWork: true }),
+    callsShowLate: agentNamed(transcript).callsShowLate,
     ...(looks && { readScreen: (screen: Screen) => readScreen(screen, settings) }),
   }
 }

@@ -368,6 +368,9 @@ describe('commands', () => {
     // Else Claude Code writes no transcript when an agent starts it.
     expect(Object.keys(adapterNamed('claude').launch!().env!)).toContain('CLAUDECODE')
     for (const name of agentNames) expect(adapterNamed(name).interrupt).not.toContain('C-c')
+    // Their transcripts hold a call only when it has ended.
+    const late = agentNames.filter((name) => adapterNamed(name).callsShowLate === true)
+    expect(late.toSorted()).toEqual(['gemini', 'opencode'])
   })
 
   test('how a turn ended is told by what was printed, not by its exit status [C13]', () => {

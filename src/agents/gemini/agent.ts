@@ -61,6 +61,7 @@ export const gemini: Agent = {
   // Gemini CLI takes an Enter right after a paste for a part of it.
   settle: 100,
   showsWork: true,
+  callsShowLate: true,
   endOnScreen: true,
   readScreen,
 }

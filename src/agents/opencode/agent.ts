@@ -50,6 +50,7 @@ export const opencode: Agent = {
   // opencode asks for a second Escape after the first.
   interrupt: ['Escape', 'Escape'],
   showsWork: true,
+  callsShowLate: true,
   readScreen,
 }
 

@@ -28,7 +28,7 @@ export interface History {
 
 export interface Circumstances {
   readonly run: Pick<Run, 'name' | 'agent' | 'cwd' | 'driver'>
-  readonly adapter: Pick<Adapter, 'clearShows' | 'compactsAt' | 'endOnScreen' | 'takesWordsInTurn'>
+  readonly adapter: Pick<Adapter, 'callsShowLate' | 'clearShows' | 'compactsAt' | 'takesWordsInTurn'>
   readonly meter: Meter
   readonly model?: string | undefined
   readonly session: string | undefined
@@ -117,7 +117,7 @@ export function policyFor(settings: SessionSettings, at: Circumstances, { hold, 
     threshold: thresholdOf(settings, at),
     brink: compactionOf(at) - settings.margin * roomToWrite,
     asksInTurn: at.run.driver === 'tmux' && at.adapter.takesWordsInTurn === true,
-    callsShow: at.adapter.endOnScreen !== true,
+    callsShow: at.adapter.callsShowLate !== true,
     predict: settings.predict,
     n: at.history.count + 1,
     clearShows: at.adapter.clearShows ?? false,

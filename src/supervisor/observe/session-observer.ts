@@ -38,6 +38,8 @@ export class SessionObserver implements Observer {
   #busySince = 0
   /** How the last headless turn ended, and when that was noticed. */
   #ending: Ending | undefined
+  /** The agent has said itself which session it is in. */
+  #namesItself = false
   #endedAt = 0
   #toldTurn: Observation['turn'] = 'none'
   #session: string | undefined
@@ -288,7 +290,9 @@ export class SessionObserver implements Observer {
     // A headless agent is gone after its turn, and its status file with it.
     if (status === undefined && this.#options.driver.place.driver === 'headless') return false
     this.#status = status
-    if (status === undefined) return false
+    // A file that is just being written says nothing for a moment, which is no reason to guess.
+    if (status === undefined) return this.#namesItself
+    this.#namesItself = true
     if (status.is === 'busy') this.#busySince = status.at ?? 0
     this.#session = status.session
     if (this.#view?.file.id === status.session) return true

@@ -267,7 +267,7 @@ export class SessionRunner {
   /** Ends the run at a bound, as soon as no command runs whose output would be lost. */
   async #stopAt(bound: Bound, handle: AgentHandle, observation: Observation, now: number): Promise<void> {
     const rules = {
-      callsShow: handle.adapter.endOnScreen !== true,
+      callsShow: handle.adapter.callsShowLate !== true,
       commandMs: this.#session.settings().backgroundSeconds * 1000,
     }
     const next = this.#boundStop.step(bound, observation, rules, now)

@@ -335,8 +335,11 @@ test('Claude Code itself says which session it is in, what it waits for, and whe
   }
   tells('s1', 'idle')
   expect((await until(observer, (now) => now.session === 's1')).file).toBeUndefined()
-  // A session that somebody else has in this folder.
-  line('other', { type: 'user', message: { role: 'user', content: 'not for us' } })
+  // A session that somebody else has in this folder, begun with the same words while the status file is being written.
+  await pane.submit('do it')
+  fs.writeFileSync(path.join(home, '.claude/sessions', `${pane.pid}.json`), '')
+  line('other', { type: 'user', message: { role: 'user', content: 'do it' } })
+  expect(await observer.observe()).toMatchObject({ session: 's1', file: undefined })
   tells('s1', 'busy')
   line('s1', { type: 'user', message: { role: 'user', content: 'do it' } })
   expect((await until(observer, (now) => now.turn === 'asked')).prompt?.text).toBe('do it')
