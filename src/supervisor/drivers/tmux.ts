@@ -26,6 +26,8 @@ const enters = 3
 /** How long a prompt that was cut off may take to come back. */
 const returnPatience = 400
 const deathPatience = 1_000
+/** How long a screen may be blank. */
+const blankPatience = 5_000
 /** How long a screen may take to be drawn anew. */
 const redrawPatience = 3_000
 /** Escape twice in a row means something else: most agents then go back in their history. */
@@ -38,6 +40,7 @@ export class TmuxDriver implements Driver {
   readonly #place: TmuxPlace
   readonly #sent: Sent[] = []
   #interrupted = Number.NEGATIVE_INFINITY
+  #blankSince: number | undefined
 
   /** For a pane that is there: see `startInTmux` and `takePane`. `prompt`: what it was started with. */
   constructor(adapter: Adapter, place: TmuxPlace, prompt?: string) {
@@ -100,10 +103,23 @@ export class TmuxDriver implements Driver {
     const pane = await this.#look()
     const screen = this.#read(pane)
     const isSeen = screen.is !== 'unknown' && screen.is !== 'starting'
-    if (isSeen || pane.dead || pane.attached || !isSmall(pane) || this.#place.adopted === true) return screen
+    const isBlankLong = this.#isBlankLong(pane)
+    if (isSeen || pane.dead || pane.attached || this.#place.adopted === true) return screen
     // Whoever looked at it on a small screen is gone: it is drawn anew, for the next look.
-    await this.#resize(usual)
+    if (isSmall(pane)) await this.#resize(usual)
+    // Some draw nothing behind a clear until their window changes (Gemini CLI, now and then).
+    else if (isBlankLong) await this.#nudge()
     return screen
+  }
+
+  /** Whether nothing at all has been drawn for so long that it is worth a change of the window, one each time. */
+  #isBlankLong({ screen }: Pane): boolean {
+    const now = performance.now()
+    if (screen.lines.some((line) => line.trim() !== '')) this.#blankSince = undefined
+    else this.#blankSince ??= now
+    if (this.#blankSince === undefined || now - this.#blankSince < blankPatience) return false
+    this.#blankSince = now
+    return true
   }
 
   async screenText(): Promise<string> {

@@ -37,6 +37,13 @@ process.stdin.setEncoding('utf8').on('data', (data) => {
       if (draft !== '') fs.appendFileSync(out, JSON.stringify(draft) + '\\n')
       mode = /^(ask|work)$/.exec(draft)?.[0] ?? mode
       if (draft === 'leave') process.exit(7)
+      if (draft === 'vanish') {
+        // Draws nothing more until its window changes.
+        draft = ''
+        process.stdout.write('\\x1b[2J\\x1b[H')
+        process.stdout.once('resize', draw)
+        return
+      }
       draft = ''
     } else draft += part
   }
@@ -309,6 +316,14 @@ test('a window that was left too small to draw in is drawn anew [C13]', async ()
     return is === 'prompt' || width() > 60
   })
   expect(width()).toBe(160)
+})
+
+test('a screen that stays blank behind a clear is drawn anew by a change of its window, which keeps its size [C13]', async () => {
+  const { driver, tmux } = await begin()
+  await driver.submit('vanish', signal)
+  await until(async () => (await driver.screenState()).is !== 'prompt')
+  await shows(driver, 'prompt')
+  expect(tmux('display-message', '-p', '#{window_width}').trim()).toBe('160')
 })
 
 test("in the person's own tmux it gets a window there; a pane that was there is taken over and left as it was [C13]", async () => {
