@@ -154,6 +154,8 @@ export interface Terminal {
   readonly showsWork?: boolean
   /** Whether a reply that will call a tool looks, in its transcript, like one that ends a turn: then its screen decides. */
   readonly endOnScreen?: boolean
+  /** Whether an interrupt takes back the whole turn with its prompt, so that the agent forgets what it did in it. */
+  readonly interruptForgets?: boolean
   /** Whether its transcript shows a call only when the call has ended: nobody sees there that a command runs. */
   readonly callsShowLate?: boolean
 }

@@ -127,6 +127,7 @@ function bound(agent: Agent, command: (args: readonly string[]) => Command, env:
     clearShows: agent.clearShows,
     clearRedraws: agent.clearRedraws,
     interrupt: agent.interrupt,
+    interruptForgets: agent.interruptForgets,
     settle: agent.settle,
     showsWork: agent.showsWork,
     endOnScreen: agent.endOnScreen,

@@ -58,6 +58,7 @@ export const gemini: Agent = {
   clearShows: 'usually',
   clearRedraws: true,
   interrupt: ['Escape'],
+  interruptForgets: true,
   // Gemini CLI takes an Enter right after a paste for a part of it.
   settle: 100,
   showsWork: true,

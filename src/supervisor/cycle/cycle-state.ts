@@ -190,6 +190,8 @@ export interface Policy {
   readonly asksInTurn: boolean
   /** Whether a call shows in the transcript before it has ended. */
   readonly callsShow: boolean
+  /** Whether a turn that runs on for too long is interrupted. */
+  readonly cutsTurns: boolean
   readonly predict: boolean
   /** A person wants a cycle now. */
   readonly wanted: boolean

@@ -164,7 +164,8 @@ function due(sighting: Sighting, policy: Policy, now: number): Trigger | undefin
 function toTurnEnd(cycle: Watching, sighting: Sighting, policy: Policy, now: number): StepResult {
   const over = cycle.over ?? now
   const full = shareOf(sighting) >= policy.brink ? (cycle.full ?? now) : undefined
-  const overdue = now - over >= policy.turnMs || full !== undefined
+  // An agent that forgets what it did in an interrupted turn would lose more than by its own compaction.
+  const overdue = policy.cutsTurns && (now - over >= policy.turnMs || full !== undefined)
   const waiting: Watching = { ...cycle, over, ...(full === undefined ? {} : { full }) }
   if (overdue && cycle.interrupted === undefined) {
     // What a command prints to an agent that was interrupted is in no transcript.
@@ -173,7 +174,7 @@ function toTurnEnd(cycle: Watching, sighting: Sighting, policy: Policy, now: num
       return wait(waiting, 'the end of a command', patient)
     return act({ at: 'watching', over, interrupted: now, isCut: true }, { do: 'interrupt' })
   }
-  return wait(waiting, 'the end of its turn', overdue ? undefined : over + policy.turnMs)
+  return wait(waiting, 'the end of its turn', overdue || !policy.cutsTurns ? undefined : over + policy.turnMs)
 }
 
 function asked(cycle: Asked, event: CycleEvent, policy: Policy, now: number): StepResult {

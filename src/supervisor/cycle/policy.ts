@@ -28,7 +28,10 @@ export interface History {
 
 export interface Circumstances {
   readonly run: Pick<Run, 'name' | 'agent' | 'cwd' | 'driver'>
-  readonly adapter: Pick<Adapter, 'callsShowLate' | 'clearShows' | 'compactsAt' | 'takesWordsInTurn'>
+  readonly adapter: Pick<
+    Adapter,
+    'callsShowLate' | 'clearShows' | 'compactsAt' | 'interruptForgets' | 'takesWordsInTurn'
+  >
   readonly meter: Meter
   readonly model?: string | undefined
   readonly session: string | undefined
@@ -117,6 +120,7 @@ export function policyFor(settings: SessionSettings, at: Circumstances, { hold, 
     threshold: thresholdOf(settings, at),
     brink: compactionOf(at) - settings.margin * roomToWrite,
     asksInTurn: at.run.driver === 'tmux' && at.adapter.takesWordsInTurn === true,
+    cutsTurns: at.run.driver !== 'tmux' || at.adapter.interruptForgets !== true,
     callsShow: at.adapter.callsShowLate !== true,
     predict: settings.predict,
     n: at.history.count + 1,

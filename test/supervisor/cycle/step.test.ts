@@ -117,6 +117,14 @@ test('a turn on the brink of the agent’s own compaction is interrupted at once
   expect(walk(sight({ percent: 96, turn: 'working' })).effects).toEqual([{ do: 'interrupt' }])
 })
 
+test('a turn of an agent that forgets what it did in an interrupted one is left to end, however long it takes [C5]', () => {
+  const rules = { ...policy, cutsTurns: false }
+  const full = sight({ percent: 96, turn: 'working' })
+  const { effects, last } = walkBy(rules, full, 590_000, full, 20_000, full, 7_200_000, full)
+  expect(effects).toEqual([])
+  expect(last.waits).toEqual({ for: 'the end of its turn' })
+})
+
 test('an agent whose turn Baton has interrupted is told to continue when no cycle comes of it [C5]', () => {
   const full = sight({ percent: 96, turn: 'working' })
   const compacted = sight({ percent: 1, turn: 'idle' })

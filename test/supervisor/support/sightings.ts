@@ -7,6 +7,7 @@ export const policy: Policy = {
   brink: 0.95,
   asksInTurn: false,
   callsShow: true,
+  cutsTurns: true,
   predict: true,
   wanted: false,
   path: '/shop/handoffs/handoff-2026-01-22-14-30.md',
