@@ -93,7 +93,7 @@ function contentStamp(file: string, read: boolean): string {
 }
 
 /** How long something took, and when it was done, differ each time that the same is done again. */
-export function withoutTimes(output: string): string {
+function withoutTimes(output: string): string {
   return output.replaceAll(
     /\d+(?::\d\d)+(?:[.,]\d+)?|\d+(?:[.,]\d+)? ?(?:[mµn]?s|sec|seconds?|minutes?)\b|\d+[.,]\d+/g,
     '…',
