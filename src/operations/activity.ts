@@ -23,11 +23,8 @@ const mostTapes = 60
 const mostEntries = 2_000
 const mostMarks = 100
 
-export const activityShow = operation({
-  name: 'activity.show',
+export const activityShow = operation('activity.show', 'read', 'GET /activity', {
   summary: 'What happened in the last hours: how busy each tape was, and the handoffs on it.',
-  scope: 'read',
-  route: 'GET /activity',
   input: z.object({
     hours: z.number().min(0.1).max(168).default(6),
     buckets: z.int().min(1).max(200).default(72),
@@ -108,12 +105,9 @@ const point = z.object({
 
 type Point = z.output<typeof point>
 
-export const meterHistory = operation({
-  name: 'meter.history',
+export const meterHistory = operation('meter.history', 'read', 'GET /tapes/{tape}/meters', {
   summary:
     'How full the context of a tape or supervised session was over time, what it cost, and where it was handed over.',
-  scope: 'read',
-  route: 'GET /tapes/{tape}/meters',
   input: z.object({ tape: tapeName, most }),
   output: z.object({ points: z.array(point), total: z.int().describe('How many there were.'), marks: z.array(mark) }),
   async run({ store }, { tape, most }) {

@@ -14,7 +14,7 @@ export {
   scopes,
 } from './operation.ts'
 export { operations, type Operations, table } from './table.ts'
-// One by one for the command line, which loads those that a command needs and no other.
+// One by one for the command line, which loads those that a command needs and no other: behind `export *` the bundle would run all.
 export { tapeOfSession } from './agents/session-tape.ts'
 export { sessionLog } from './agents/session-log.ts'
 export { supervisedControl, supervisedList, supervisedLogs, supervisedShow } from './agents/supervised.ts'

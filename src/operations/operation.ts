@@ -50,22 +50,24 @@ type Route = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
 
 type Fields = z.ZodObject
 
-interface Description<I extends Fields> {
+/** What an operation is called, who may call it, and where it stands. */
+interface Head {
   /** A noun and a verb, `tape.append`. */
   readonly name: string
-  /** One sentence for people and models. */
-  readonly summary: string
   readonly scope: Scope
   readonly route: Route
+}
+
+interface Description<I extends Fields> {
+  /** One sentence for people and models. */
+  readonly summary: string
   readonly input: I
 }
 
-/** Answers once. */
-export interface Operation<
-  I extends Fields = Fields,
-  O extends z.ZodType = z.ZodType,
-  /** What it returns in code, which may be more exact than its schema. */
-  R extends ReadonlyAnswer<z.output<O>> = ReadonlyAnswer<z.output<O>>,
+interface Answering<
+  I extends Fields,
+  O extends z.ZodType,
+  R extends ReadonlyAnswer<z.output<O>>,
 > extends Description<I> {
   readonly output: O
   run(workspace: Workspace, input: z.output<I>, call: Call): Promise<R>
@@ -78,16 +80,29 @@ export interface Operation<
   }
 }
 
-/** Answers with records, one after another; some never end by themselves. */
-export interface LiveOperation<
-  I extends Fields = Fields,
-  O extends z.ZodType = z.ZodType,
-  R extends ReadonlyAnswer<z.output<O>> = ReadonlyAnswer<z.output<O>>,
+interface Streaming<
+  I extends Fields,
+  O extends z.ZodType,
+  R extends ReadonlyAnswer<z.output<O>>,
 > extends Description<I> {
   /** The schema of one record. */
   readonly each: O
   run(workspace: Workspace, input: z.output<I>, call: Call): AsyncIterable<R>
 }
+
+/** Answers once. `R` is what it returns in code, which may be more exact than its schema. */
+export type Operation<
+  I extends Fields = Fields,
+  O extends z.ZodType = z.ZodType,
+  R extends ReadonlyAnswer<z.output<O>> = ReadonlyAnswer<z.output<O>>,
+> = Head & Answering<I, O, R>
+
+/** Answers with records, one after another; some never end by themselves. */
+export type LiveOperation<
+  I extends Fields = Fields,
+  O extends z.ZodType = z.ZodType,
+  R extends ReadonlyAnswer<z.output<O>> = ReadonlyAnswer<z.output<O>>,
+> = Head & Streaming<I, O, R>
 
 export type AnyOperation = Operation | LiveOperation
 
@@ -98,16 +113,18 @@ export type ReadonlyAnswer<T> = T extends readonly (infer Item)[]
     ? { readonly [Field in keyof T]: ReadonlyAnswer<T[Field]> }
     : T
 
+type Described<D> = [name: string, scope: Scope, route: Route, described: D]
+
 export function operation<I extends Fields, O extends z.ZodType, R extends ReadonlyAnswer<z.output<O>>>(
-  described: Operation<I, O, R>,
+  ...[name, scope, route, described]: Described<Answering<I, O, R>>
 ): Operation<I, O, R> {
-  return described
+  return { name, scope, route, ...described }
 }
 
 export function liveOperation<I extends Fields, O extends z.ZodType, R extends ReadonlyAnswer<z.output<O>>>(
-  described: LiveOperation<I, O, R>,
+  ...[name, scope, route, described]: Described<Streaming<I, O, R>>
 ): LiveOperation<I, O, R> {
-  return described
+  return { name, scope, route, ...described }
 }
 
 export function isLive(operation: AnyOperation): operation is LiveOperation {

@@ -23,11 +23,8 @@ const sections = {
   telemetry: telemetrySection,
 } as const
 
-export const settingsShow = operation({
-  name: 'settings.show',
+export const settingsShow = operation('settings.show', 'admin', 'POST /settings', {
   summary: 'The configuration in effect, section by section: each value, whether it is a default, and what is wrong.',
-  scope: 'admin',
-  route: 'POST /settings',
   input: z.object({}),
   output: z.object({
     file: z.string().optional().describe('The baton.config.json; missing where everything has its default.'),
@@ -73,11 +70,8 @@ function sentence({ message, hint }: BatonError): string {
   return hint === undefined ? message : `${message}. ${hint}`
 }
 
-export const doctorCheck = operation({
-  name: 'doctor.check',
+export const doctorCheck = operation('doctor.check', 'admin', 'POST /doctor', {
   summary: 'Whether everything that Baton needs is there and works: each finding is fine, a warning or a problem.',
-  scope: 'admin',
-  route: 'POST /doctor',
   input: z.object({}),
   output: z.object({
     findings: z.array(

@@ -41,11 +41,8 @@ function problemOf({ task_id, error }: TaskProblem): z.output<typeof problem> {
   return { task_id, message: error.message, hint: error.hint }
 }
 
-export const taskList = operation({
-  name: 'task.list',
+export const taskList = operation('task.list', 'read', 'GET /tasks', {
   summary: 'The tasks of the workspace, with phase, version and who has each.',
-  scope: 'read',
-  route: 'GET /tasks',
   input: z.object({}),
   output: z.object({
     tasks: z.array(state),
@@ -60,11 +57,8 @@ export const taskList = operation({
   },
 })
 
-export const taskShow = operation({
-  name: 'task.show',
+export const taskShow = operation('task.show', 'read', 'GET /tasks/{task}', {
   summary: 'The state of a task: now, or at a version.',
-  scope: 'read',
-  route: 'GET /tasks/{task}',
   input: z.object({ task: taskId, version: z.int().min(1).optional() }),
   output: z.object({
     state,
@@ -95,11 +89,8 @@ export const taskShow = operation({
   },
 })
 
-export const taskCreate = operation({
-  name: 'task.create',
+export const taskCreate = operation('task.create', 'write', 'POST /tasks', {
   summary: 'Make a task.',
-  scope: 'write',
-  route: 'POST /tasks',
   input: z.object({ task: taskId, title: z.string().min(1).max(500), spec: json.optional() }),
   output: z.object({ state, file: z.string().optional().describe('The state file, on this machine.') }),
   async run(workspace, { task, title, spec }, { caller }) {
@@ -109,11 +100,8 @@ export const taskCreate = operation({
   },
 })
 
-export const taskHandoff = operation({
-  name: 'task.handoff',
+export const taskHandoff = operation('task.handoff', 'write', 'POST /tasks/{task}/handoff', {
   summary: 'Hand a task to the next agent, through the gates of its phase.',
-  scope: 'write',
-  route: 'POST /tasks/{task}/handoff',
   input: z.object({
     task: taskId,
     handoff: json.describe(
@@ -172,11 +160,8 @@ function withArtifactsIn(project: string, handoff: Record<string, unknown>): Rec
   return { ...handoff, artifacts }
 }
 
-export const taskGate = operation({
-  name: 'task.gate',
+export const taskGate = operation('task.gate', 'operate', 'POST /tasks/{task}/gate', {
   summary: 'Run the gates that a task would have to pass now, and change nothing.',
-  scope: 'operate',
-  route: 'POST /tasks/{task}/gate',
   input: z.object({
     task: taskId,
     phase: z.string().min(1).max(100).optional().describe('As if it were handed on there.'),
@@ -195,11 +180,8 @@ export const taskGate = operation({
   },
 })
 
-export const taskReady = operation({
-  name: 'task.ready',
+export const taskReady = operation('task.ready', 'read', 'GET /ready-tasks', {
   summary: 'The tasks that can be worked on, and what the others wait for.',
-  scope: 'read',
-  route: 'GET /ready-tasks',
   input: z.object({}),
   output: z.object({
     ready: z.array(state),
@@ -216,11 +198,8 @@ export const taskReady = operation({
   },
 })
 
-export const taskReceive = operation({
-  name: 'task.receive',
+export const taskReceive = operation('task.receive', 'write', 'POST /tasks/{task}/receive', {
   summary: 'Take over a task: its state, what was handed over, and what has drifted since.',
-  scope: 'write',
-  route: 'POST /tasks/{task}/receive',
   input: z.object({ task: taskId }),
   output: json,
   async run(workspace, { task }) {
@@ -228,11 +207,8 @@ export const taskReceive = operation({
   },
 })
 
-export const taskHistory = operation({
-  name: 'task.history',
+export const taskHistory = operation('task.history', 'read', 'GET /tasks/{task}/history', {
   summary: 'The versions of a task.',
-  scope: 'read',
-  route: 'GET /tasks/{task}/history',
   input: z.object({ task: taskId }),
   output: z.object({
     versions: z.array(version),
@@ -245,11 +221,8 @@ export const taskHistory = operation({
   },
 })
 
-export const taskDiff = operation({
-  name: 'task.diff',
+export const taskDiff = operation('task.diff', 'read', 'GET /tasks/{task}/diff', {
   summary: 'What has changed between two versions of a task.',
-  scope: 'read',
-  route: 'GET /tasks/{task}/diff',
   input: z.object({ task: taskId, from: z.int().min(1).optional(), to: z.int().min(1).optional() }),
   output: z.looseObject({
     from: z.int(),
@@ -268,11 +241,8 @@ export const taskDiff = operation({
   },
 })
 
-export const taskDecide = operation({
-  name: 'task.decide',
+export const taskDecide = operation('task.decide', 'operate', 'POST /tasks/{task}/decide', {
   summary: 'A person approves or rejects what a task waits for, or withdraws the decision.',
-  scope: 'operate',
-  route: 'POST /tasks/{task}/decide',
   input: z.object({
     task: taskId,
     verdict: z.enum(['approve', 'reject', 'withdraw']),

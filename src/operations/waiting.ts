@@ -18,11 +18,8 @@ const item = z.object({
 
 type Item = z.output<typeof item>
 
-export const waitingList = operation({
-  name: 'waiting.list',
+export const waitingList = operation('waiting.list', 'read', 'GET /waiting', {
   summary: 'What waits for a person: questions of agents, and sessions that ask or are left alone.',
-  scope: 'read',
-  route: 'GET /waiting',
   input: z.object({}),
   output: z.object({ items: z.array(item) }),
   async run(workspace) {

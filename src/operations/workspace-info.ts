@@ -9,11 +9,8 @@ import manifest from '../../package.json' with { type: 'json' }
 import { agentNames } from '../agents/index.ts'
 import { isReserved } from '../tape/index.ts'
 
-export const workspaceInfo = operation({
-  name: 'workspace.info',
+export const workspaceInfo = operation('workspace.info', 'read', 'GET /workspace', {
   summary: 'Which workspace this is, what an acknowledged write means here, and how much it holds.',
-  scope: 'read',
-  route: 'GET /workspace',
   input: z.object({}),
   output: z.object({
     workspace: z.string().describe('Identifies it in tape:// references.'),
@@ -38,11 +35,8 @@ export const workspaceInfo = operation({
   },
 })
 
-export const workspaceVerify = operation({
-  name: 'workspace.verify',
+export const workspaceVerify = operation('workspace.verify', 'operate', 'POST /workspace/verify', {
   summary: 'Read everything in the workspace and check it, or compare it with a copy.',
-  scope: 'operate',
-  route: 'POST /workspace/verify',
   input: z.object({
     other: z.string().min(1).max(4000).optional().describe('The address of a copy; only on the command line.'),
   }),

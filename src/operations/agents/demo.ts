@@ -11,11 +11,8 @@ import { operation } from '../operation.ts'
 
 const firstName = /^demo(-\d+)?$/
 
-export const demoStart = operation({
-  name: 'demo.start',
+export const demoStart = operation('demo.start', 'operate', 'POST /demo', {
   summary: 'Start the demo in this workspace: an agent with a scripted model, without a key or a network.',
-  scope: 'operate',
-  route: 'POST /demo',
   input: z.object({}),
   output: z.object({ pid: z.int() }),
   async run({ store, address, folder, project, env, self }) {

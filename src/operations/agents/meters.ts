@@ -27,11 +27,8 @@ const output = z.object({
   total: z.int().describe('How many there were.'),
 })
 
-export const sessionMeters = operation({
-  name: 'session.meters',
+export const sessionMeters = operation('session.meters', 'read', 'GET /sessions/{session}/meters', {
   summary: "How an agent's context and cost went over time, from its own numbers.",
-  scope: 'read',
-  route: 'GET /sessions/{session}/meters',
   input: z.object({ session: sessionId, agent: z.enum(agentNames).optional(), most }),
   output,
   async run({ env, project }, { session, agent, most }) {

@@ -36,11 +36,8 @@ const picture = z.object({
 /** How often it is looked whether an agent that was started again has another screen. */
 const againMs = 1_000
 
-export const supervisedScreen = liveOperation({
-  name: 'supervised.screen',
+export const supervisedScreen = liveOperation('supervised.screen', 'read', 'GET /supervised/{name}/screen', {
   summary: 'Follow the screen of a supervised session: a picture at once, and another whenever it changes.',
-  scope: 'read',
-  route: 'GET /supervised/{name}/screen',
   input: z.object({ name: sessionName, once: z.boolean().optional().describe('One picture, and no more.') }),
   each: picture,
   async *run({ store }, { name, once }, { signal }) {

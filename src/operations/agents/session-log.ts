@@ -10,11 +10,8 @@ import { type Caller, operation } from '../operation.ts'
 import type { Workspace } from '../workspace.ts'
 import { agentName, namedSession } from './session-tape.ts'
 
-export const sessionLog = operation({
-  name: 'session.log',
+export const sessionLog = operation('session.log', 'read', 'GET /sessions/{session}/log', {
   summary: 'What happened in a session: what was asked, files, commits, tests, failures, questions, spend.',
-  scope: 'read',
-  route: 'GET /sessions/{session}/log',
   input: z.object({
     session: z.string().min(1).max(4000).describe('Its id, the beginning of it, or the tape of its import.'),
     agent: agentName.optional(),

@@ -27,11 +27,8 @@ const session = z.looseObject({
   compactsAt: z.number().optional().describe('The tokens at which the agent compacts by itself.'),
 })
 
-export const sessionList = operation({
-  name: 'session.list',
+export const sessionList = operation('session.list', 'read', 'GET /sessions', {
   summary: "This machine's agent sessions with their meters, the last worked on first.",
-  scope: 'read',
-  route: 'GET /sessions',
   input: z.object({
     agent: agentName.optional(),
     here: z.boolean().optional().describe("Only those of this workspace's project."),
@@ -65,11 +62,8 @@ export const sessionId = z
 const sessionRef = z.string().min(1).max(4000).describe('The id of the session, or its beginning. A path is refused.')
 const damagedLine = z.looseObject({ line: z.int(), message: z.string() })
 
-export const sessionImport = operation({
-  name: 'session.import',
+export const sessionImport = operation('session.import', 'operate', 'POST /sessions/{session}/import', {
   summary: 'Bring the session of an agent onto its tape, or bring that tape up to date.',
-  scope: 'operate',
-  route: 'POST /sessions/{session}/import',
   input: z.object({
     session: sessionRef,
     agent: agentName.optional(),
@@ -91,11 +85,8 @@ export const sessionImport = operation({
   },
 })
 
-export const sessionFollow = liveOperation({
-  name: 'session.follow',
+export const sessionFollow = liveOperation('session.follow', 'operate', 'POST /sessions/{session}/follow', {
   summary: 'Keep the tape of a session up to date while it is running, and report what was added.',
-  scope: 'operate',
-  route: 'POST /sessions/{session}/follow',
   input: z.object({ session: sessionRef, agent: agentName.optional(), tape: tapeName.optional() }),
   each: z.looseObject({}),
   async *run(workspace, { session, agent, tape }, { caller, signal }) {

@@ -7,11 +7,8 @@ import { sessionRows, sessionTape } from '../../supervisor/index.ts'
 import { listSessions, meterHistory, type Session, sessionFile } from '../../transcripts/index.ts'
 import { operation } from '../operation.ts'
 
-export const spendingShow = operation({
-  name: 'spending.show',
+export const spendingShow = operation('spending.show', 'read', 'GET /spending', {
   summary: 'What the sessions of this machine, and the supervised ones of other machines, have cost since a date.',
-  scope: 'read',
-  route: 'GET /spending',
   input: z.object({ since: z.iso.datetime({ offset: true }) }),
   output: z.object({
     usd: z.number(),

@@ -40,11 +40,8 @@ const row = z.looseObject({
 
 export const sessionName = z.string().min(1).max(150).describe('The name of the supervised session.')
 
-export const supervisedList = operation({
-  name: 'supervised.list',
+export const supervisedList = operation('supervised.list', 'read', 'GET /supervised', {
   summary: 'The supervised sessions of this workspace: state, context, cycles, who supervises them.',
-  scope: 'read',
-  route: 'GET /supervised',
   input: z.object({ all: z.boolean().optional().describe('Also those that have ended.') }),
   output: z.object({ sessions: z.array(row) }),
   async run({ store }, { all }) {
@@ -71,11 +68,8 @@ export async function rowOf(store: Store, name: string): Promise<SessionRow> {
   })
 }
 
-export const supervisedShow = operation({
-  name: 'supervised.show',
+export const supervisedShow = operation('supervised.show', 'read', 'GET /supervised/{name}', {
   summary: 'One supervised session with its health checks.',
-  scope: 'read',
-  route: 'GET /supervised/{name}',
   input: z.object({ name: sessionName, history: z.boolean().optional().describe('Also the checks of the past.') }),
   output: z.object({
     session: row,
@@ -90,11 +84,8 @@ export const supervisedShow = operation({
   },
 })
 
-export const supervisedLogs = operation({
-  name: 'supervised.logs',
+export const supervisedLogs = operation('supervised.logs', 'read', 'GET /supervised/{name}/logs', {
   summary: 'What was done with a supervised session, a page of its tape at a time.',
-  scope: 'read',
-  route: 'GET /supervised/{name}/logs',
   input: z.object({
     name: sessionName,
     after: entryId.optional(),
@@ -116,11 +107,8 @@ export const supervisedLogs = operation({
 
 const commands = ['pause', 'unpause', 'cycle', 'stop'] as const satisfies readonly ControlCommand[]
 
-export const supervisedControl = operation({
-  name: 'supervised.control',
+export const supervisedControl = operation('supervised.control', 'operate', 'POST /supervised/{name}/control', {
   summary: 'Pause a supervised session, take it up again, have it hand over to itself now, or stop it.',
-  scope: 'operate',
-  route: 'POST /supervised/{name}/control',
   input: z.object({
     name: sessionName,
     command: z.enum(commands),
@@ -157,11 +145,8 @@ async function untilEnded(store: Store, { name, supervisor }: SessionRow, since:
 
 const startMs = 30_000
 
-export const supervisedRun = operation({
-  name: 'supervised.run',
+export const supervisedRun = operation('supervised.run', 'operate', 'POST /supervised', {
   summary: 'Start an agent under supervision in the project of this workspace, in the background.',
-  scope: 'operate',
-  route: 'POST /supervised',
   input: z.object({
     agent: z
       .string()
@@ -254,11 +239,8 @@ const endData = cycle
 /** A long night has thousands of entries; those of the newest cycles are enough for a page. */
 const mostEntries = 5_000
 
-export const supervisedCycles = operation({
-  name: 'supervised.cycles',
+export const supervisedCycles = operation('supervised.cycles', 'read', 'GET /supervised/{name}/cycles', {
   summary: 'The newest cycles of a supervised session, each with its steps, their times and what came of it.',
-  scope: 'read',
-  route: 'GET /supervised/{name}/cycles',
   input: z.object({ name: sessionName, limit: z.int().min(1).max(100).default(20) }),
   output: z.object({ cycles: z.array(cycle) }),
   async run({ store }, { name, limit }) {

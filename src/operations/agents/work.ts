@@ -16,11 +16,8 @@ import { agentName, namedSession, tapeOfSession } from './session-tape.ts'
 
 const agent = agentName
 
-export const workList = operation({
-  name: 'work.list',
+export const workList = operation('work.list', 'read', 'GET /work', {
   summary: 'What was worked on in this project: tapes and sessions of agents, the last one worked on first.',
-  scope: 'read',
-  route: 'GET /work',
   input: z.object({ agent: agent.optional().describe('Only sessions of this agent.') }),
   output: z.object({
     work: z.array(
@@ -79,11 +76,8 @@ function repositoryAbove(folder: string): string | undefined {
   }
 }
 
-export const sessionContinue = operation({
-  name: 'session.continue',
+export const sessionContinue = operation('session.continue', 'operate', 'POST /continue-session', {
   summary: "Prepare another agent to continue a session's work: its document, and the command that starts the agent.",
-  scope: 'operate',
-  route: 'POST /continue-session',
   input: z.object({
     session: z.string().min(1).max(4000).optional().describe("Its id, or its beginning; else the project's newest."),
     agent: agent.optional().describe('The agent of the session.'),

@@ -24,11 +24,8 @@ import { saved } from './write.ts'
 
 const documentId = z.int().positive().optional().describe('The entry of a document; else the newest.')
 
-export const documentList = operation({
-  name: 'document.list',
+export const documentList = operation('document.list', 'read', 'GET /documents', {
   summary: 'The handoff documents of the workspace, or of one tape, newest first.',
-  scope: 'read',
-  route: 'GET /documents',
   input: z.object({ tape: tapeName.optional(), limit: z.int().min(1).max(1000).default(20) }),
   output: z.object({ documents: z.array(saved) }),
   async run({ store }, { tape, limit }) {
@@ -50,11 +47,8 @@ async function tapesOf(store: Store): Promise<string[]> {
   return names
 }
 
-export const documentShow = operation({
-  name: 'document.show',
+export const documentShow = operation('document.show', 'read', 'GET /documents/{tape}', {
   summary: 'The text of a handoff document: that of an entry, or the newest of its tape.',
-  scope: 'read',
-  route: 'GET /documents/{tape}',
   input: z.object({ tape: tapeName, id: z.int().positive().optional().describe('Its entry; else the newest.') }),
   output: z.object({ document: saved, markdown: z.string() }),
   async run({ store }, { tape, id }) {
@@ -78,11 +72,8 @@ const item = z.looseObject({
     .describe('The item is a file; its text is the path.'),
 })
 
-export const documentItems = operation({
-  name: 'document.items',
+export const documentItems = operation('document.items', 'read', 'GET /documents/{tape}/items', {
   summary: 'A handoff document as data: each item with what it rests on, verified or claimed.',
-  scope: 'read',
-  route: 'GET /documents/{tape}/items',
   input: z.object({ tape: tapeName, id: documentId }),
   output: z.object({
     document: saved,
@@ -122,11 +113,8 @@ async function documentOn(store: Store, tape: string, id: number | undefined): P
   return parseDocument(await documentText(store, await savedOn(store, tape, id)))
 }
 
-export const documentCheck = operation({
-  name: 'document.check',
+export const documentCheck = operation('document.check', 'read', 'GET /documents/{tape}/check', {
   summary: 'Whether a document is complete, and whether its tape confirms what it claims.',
-  scope: 'read',
-  route: 'GET /documents/{tape}/check',
   input: z.object({
     tape: tapeName,
     id: documentId,
@@ -147,11 +135,8 @@ export const documentCheck = operation({
   },
 })
 
-export const documentDiff = operation({
-  name: 'document.diff',
+export const documentDiff = operation('document.diff', 'read', 'GET /documents/{tape}/diff', {
   summary: 'What has changed between two documents of a tape.',
-  scope: 'read',
-  route: 'GET /documents/{tape}/diff',
   input: z.object({ tape: tapeName, from: z.int().positive().describe('The entry of the older one.'), to: documentId }),
   output: z.object({ text: z.string(), changes: z.looseObject({}) }),
   async run({ store }, { tape, from, to }): Promise<{ text: string; changes: Record<string, unknown> }> {

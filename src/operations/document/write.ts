@@ -45,12 +45,9 @@ const wanted = z.object({
   model: z.string().min(1).max(200).optional().describe('The model that writes the narrative.'),
 })
 
-export const documentWrite = operation({
-  name: 'document.write',
+export const documentWrite = operation('document.write', 'write', 'POST /documents', {
   summary:
     'Write the handoff document that the next agent or person starts from: files, commands, failures, decisions and the words of the user, taken from the record.',
-  scope: 'write',
-  route: 'POST /documents',
   input: wanted.extend({
     next: z.boolean().optional().describe('Open the next session of a connected agent in this project with it.'),
     content: z.boolean().optional().describe('Return it as data, too.'),
@@ -85,11 +82,8 @@ export const documentWrite = operation({
   },
 })
 
-export const tapeContinue = operation({
-  name: 'tape.continue',
+export const tapeContinue = operation('tape.continue', 'write', 'POST /continue', {
   summary: 'Close a tape and continue in a new one, which starts with a handoff document.',
-  scope: 'write',
-  route: 'POST /continue',
   input: wanted.extend({ into: tapeName.optional().describe('The name of the new tape.') }),
   output: z.object({
     status: z.literal('done'),

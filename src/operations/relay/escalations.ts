@@ -28,11 +28,8 @@ type Listed = Escalation & Pick<EscalationDetail, 'answer'>
 
 const answer = z.object({ by: z.string(), at: z.string(), response: anyObject }).optional()
 
-export const escalationList = operation({
-  name: 'escalation.list',
+export const escalationList = operation('escalation.list', 'read', 'GET /escalations', {
   summary: 'What agents ask people, the most urgent first; or what people have answered, the newest first.',
-  scope: 'read',
-  route: 'GET /escalations',
   input: z.object({
     limit: z.int().min(1).max(1000).default(100),
     answered: z.boolean().default(false).describe('Those that were answered.'),
@@ -47,11 +44,8 @@ export const escalationList = operation({
   },
 })
 
-export const escalationShow = operation({
-  name: 'escalation.show',
+export const escalationShow = operation('escalation.show', 'read', 'GET /escalations/{id}', {
   summary: 'One question to people, with the whole request and its answer if there is one.',
-  scope: 'read',
-  route: 'GET /escalations/{id}',
   input: z.object({ id: escalationId }),
   output: escalation.extend({
     request: anyObject,
@@ -64,11 +58,8 @@ export const escalationShow = operation({
   },
 })
 
-export const escalationAnswer = operation({
-  name: 'escalation.answer',
+export const escalationAnswer = operation('escalation.answer', 'operate', 'POST /escalations/{id}/answer', {
   summary: 'Answer what an agent asks people. A decision that only people make needs a person.',
-  scope: 'operate',
-  route: 'POST /escalations/{id}/answer',
   input: z.object({
     id: escalationId,
     inputs: z.record(z.string(), z.unknown()).default({}),

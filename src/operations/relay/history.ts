@@ -5,11 +5,8 @@ import { openAlerts } from '../../relay/index.ts'
 import { operation } from '../operation.ts'
 import { anyObject } from './shapes.ts'
 
-export const relayStatus = operation({
-  name: 'relay.status',
+export const relayStatus = operation('relay.status', 'read', 'GET /relay', {
   summary: 'The relay as a whole: what waits, for whom, and how requests have ended so far.',
-  scope: 'read',
-  route: 'GET /relay',
   input: z.object({}),
   output: z.looseObject({
     pending: z.int(),
@@ -43,11 +40,8 @@ const recentRequest = z.object({
 
 type RecentRequest = z.output<typeof recentRequest>
 
-export const relayRecent = operation({
-  name: 'relay.recent',
+export const relayRecent = operation('relay.recent', 'read', 'GET /relay/recent', {
   summary: 'The newest requests of the relay, newest first: who asked whom for what, and how each ended.',
-  scope: 'read',
-  route: 'GET /relay/recent',
   input: z.object({ limit: z.int().min(1).max(1000).default(100) }),
   output: z.object({ requests: z.array(recentRequest) }),
   async run(workspace, { limit }) {
@@ -86,11 +80,8 @@ export const relayRecent = operation({
   },
 })
 
-export const relayHistory = operation({
-  name: 'relay.history',
+export const relayHistory = operation('relay.history', 'read', 'GET /relay/history', {
   summary: 'What happened on the relay, newest first; of one trace or of all.',
-  scope: 'read',
-  route: 'GET /relay/history',
   input: z.object({
     traceId: z.string().max(200).optional().describe('The id of a trace; its beginning is enough.'),
     since: z.string().max(40).optional(),
@@ -106,11 +97,8 @@ export const relayHistory = operation({
   },
 })
 
-export const relayMetrics = operation({
-  name: 'relay.metrics',
+export const relayMetrics = operation('relay.metrics', 'read', 'GET /relay/metrics', {
   summary: 'How requests have ended so far, in numbers.',
-  scope: 'read',
-  route: 'GET /relay/metrics',
   input: z.object({}),
   output: anyObject,
   async run(workspace) {
@@ -118,11 +106,8 @@ export const relayMetrics = operation({
   },
 })
 
-export const relayAlerts = operation({
-  name: 'relay.alerts',
+export const relayAlerts = operation('relay.alerts', 'read', 'GET /relay/alerts', {
   summary: 'What should worry somebody about the relay, with its figures.',
-  scope: 'read',
-  route: 'GET /relay/alerts',
   input: z.object({}),
   output: z.object({
     alerts: z.array(

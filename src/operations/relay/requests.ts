@@ -24,11 +24,8 @@ const missing = z.union([
 
 const plain = (value: RequestOutcome) => ({ ...value })
 
-export const relayAsk = operation({
-  name: 'relay.ask',
+export const relayAsk = operation('relay.ask', 'write', 'POST /relay/ask', {
   summary: 'One agent asks another, or `human`, for something it misses; with wait, until there is an answer.',
-  scope: 'write',
-  route: 'POST /relay/ask',
   input: z.object({
     from: agent,
     to: agent.describe('An agent of the configuration, or human.'),
@@ -71,11 +68,8 @@ export function progressText({
   return [by, percent === undefined ? undefined : `${percent}%`, text].filter((part) => part !== undefined).join(' · ')
 }
 
-export const relayRequest = operation({
-  name: 'relay.request',
+export const relayRequest = operation('relay.request', 'write', 'POST /relay/requests', {
   summary: 'A whole handoff request by its schema. The same requestId is the same request.',
-  scope: 'write',
-  route: 'POST /relay/requests',
   input: z.object({
     request: anyObject.describe(
       'See `baton relay schema request`; traceId, timestamp and schemaVersion are added where they are missing.',
@@ -111,11 +105,8 @@ async function askedBefore(relay: Relay, id: string | undefined): Promise<{ trac
   }
 }
 
-export const relayShow = operation({
-  name: 'relay.show',
+export const relayShow = operation('relay.show', 'read', 'GET /relay/requests/{requestId}', {
   summary: 'The status of a request, with its answer once there is one; with wait, waits for that.',
-  scope: 'read',
-  route: 'GET /relay/requests/{requestId}',
   input: z.object({ requestId, wait: z.boolean().optional() }),
   output: anyObject,
   async run(workspace, { requestId: given, wait }, { signal }) {
@@ -126,11 +117,8 @@ export const relayShow = operation({
   },
 })
 
-export const relayReply = operation({
-  name: 'relay.reply',
+export const relayReply = operation('relay.reply', 'write', 'POST /relay/requests/{requestId}/reply', {
   summary: 'Answer what the worker of a request has asked back.',
-  scope: 'write',
-  route: 'POST /relay/requests/{requestId}/reply',
   input: z.object({ requestId, answer: z.unknown(), by: agent.optional() }),
   output: z.object({ told: z.literal(true) }),
   async run(workspace, { requestId, answer, by }, { caller }) {
@@ -141,11 +129,8 @@ export const relayReply = operation({
   },
 })
 
-export const relayCancel = operation({
-  name: 'relay.cancel',
+export const relayCancel = operation('relay.cancel', 'write', 'POST /relay/requests/{requestId}/cancel', {
   summary: 'Cancel a request; its worker is notified.',
-  scope: 'write',
-  route: 'POST /relay/requests/{requestId}/cancel',
   input: z.object({ requestId, reason: z.string().max(4000).optional(), by: agent.optional() }),
   output: z.object({ cancelled: z.boolean().describe('False if it had ended before.') }),
   async run(workspace, { requestId, reason, by }, { caller }) {

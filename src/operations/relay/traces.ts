@@ -7,11 +7,8 @@ import { agent } from './shapes.ts'
 const trace = z.string().min(1).max(200).describe('The id of the trace; its beginning is enough.')
 const owner = z.looseObject({ agent: z.string() })
 
-export const traceOwner = operation({
-  name: 'trace.owner',
+export const traceOwner = operation('trace.owner', 'read', 'GET /relay/traces/{trace}', {
   summary: 'Which agent a trace belongs to now.',
-  scope: 'read',
-  route: 'GET /relay/traces/{trace}',
   input: z.object({ trace }),
   output: owner,
   async run(workspace, { trace }) {
@@ -20,11 +17,8 @@ export const traceOwner = operation({
   },
 })
 
-export const traceReturn = operation({
-  name: 'trace.return',
+export const traceReturn = operation('trace.return', 'write', 'POST /relay/traces/{trace}/return', {
   summary: 'Give a trace back to the agent that handed it over.',
-  scope: 'write',
-  route: 'POST /relay/traces/{trace}/return',
   input: z.object({ trace, from: agent.describe('Who has it now.'), reason: z.string().min(1).max(4000) }),
   output: owner,
   async run(workspace, { trace, from, reason }) {
@@ -33,11 +27,8 @@ export const traceReturn = operation({
   },
 })
 
-export const traceArchive = operation({
-  name: 'trace.archive',
+export const traceArchive = operation('trace.archive', 'operate', 'POST /relay/archive', {
   summary: 'Move closed traces out of the way; they can still be looked up, and open ones stay.',
-  scope: 'operate',
-  route: 'POST /relay/archive',
   input: z.object({
     olderThanMs: z.number().min(0).optional().describe('Those in which nothing has happened for so long.'),
     keep: z.int().min(0).optional().describe('All but the newest so many.'),

@@ -11,11 +11,8 @@ import { agent, anyObject, personAnswering, requestId, tooLate } from './shapes.
 
 const claimToken = z.string().min(1).max(200).describe('The token that relay.claim gave.')
 
-export const relayInbox = operation({
-  name: 'relay.inbox',
+export const relayInbox = operation('relay.inbox', 'read', 'GET /relay/inbox/{agent}', {
   summary: 'What waits for an agent, the most urgent first.',
-  scope: 'read',
-  route: 'GET /relay/inbox/{agent}',
   input: z.object({ agent, limit: z.int().min(1).max(1000).default(100) }),
   output: z.object({ items: z.array(anyObject) }),
   async run(workspace, { agent, limit }) {
@@ -24,11 +21,8 @@ export const relayInbox = operation({
   },
 })
 
-export const relayInboxWatch = liveOperation({
-  name: 'relay.watch',
+export const relayInboxWatch = liveOperation('relay.watch', 'read', 'GET /relay/inbox/{agent}/watch', {
   summary: 'Follow the inbox of an agent: what waits now, and what comes.',
-  scope: 'read',
-  route: 'GET /relay/inbox/{agent}/watch',
   input: z.object({ agent }),
   each: anyObject,
   async *run(workspace, { agent }, { signal }) {
@@ -36,11 +30,8 @@ export const relayInboxWatch = liveOperation({
   },
 })
 
-export const relayClaim = operation({
-  name: 'relay.claim',
+export const relayClaim = operation('relay.claim', 'write', 'POST /relay/inbox/{agent}/claim', {
   summary: 'Take the next request of an inbox, or a certain one, for as long as a lease lasts.',
-  scope: 'write',
-  route: 'POST /relay/inbox/{agent}/claim',
   input: z.object({
     agent,
     worker: z.string().min(1).max(200).optional().describe('Who works; the name of the token unless given.'),
@@ -78,11 +69,8 @@ async function waitToClaim(
   throw new CancelledError(`Nothing came for ${agent}`)
 }
 
-export const relayHeartbeat = operation({
-  name: 'relay.heartbeat',
+export const relayHeartbeat = operation('relay.heartbeat', 'write', 'POST /relay/requests/{requestId}/heartbeat', {
   summary: 'Keep a claimed request for longer.',
-  scope: 'write',
-  route: 'POST /relay/requests/{requestId}/heartbeat',
   input: z.object({ requestId, token: claimToken }),
   output: z.object({ held: z.boolean(), status: z.string(), until: z.string().optional() }),
   async run(workspace, { requestId: given, token }) {
@@ -94,11 +82,8 @@ export const relayHeartbeat = operation({
   },
 })
 
-export const relayRelease = operation({
-  name: 'relay.release',
+export const relayRelease = operation('relay.release', 'write', 'POST /relay/requests/{requestId}/release', {
   summary: 'Give a claimed request back to its inbox.',
-  scope: 'write',
-  route: 'POST /relay/requests/{requestId}/release',
   input: z.object({ requestId, token: claimToken.optional() }),
   output: z.object({ released: z.literal(true) }),
   async run(workspace, { requestId, token }) {
@@ -109,11 +94,8 @@ export const relayRelease = operation({
   },
 })
 
-export const relayProgress = operation({
-  name: 'relay.progress',
+export const relayProgress = operation('relay.progress', 'write', 'POST /relay/requests/{requestId}/progress', {
   summary: 'Report progress to the agent that waits for the answer.',
-  scope: 'write',
-  route: 'POST /relay/requests/{requestId}/progress',
   input: z.object({
     requestId,
     text: z.string().max(4000).optional(),
@@ -133,11 +115,8 @@ export const relayProgress = operation({
   },
 })
 
-export const relayAnswer = operation({
-  name: 'relay.answer',
+export const relayAnswer = operation('relay.answer', 'write', 'POST /relay/requests/{requestId}/answer', {
   summary: 'Answer a request that you have claimed.',
-  scope: 'write',
-  route: 'POST /relay/requests/{requestId}/answer',
   input: z.object({
     requestId,
     answer: z
@@ -182,11 +161,8 @@ function notADecision(requestId: string, task: string): BatonError {
   })
 }
 
-export const relayDead = operation({
-  name: 'relay.dead',
+export const relayDead = operation('relay.dead', 'read', 'GET /relay/dead', {
   summary: 'Requests that killed the workers that took them.',
-  scope: 'read',
-  route: 'GET /relay/dead',
   input: z.object({}),
   output: z.object({
     letters: z.array(
@@ -205,11 +181,8 @@ export const relayDead = operation({
   },
 })
 
-export const relayDeadRetry = operation({
-  name: 'relay.retry',
+export const relayDeadRetry = operation('relay.retry', 'operate', 'POST /relay/dead/{requestId}/retry', {
   summary: 'Put a dead letter back into its inbox.',
-  scope: 'operate',
-  route: 'POST /relay/dead/{requestId}/retry',
   input: z.object({ requestId, by: agent.optional() }),
   output: z.object({ retried: z.literal(true) }),
   async run(workspace, { requestId, by }, { caller }) {
@@ -219,11 +192,8 @@ export const relayDeadRetry = operation({
   },
 })
 
-export const relayDeadDrop = operation({
-  name: 'relay.drop',
+export const relayDeadDrop = operation('relay.drop', 'operate', 'POST /relay/dead/{requestId}/drop', {
   summary: 'Take a dead letter off the list.',
-  scope: 'operate',
-  route: 'POST /relay/dead/{requestId}/drop',
   input: z.object({ requestId, by: agent.optional() }),
   output: z.object({ dropped: z.literal(true) }),
   async run(workspace, { requestId, by }, { caller }) {

@@ -9,11 +9,8 @@ import { demandTape } from '../workspace.ts'
 import { tapeFor } from './entries.ts'
 import { anchor, asAgent, damage, entry, entryId, placedFor, tapeName } from './shapes.ts'
 
-export const tapeAnchors = operation({
-  name: 'tape.anchors',
+export const tapeAnchors = operation('tape.anchors', 'read', 'GET /tapes/{tape}/anchors', {
   summary: 'The anchors of a tape, oldest first: the newest so many.',
-  scope: 'read',
-  route: 'GET /tapes/{tape}/anchors',
   input: z.object({
     tape: tapeName,
     name: z.string().min(1).max(500).optional(),
@@ -29,11 +26,8 @@ export const tapeAnchors = operation({
   },
 })
 
-export const tapeHandoff = operation({
-  name: 'tape.handoff',
+export const tapeHandoff = operation('tape.handoff', 'write', 'POST /tapes/{tape}/handoff', {
   summary: 'Begin a new phase on the same tape: an anchor with the state that the next agent or person starts from.',
-  scope: 'write',
-  route: 'POST /tapes/{tape}/handoff',
   input: z.object({
     tape: tapeName,
     name: z.string().min(1).max(500).describe('The name of the anchor, such as phase/tests.'),
@@ -49,11 +43,8 @@ export const tapeHandoff = operation({
   },
 })
 
-export const tapeContext = operation({
-  name: 'tape.context',
+export const tapeContext = operation('tape.context', 'read', 'GET /tapes/{tape}/context', {
   summary: "What a model is given: the anchor's state, then the entries behind it, as valid messages.",
-  scope: 'read',
-  route: 'GET /tapes/{tape}/context',
   input: z.object({
     tape: tapeName,
     anchor: z
@@ -90,11 +81,8 @@ const weighedBytes = 512 * 1024
 const tokenKinds = ['state', 'system', 'user', 'assistant', 'tool_call', 'tool_result'] as const
 type TokenKind = (typeof tokenKinds)[number]
 
-export const tapeTokens = operation({
-  name: 'tape.tokens',
+export const tapeTokens = operation('tape.tokens', 'read', 'GET /tapes/{tape}/tokens', {
   summary: 'About how many tokens the context of a tape takes, by what they are.',
-  scope: 'read',
-  route: 'GET /tapes/{tape}/tokens',
   input: z.object({ tape: tapeName }),
   output: z.object({
     total: z.number(),

@@ -16,11 +16,8 @@ import { archive, tapeName } from './shapes.ts'
 const deleted = z.object({ tape: z.string(), archive: archive.optional(), purged: z.array(archive) })
 const purge = z.boolean().optional().describe('Delete its archives too, for good.')
 
-export const tapeDelete = operation({
-  name: 'tape.delete',
+export const tapeDelete = operation('tape.delete', 'admin', 'POST /tapes/{tape}/delete', {
   summary: 'Take a tape off the list; its entries go to the archive. Refused while somebody may need it.',
-  scope: 'admin',
-  route: 'POST /tapes/{tape}/delete',
   input: z.object({
     tape: tapeName,
     force: z.boolean().optional().describe('Also if it is open, supervised, owned, or another tape came from it.'),
@@ -47,11 +44,8 @@ export const tapeDelete = operation({
 /** The tapes that `baton chat -p` makes, one for each question. */
 const printTape = /^print(-\d+)?$/
 
-export const tapePrune = operation({
-  name: 'tape.prune',
+export const tapePrune = operation('tape.prune', 'admin', 'POST /prune', {
   summary: 'Delete the tapes that `baton chat -p` has left, if nothing came to them for so many days.',
-  scope: 'admin',
-  route: 'POST /prune',
   input: z.object({
     days: z.int().min(0).max(36_500).default(7),
     dryRun: z.boolean().optional().describe('Only say which.'),

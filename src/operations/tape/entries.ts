@@ -11,11 +11,8 @@ import { asAgent, damage, draft, entry, entryId, expectation, kinds, placedFor, 
 /** A page ends behind the entry that fills it, so that an answer never holds a whole tape. */
 const pageBytes = 4 * 1024 * 1024
 
-export const tapeAppend = operation({
-  name: 'tape.append',
+export const tapeAppend = operation('tape.append', 'write', 'POST /tapes/{tape}/entries', {
   summary: 'Append entries to a tape, all or none; they are durable when this answers.',
-  scope: 'write',
-  route: 'POST /tapes/{tape}/entries',
   input: z.object({
     tape: tapeName,
     entries: z.array(draft).min(1).max(limits.batchEntries),
@@ -51,12 +48,9 @@ export async function tapeFor(store: Store, name: string, as: string | undefined
   return new Tape(store, name, undefined, owner === undefined ? undefined : caller)
 }
 
-export const tapeRead = operation({
-  name: 'tape.read',
+export const tapeRead = operation('tape.read', 'read', 'GET /tapes/{tape}/entries', {
   summary:
     'Read entries of a tape, a page at a time: pass `next` as `after` (backwards: as `before`) for the page behind it.',
-  scope: 'read',
-  route: 'GET /tapes/{tape}/entries',
   input: z.object({
     tape: tapeName,
     after: entryId.optional().describe('Entries with a greater id.'),
@@ -92,21 +86,15 @@ export const tapeRead = operation({
   },
 })
 
-export const tapeWatch = liveOperation({
-  name: 'tape.watch',
+export const tapeWatch = liveOperation('tape.watch', 'read', 'GET /tapes/{tape}/watch', {
   summary: 'Follow a tape: every entry after an id, now and from now on, once each.',
-  scope: 'read',
-  route: 'GET /tapes/{tape}/watch',
   input: z.object({ tape: tapeName, after: entryId.default(0) }),
   each: entry,
   run: ({ store }, { tape, after }, { signal }) => store.watch(tape, after, signal),
 })
 
-export const tapeSearch = operation({
-  name: 'tape.search',
+export const tapeSearch = operation('tape.search', 'read', 'GET /tapes/{tape}/search', {
   summary: 'Find text anywhere in the entries of a tape and their large content, newest first.',
-  scope: 'read',
-  route: 'GET /tapes/{tape}/search',
   input: z.object({
     tape: tapeName,
     text: z.string().min(1).max(1000),

@@ -7,11 +7,8 @@ import { operation } from '../operation.ts'
 import { demandTape } from '../workspace.ts'
 import { tapeName } from './shapes.ts'
 
-export const tapeFork = operation({
-  name: 'tape.fork',
+export const tapeFork = operation('tape.fork', 'write', 'POST /tapes/{tape}/forks', {
   summary: 'A new tape with a copy of the entries from an anchor on, and an intention.',
-  scope: 'write',
-  route: 'POST /tapes/{tape}/forks',
   input: z.object({
     tape: tapeName,
     child: tapeName.describe('The name of the new tape.'),
@@ -38,11 +35,8 @@ export const tapeFork = operation({
   },
 })
 
-export const tapeMerge = operation({
-  name: 'tape.merge',
+export const tapeMerge = operation('tape.merge', 'write', 'POST /tapes/{tape}/merge', {
   summary: 'Bring what is new on a fork back to the tape it came from, or to another.',
-  scope: 'write',
-  route: 'POST /tapes/{tape}/merge',
   input: z.object({ tape: tapeName.describe('The fork.'), into: tapeName.optional() }),
   output: z.object({ child: z.string(), parent: z.string(), merged: z.int() }),
   async run({ store }, { tape, into }) {
@@ -62,12 +56,9 @@ const edge = z.object({
   date: z.string(),
 })
 
-export const lineageShow = operation({
-  name: 'lineage.show',
+export const lineageShow = operation('lineage.show', 'read', 'GET /lineage', {
   summary:
     'Which tape came from which, how and at which anchor: of the whole workspace, or of one tape and its family.',
-  scope: 'read',
-  route: 'GET /lineage',
   input: z.object({ tape: tapeName.optional() }),
   output: z.object({
     edges: z.array(edge),

@@ -11,11 +11,8 @@ const agent = z.string().min(1).max(120)
 const message = z.looseObject({ id: z.string(), from: z.string(), to: z.string(), timestamp: z.string() })
 const ownership = z.enum(['transfer', 'share'])
 
-export const tapeGive = operation({
-  name: 'tape.give',
+export const tapeGive = operation('tape.give', 'write', 'POST /tapes/{tape}/give', {
   summary: 'Pass a context to another agent: it finds it in its inbox, and the tape is its own unless shared.',
-  scope: 'write',
-  route: 'POST /tapes/{tape}/give',
   input: z.object({
     tape: tapeName,
     from: agent,
@@ -55,11 +52,8 @@ export const tapeGive = operation({
 
 const shown = ({ id, message }: ReceivedContext) => ({ id, ...message })
 
-export const contextInbox = operation({
-  name: 'context.inbox',
+export const contextInbox = operation('context.inbox', 'read', 'GET /contexts/{agent}', {
   summary: 'The contexts that were passed to an agent and wait for it, oldest first.',
-  scope: 'read',
-  route: 'GET /contexts/{agent}',
   input: z.object({ agent }),
   output: z.object({ contexts: z.array(message) }),
   async run({ store }, { agent }) {
@@ -67,11 +61,8 @@ export const contextInbox = operation({
   },
 })
 
-export const contextReceive = operation({
-  name: 'context.receive',
+export const contextReceive = operation('context.receive', 'write', 'POST /contexts/{agent}/receive', {
   summary: 'Take the oldest context that was passed to an agent, once.',
-  scope: 'write',
-  route: 'POST /contexts/{agent}/receive',
   input: z.object({ agent }),
   output: z.object({ context: message.optional().describe('Missing if nothing waits.') }),
   async run({ store }, { agent }) {

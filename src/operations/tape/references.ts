@@ -10,11 +10,8 @@ import { entry } from './shapes.ts'
 
 const reference = z.string().min(1).max(2000).describe('main#12, main#12..40, main@anchor or tape://…')
 
-export const referenceShow = operation({
-  name: 'reference.show',
+export const referenceShow = operation('reference.show', 'read', 'GET /references', {
   summary: 'What a reference points at: main#12, main#12..40, main@anchor or tape://…',
-  scope: 'read',
-  route: 'GET /references',
   input: z.object({
     ref: reference,
     limit: z.int().min(1).max(1000).default(100).describe('Of a range: at most so many entries.'),
@@ -47,11 +44,8 @@ export const referenceShow = operation({
 
 export const factKinds = ['files', 'commands', 'failures', 'todos', 'instructions', 'decisions'] as const
 
-export const referenceFacts = operation({
-  name: 'reference.facts',
+export const referenceFacts = operation('reference.facts', 'read', 'GET /references/facts', {
   summary: 'The facts of a stretch of tape, such as the files it changed, without secrets.',
-  scope: 'read',
-  route: 'GET /references/facts',
   input: z.object({ ref: reference, kind: z.enum(factKinds) }),
   output: z.object({ facts: z.looseObject({}).describe('By their kind.') }),
   async run({ store }, { ref, kind }) {
@@ -60,11 +54,8 @@ export const referenceFacts = operation({
   },
 })
 
-export const referenceSection = operation({
-  name: 'reference.section',
+export const referenceSection = operation('reference.section', 'read', 'GET /references/section', {
   summary: 'What a handoff document had no room for, or a whole section of the document of a stretch of tape.',
-  scope: 'read',
-  route: 'GET /references/section',
   input: z.object({
     ref: reference,
     title: z.string().min(1).max(200).optional().describe('Its heading, such as Key Decisions.'),

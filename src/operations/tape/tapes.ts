@@ -9,11 +9,8 @@ import { liveOperation, operation } from '../operation.ts'
 import { demandTape } from '../workspace.ts'
 import { archive, damage, placedFor, tapeName } from './shapes.ts'
 
-export const tapeList = operation({
-  name: 'tape.list',
+export const tapeList = operation('tape.list', 'read', 'GET /tapes', {
   summary: 'List the tapes of the workspace by name, a page at a time.',
-  scope: 'read',
-  route: 'GET /tapes',
   input: z.object({
     prefix: z.string().max(200).optional().describe('Only names that begin with this.'),
     after: z.string().max(200).optional().describe('Names behind this one: `next` of the page before.'),
@@ -49,11 +46,8 @@ export const tapeList = operation({
   },
 })
 
-export const tapeInfo = operation({
-  name: 'tape.info',
+export const tapeInfo = operation('tape.info', 'read', 'GET /tapes/{tape}', {
   summary: 'What is known of a tape: entries, anchors, size of its context, last usage, owner, archives.',
-  scope: 'read',
-  route: 'GET /tapes/{tape}',
   input: z.object({ tape: tapeName }),
   output: z.object({
     tape: z.string(),
@@ -76,11 +70,8 @@ export const tapeInfo = operation({
   },
 })
 
-export const tapeReset = operation({
-  name: 'tape.reset',
+export const tapeReset = operation('tape.reset', 'operate', 'POST /tapes/{tape}/reset', {
   summary: 'Close the entries of a tape into an archive and start afresh; ids keep counting, references still resolve.',
-  scope: 'operate',
-  route: 'POST /tapes/{tape}/reset',
   input: z.object({ tape: tapeName }),
   output: archive,
   async run({ store }, { tape }) {
@@ -89,11 +80,8 @@ export const tapeReset = operation({
   },
 })
 
-export const tapePurge = operation({
-  name: 'tape.purge',
+export const tapePurge = operation('tape.purge', 'admin', 'POST /tapes/{tape}/purge', {
   summary: 'Delete the archives of a tape for good.',
-  scope: 'admin',
-  route: 'POST /tapes/{tape}/purge',
   input: z.object({ tape: tapeName }),
   output: z.object({ purged: z.array(archive) }),
   async run({ store }, { tape }) {
@@ -103,11 +91,8 @@ export const tapePurge = operation({
   },
 })
 
-export const tapeVerify = operation({
-  name: 'tape.verify',
+export const tapeVerify = operation('tape.verify', 'operate', 'POST /tapes/{tape}/verify', {
   summary: 'Read a whole tape and report damage.',
-  scope: 'operate',
-  route: 'POST /tapes/{tape}/verify',
   input: z.object({ tape: tapeName }),
   output: z.object({
     segments: z.array(
@@ -134,11 +119,8 @@ export const tapeVerify = operation({
   },
 })
 
-export const tapeRepair = operation({
-  name: 'tape.repair',
+export const tapeRepair = operation('tape.repair', 'admin', 'POST /tapes/{tape}/repair', {
   summary: 'Set aside what cannot be read, so that the tape can be used again; no valid entry is lost.',
-  scope: 'admin',
-  route: 'POST /tapes/{tape}/repair',
   input: z.object({ tape: tapeName }),
   output: z.object({ tape: z.string(), damage: z.array(damage), cut: z.array(z.string()), kept: z.int() }),
   async run({ store }, { tape }, { caller }) {
@@ -150,11 +132,8 @@ export const tapeRepair = operation({
   },
 })
 
-export const tapeExport = liveOperation({
-  name: 'tape.export',
+export const tapeExport = liveOperation('tape.export', 'read', 'GET /tapes/{tape}/export', {
   summary: 'All of a tape as JSON lines, its blobs among them: what tape.import reads.',
-  scope: 'read',
-  route: 'GET /tapes/{tape}/export',
   input: z.object({ tape: tapeName }),
   each: z.looseObject({}),
   async *run({ store }, { tape }) {
@@ -163,11 +142,8 @@ export const tapeExport = liveOperation({
   },
 })
 
-export const tapeImport = operation({
-  name: 'tape.import',
+export const tapeImport = operation('tape.import', 'write', 'POST /tapes/{tape}/import', {
   summary: 'Make a new tape from the lines of an export.',
-  scope: 'write',
-  route: 'POST /tapes/{tape}/import',
   input: z.object({
     tape: tapeName,
     lines: z.array(z.looseObject({})).min(1).max(100_000),
