@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sanitise, visible } from '../../src/cli/chat/screen/sanitise.ts'
+import { runs } from '../support/full.ts'
 
 const steering = (text: string) =>
   Array.from(text).some((character) => {
@@ -23,7 +24,7 @@ test('no text steers the terminal, whatever it is made of', () => {
       expect(steering(visible(text))).toBe(false)
       expect(sanitise(sanitise(text))).toBe(sanitise(text))
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 

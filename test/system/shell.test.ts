@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { commandsIn, type List, type Node, parseShell, type Word } from '../../src/system/shell.ts'
+import { runs } from '../support/full.ts'
 
 /** One line for a script: words as they are, `$name` for variables, `?` behind what is opaque and `*` behind a pattern. */
 function told(list: List): string {
@@ -170,7 +171,7 @@ describe('a hostile script', () => {
         expect(Array.isArray(parseShell(script))).toBe(true)
         expect(Array.isArray(commandsIn(script).commands)).toBe(true)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
   })
 

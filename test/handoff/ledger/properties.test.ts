@@ -5,6 +5,7 @@ import { ledger, LedgerBuilder } from '../../../src/handoff/ledger/ledger.ts'
 import { parseShell } from '../../../src/system/shell.ts'
 import { readScript } from '../../../src/handoff/ledger/shell/steps.ts'
 import { type Entry, entryFrom } from '../../../src/store/index.ts'
+import { runs } from '../../support/full.ts'
 
 const names = [
   'Read',
@@ -158,7 +159,7 @@ describe('the ledger, whatever is on the tape', () => {
         for (const id of ids) expect(id).toSatisfy((id: number) => id >= 1 && id <= entries.length)
         expect(facts.counts.entries).toBe(entries.length)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1_000) },
     )
   })
 
@@ -180,7 +181,7 @@ describe('the ledger, whatever is on the tape', () => {
         expect(await ledger(stream)).toEqual(whole)
         expect(JSON.stringify(entries, skipBig)).toBe(before)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -251,7 +252,7 @@ describe('the ledger, whatever is on the tape', () => {
         parseShell(script)
         for (const step of readScript(script, '').steps) fileEffects(step)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2_000) },
     )
     for (const hard of [
       '('.repeat(50_000),

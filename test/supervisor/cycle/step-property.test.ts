@@ -14,6 +14,7 @@ import type {
 import { isWorking } from '../../../src/supervisor/cycle/prompt-delivery.ts'
 import { resumeCycle } from '../../../src/supervisor/cycle/resume-cycle.ts'
 import { policy, sight, stored } from '../support/sightings.ts'
+import { runs } from '../../support/full.ts'
 
 const screens = fc.constantFrom<Sighting['screen']>(
   { is: 'prompt', draft: '' },
@@ -138,6 +139,6 @@ test('whatever is seen: never cleared without a document, nothing typed twice un
         }
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })

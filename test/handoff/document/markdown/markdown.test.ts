@@ -4,6 +4,7 @@ import { normaliseDocument } from '../../../../src/handoff/document/markdown/nor
 import { parseDocument } from '../../../../src/handoff/document/markdown/parse.ts'
 import { renderMarkdown } from '../../../../src/handoff/document/markdown/render.ts'
 import { anyDocument } from '../documents.ts'
+import { runs } from '../../../support/full.ts'
 
 describe('a document written as Markdown', () => {
   test('reads back as the same document, whatever it holds [H10] [H15]', () => {
@@ -11,7 +12,7 @@ describe('a document written as Markdown', () => {
       fc.property(anyDocument, (document) => {
         expect(parseDocument(renderMarkdown(document))).toEqual(document)
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 
@@ -22,7 +23,7 @@ describe('a document written as Markdown', () => {
         const dense = JSON.parse(JSON.stringify(document).replaceAll(/(?:\\n)(?:\\n)+/g, '\\n')) as typeof document
         expect(parseDocument(renderMarkdown(normaliseDocument(dense), true))).toEqual(normaliseDocument(dense))
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 
