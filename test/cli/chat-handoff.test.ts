@@ -43,6 +43,16 @@ async function talk({ chat }: Room) {
   return pane
 }
 
+/** A chat whose document is written half way when the gate is closed; `then` is what the model says next. */
+async function halfWritten(then: string) {
+  const gate = closedGate()
+  const held = say(document, { hold: gate.opened, holdAfter: 3 })
+  const here = await room({ script: scripted([say('Started.'), say(then)], [held]) })
+  const pane = await talk(here)
+  await pane.enter('/handoff', 'Handing off: writing')
+  return { gate, here, pane }
+}
+
 const tapes = (room: Room) =>
   room.store(async (store) => {
     const found: string[] = []
@@ -103,11 +113,7 @@ describe.concurrent('/handoff', () => {
   })
 
   test('shows progress and is cancelled by Escape; the old session goes on unchanged [H4, H6]', async () => {
-    const gate = closedGate()
-    const held = say(document, { hold: gate.opened, holdAfter: 3 })
-    const here = await room({ script: scripted([say('Started.'), say('Still here.')], [held]) })
-    const pane = await talk(here)
-    await pane.enter('/handoff', 'Handing off: writing')
+    const { here, pane } = await halfWritten('Still here.')
     await pane.press('Escape')
     await pane.shows('! Handoff cancelled')
     await pane.shows('chat · ⚓ session/start')
@@ -133,11 +139,7 @@ describe.concurrent('/handoff', () => {
   })
 
   test('what is typed while the document is written goes along and is answered there [H9]', async () => {
-    const gate = closedGate()
-    const held = say(document, { hold: gate.opened, holdAfter: 3 })
-    const here = await room({ script: scripted([say('Started.'), say('Heard you.')], [held]) })
-    const pane = await talk(here)
-    await pane.enter('/handoff', 'Handing off: writing')
+    const { gate, here, pane } = await halfWritten('Heard you.')
     await pane.enter('and use tabs', 'queued:')
     gate.open()
     await pane.shows('Heard you.')

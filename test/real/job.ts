@@ -29,42 +29,45 @@ export function job({ tools, perTurn, tokens, pace = 0 }: JobOptions): (request:
   }
 }
 
+/** What an agent calls its tools and the file that they work on; `says` where a command comes with a description. */
+interface ToolNames {
+  readonly run: string
+  readonly read: string
+  readonly write: string
+  readonly file: string
+  readonly says?: true
+  /** Files are named by their whole path. */
+  readonly absolute?: true
+}
+
+const toolNames: Readonly<Record<string, ToolNames>> = {
+  claude: { run: 'Bash', read: 'Read', write: 'Write', file: 'file_path', says: true, absolute: true },
+  gemini: {
+    run: 'run_shell_command',
+    read: 'read_file',
+    write: 'write_file',
+    file: 'file_path',
+    says: true,
+    absolute: true,
+  },
+  opencode: { run: 'bash', read: 'read', write: 'write', file: 'filePath', says: true, absolute: true },
+  pi: { run: 'bash', read: 'read', write: 'write', file: 'path' },
+}
+
 /** How each agent names its tools. `project`: where relative paths are meant. */
 export function toolsOf(agent: string, project: string): JobOptions['tools'] {
-  const absolute = (file: string) => (file.startsWith('/') ? file : `${project}/${file}`)
-  switch (agent) {
-    case 'claude':
-      return (move) => {
-        if (move.do === 'run') return { name: 'Bash', arguments: { command: move.command, description: move.say } }
-        const file_path = absolute(move.path)
-        if (move.do === 'read') return { name: 'Read', arguments: { file_path } }
-        return { name: 'Write', arguments: { file_path, content: move.content } }
-      }
-    case 'pi':
-      return (move) => {
-        if (move.do === 'run') return { name: 'bash', arguments: { command: move.command } }
-        if (move.do === 'read') return { name: 'read', arguments: { path: move.path } }
-        return { name: 'write', arguments: { path: move.path, content: move.content } }
-      }
-    case 'gemini':
-      return (move) => {
-        if (move.do === 'run')
-          return { name: 'run_shell_command', arguments: { command: move.command, description: move.say } }
-        const file_path = absolute(move.path)
-        if (move.do === 'read') return { name: 'read_file', arguments: { file_path } }
-        return { name: 'write_file', arguments: { file_path, content: move.content } }
-      }
-    case 'opencode':
-      return (move) => {
-        if (move.do === 'run') return { name: 'bash', arguments: { command: move.command, description: move.say } }
-        const filePath = absolute(move.path)
-        if (move.do === 'read') return { name: 'read', arguments: { filePath } }
-        return { name: 'write', arguments: { filePath, content: move.content } }
-      }
-    case 'codex':
-      return (move) => ({ name: 'exec_command', arguments: { cmd: shell(move), yield_time_ms: 30_000 } })
-    default:
-      throw new Error(`no tools of ${agent} are known`)
+  if (agent === 'codex')
+    return (move) => ({ name: 'exec_command', arguments: { cmd: shell(move), yield_time_ms: 30_000 } })
+  const names = toolNames[agent]
+  if (names === undefined) throw new Error(`no tools of ${agent} are known`)
+  return (move) => {
+    const name = names[move.do]
+    if (move.do === 'run') {
+      const described = names.says === true ? { description: move.say } : {}
+      return { name, arguments: { command: move.command, ...described } }
+    }
+    const file = names.absolute === true && !move.path.startsWith('/') ? `${project}/${move.path}` : move.path
+    return { name, arguments: { [names.file]: file, ...(move.do === 'write' ? { content: move.content } : {}) } }
   }
 }
 
