@@ -20,7 +20,7 @@ export function* inParts(content: Buffer, partBytes: number): Generator<[number:
   }
 }
 
-export async function readBlob(
+export async function readParts(
   blobs: BlobParts,
   sha256: string,
   range: { start?: number; end?: number },

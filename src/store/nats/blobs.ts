@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { type BlobParts, inParts, readBlob } from '../blob-parts.ts'
+import { type BlobParts, inParts, readParts } from '../blob-parts.ts'
 import type { BlobRef } from '../store.ts'
 import type { NatsStream } from './stream.ts'
 
@@ -40,7 +40,7 @@ export class NatsBlobs {
   }
 
   get(sha256: string, range: { start?: number; end?: number }): Promise<Readable> {
-    return readBlob(this.#parts, sha256, range)
+    return readParts(this.#parts, sha256, range)
   }
 
   async names(): Promise<string[]> {

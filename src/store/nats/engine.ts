@@ -9,20 +9,7 @@ import { type Channel, ChangeNews } from '../change-news.ts'
 import { asAnchor, prepare } from '../draft.ts'
 import type { Draft, Entry } from '../entry.ts'
 import { encodeName, lineageTape, newWorkspaceId } from '../name.ts'
-import type {
-  AnchorQuery,
-  AnchorRef,
-  AppendOptions,
-  ArchiveRef,
-  BlobRef,
-  Damage,
-  OpenOptions,
-  Range,
-  RepairReport,
-  Store,
-  TapeInfo,
-  VerifyReport,
-} from '../store.ts'
+import type * as contract from '../store.ts'
 import { NatsBlobs } from './blobs.ts'
 import { NatsServers } from './connection.ts'
 import { entryAt, type Message } from './message.ts'
@@ -31,13 +18,13 @@ import { repairTape } from './repair.ts'
 import { deleted, NatsStream } from './stream.ts'
 import { hintSubject, NatsTape, tokenOf } from './tape.ts'
 
-export interface NatsStoreOptions extends OpenOptions {
+export interface NatsStoreOptions extends contract.OpenOptions {
   /** How long a call waits for servers that are away, in milliseconds. */
   patience?: number
 }
 
 /** Opens the workspace at `nats://HOST:4222/WORKSPACE`, making its streams if there are none. */
-export async function openNatsStore(address: string, options: NatsStoreOptions = {}): Promise<Store> {
+export async function openNatsStore(address: string, options: NatsStoreOptions = {}): Promise<contract.Store> {
   const servers = await NatsServers.connect(address, options.patience)
   try {
     const { stream: name, isIndexNew } = await servers.prepare()
@@ -95,7 +82,7 @@ const listedAtOnce = 32
 /** How often it is stored how long a tape is. */
 const hintMs = 1_000
 
-class NatsStore implements Store {
+class NatsStore implements contract.Store {
   readonly guarantee: string
   readonly #servers: NatsServers
   readonly #now: () => Date
@@ -173,7 +160,7 @@ class NatsStore implements Store {
     return tape
   }
 
-  async append(tape: string, drafts: readonly Draft[], { expect }: AppendOptions = {}): Promise<Entry[]> {
+  async append(tape: string, drafts: readonly Draft[], { expect }: contract.AppendOptions = {}): Promise<Entry[]> {
     encodeName(tape)
     const prepared = prepare(drafts, this.#now)
     this.#assertOpen()
@@ -182,7 +169,10 @@ class NatsStore implements Store {
     return this.#tapeIn(room, tape).append({ prepared, expect })
   }
 
-  async create(name: string, batches: Iterable<readonly Draft[]> | AsyncIterable<readonly Draft[]>): Promise<TapeInfo> {
+  async create(
+    name: string,
+    batches: Iterable<readonly Draft[]> | AsyncIterable<readonly Draft[]>,
+  ): Promise<contract.TapeInfo> {
     const tape = await this.#tape(name)
     const encoded = encodeName(name)
     const refuse = (actual: number): never => {
@@ -218,7 +208,7 @@ class NatsStore implements Store {
     }
   }
 
-  async *read(name: string, range: Range = {}): AsyncIterable<Entry> {
+  async *read(name: string, range: contract.Range = {}): AsyncIterable<Entry> {
     const tape = await this.#tape(name)
     const { kinds, reverse = false, archived = false } = range
     let left = range.limit ?? Number.POSITIVE_INFINITY
@@ -265,7 +255,7 @@ class NatsStore implements Store {
     if (damage !== undefined) report(reverse ? { from: first, to: edge - 1 } : { from: edge + 1, to: last }, damage)
   }
 
-  async anchors(name: string, query: AnchorQuery = {}): Promise<AnchorRef[]> {
+  async anchors(name: string, query: contract.AnchorQuery = {}): Promise<contract.AnchorRef[]> {
     const tape = await this.#tape(name)
     const { limit, after = 0, before = Number.MAX_SAFE_INTEGER, archived = false } = query
     const index = await tape.current()
@@ -276,7 +266,7 @@ class NatsStore implements Store {
       if (anchor.id < first || anchor.id <= after) break
       if (anchor.id < before && (query.name === undefined || anchor.name === query.name)) found.push(anchor)
     }
-    const refs: AnchorRef[] = []
+    const refs: contract.AnchorRef[] = []
     const subjects = found.reverse().map(({ position }) => tape.subject(index, position))
     let at = 0
     for await (const message of tape.messages.each(subjects)) refs.push(asAnchor(entryAt(message, found[at++]!.id)))
@@ -302,19 +292,19 @@ class NatsStore implements Store {
     })
   }
 
-  async info(name: string): Promise<TapeInfo | undefined> {
+  async info(name: string): Promise<contract.TapeInfo | undefined> {
     const tape = await this.#tape(name)
     const head = await tape.head()
     return head && this.#infoFrom(name, tape, head)
   }
 
-  async #infoFrom(name: string, tape: NatsTape, head: Message): Promise<TapeInfo | undefined> {
+  async #infoFrom(name: string, tape: NatsTape, head: Message): Promise<contract.TapeInfo | undefined> {
     // If the last message is damaged, what stands before it is known.
     const index = head.damage === undefined ? undefined : await tape.current()
     const { segment, bytes, anchors, anchor, phase, date } = index?.standing ?? head.standing
     const lastId = index?.lastSeemingId ?? head.first + head.count - 1
     if (lastId < segment) return undefined
-    let lastAnchor: TapeInfo['lastAnchor']
+    let lastAnchor: contract.TapeInfo['lastAnchor']
     if (anchor !== undefined) {
       const { id, from } = anchor
       const anchorName = anchor.name ?? (await this.#anchorName(tape, id, anchor.position))
@@ -337,7 +327,7 @@ class NatsStore implements Store {
     return asAnchor(entryAt(await tape.message(await tape.current(), position), id)).name
   }
 
-  async *list(prefix = ''): AsyncIterable<TapeInfo> {
+  async *list(prefix = ''): AsyncIterable<contract.TapeInfo> {
     this.#assertOpen()
     const names = (await this.#names())
       .filter((name) => name.startsWith(prefix) && name !== lineageTape)
@@ -360,23 +350,23 @@ class NatsStore implements Store {
     return { tapes: (await this.#names()).sort(), blobs: await (await this.#current()).blobs.names() }
   }
 
-  async archive(name: string, first: (archive: ArchiveRef) => readonly Draft[]): Promise<ArchiveRef> {
+  async archive(name: string, first: (archive: contract.ArchiveRef) => readonly Draft[]): Promise<contract.ArchiveRef> {
     return (await this.#tape(name)).archive((archive) => prepare(first(archive), this.#now))
   }
 
-  async archives(name: string): Promise<ArchiveRef[]> {
+  async archives(name: string): Promise<contract.ArchiveRef[]> {
     return [...(await (await this.#tape(name)).current()).archives]
   }
 
-  async remove(name: string): Promise<ArchiveRef> {
+  async remove(name: string): Promise<contract.ArchiveRef> {
     return (await this.#tape(name)).archive(undefined)
   }
 
-  async purge(name: string): Promise<ArchiveRef[]> {
+  async purge(name: string): Promise<contract.ArchiveRef[]> {
     return (await this.#tape(name)).purge()
   }
 
-  async putBlob(bytes: Uint8Array): Promise<BlobRef> {
+  async putBlob(bytes: Uint8Array): Promise<contract.BlobRef> {
     return (await this.#current()).blobs.put(bytes)
   }
 
@@ -384,8 +374,8 @@ class NatsStore implements Store {
     return (await this.#current()).blobs.get(sha256, range)
   }
 
-  async verify(name: string): Promise<VerifyReport[]> {
-    const damage: Damage[] = []
+  async verify(name: string): Promise<contract.VerifyReport[]> {
+    const damage: contract.Damage[] = []
     let entries = 0
     for await (const _ of this.read(name, { archived: true, onDamage: (one) => damage.push(one) })) entries++
     const bytes = damage.length > 0 ? 0 : ((await this.info(name))?.bytes ?? 0)
@@ -393,7 +383,7 @@ class NatsStore implements Store {
     return [{ tape: name, file: this.place, entries, bytes, damage, index: 'ok' }]
   }
 
-  async repair(name: string): Promise<RepairReport> {
+  async repair(name: string): Promise<contract.RepairReport> {
     const report = await repairTape(await this.#tape(name), (await this.#current()).blobs, this.#now)
     return { tape: name, ...report }
   }

@@ -7,21 +7,8 @@ import { ConflictError, DamagedError, InvalidError, NotFoundError, StorageError 
 import { asAnchor, prepare, type Prepared } from '../draft.ts'
 import type { Draft, Entry } from '../entry.ts'
 import { decodeName, encodeName, lineageTape, newWorkspaceId } from '../name.ts'
-import type {
-  AnchorQuery,
-  AnchorRef,
-  AppendOptions,
-  ArchiveRef,
-  BlobRef,
-  Damage,
-  OpenOptions,
-  Range,
-  RepairReport,
-  Store,
-  TapeInfo,
-  VerifyReport,
-} from '../store.ts'
-import { type BlobParts, inParts, readBlob } from '../blob-parts.ts'
+import type * as contract from '../store.ts'
+import { type BlobParts, inParts, readParts } from '../blob-parts.ts'
 import { AppendQueue } from '../append-queue.ts'
 import { ChangeNews } from '../change-news.ts'
 import { appendGroup, appendParameters, appendSql, groupBounds, indexed, rowColumns } from './append.ts'
@@ -29,13 +16,13 @@ import { checksumDamage, gapDamage, isSound, repairRows, verifyRows } from './re
 import { SharedAppends } from './shared-appends.ts'
 import { Database, type Parameter, type Row, type Statements } from './database.ts'
 
-export interface PostgresStoreOptions extends OpenOptions {
+export interface PostgresStoreOptions extends contract.OpenOptions {
   /** How long a call waits for a server that is away, in milliseconds. */
   patience?: number
 }
 
 /** Opens the workspace at `postgres://USER@HOST/DATABASE?schema=NAME`, making its tables if there are none. */
-export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<Store> {
+export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<contract.Store> {
   const database = new Database(address, options.patience)
   try {
     const workspace = await database.prepare(() => options.workspace ?? newWorkspaceId())
@@ -62,7 +49,7 @@ const pageRows = 1_000
 const pageBytes = 2 * 1024 * 1024
 const blobPart = 1024 * 1024
 
-class PostgresStore implements Store {
+class PostgresStore implements contract.Store {
   readonly workspace: string
   readonly guarantee: string
   readonly #database: Database
@@ -91,7 +78,7 @@ class PostgresStore implements Store {
     return this.#database.place
   }
 
-  async append(tape: string, drafts: readonly Draft[], options: AppendOptions = {}): Promise<Entry[]> {
+  async append(tape: string, drafts: readonly Draft[], options: contract.AppendOptions = {}): Promise<Entry[]> {
     const encoded = encodeName(tape)
     const prepared = prepare(drafts, this.#now)
     this.#assertOpen()
@@ -126,7 +113,10 @@ class PostgresStore implements Store {
     return rows.map((row) => this.#entry(row, tape))
   }
 
-  async create(tape: string, batches: Iterable<readonly Draft[]> | AsyncIterable<readonly Draft[]>): Promise<TapeInfo> {
+  async create(
+    tape: string,
+    batches: Iterable<readonly Draft[]> | AsyncIterable<readonly Draft[]>,
+  ): Promise<contract.TapeInfo> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     const refuseExisting = async (db: Statements) => {
@@ -178,7 +168,7 @@ class PostgresStore implements Store {
     return { lastId, bytes, date }
   }
 
-  async *read(tape: string, range: Range = {}): AsyncIterable<Entry> {
+  async *read(tape: string, range: contract.Range = {}): AsyncIterable<Entry> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     const { kinds, reverse = false, archived = false, onDamage } = range
@@ -220,7 +210,7 @@ class PostgresStore implements Store {
     }
   }
 
-  async anchors(tape: string, query: AnchorQuery = {}): Promise<AnchorRef[]> {
+  async anchors(tape: string, query: contract.AnchorQuery = {}): Promise<contract.AnchorRef[]> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     const { name, limit = null, after = 0, before = Number.MAX_SAFE_INTEGER, archived = false } = query
@@ -251,7 +241,7 @@ class PostgresStore implements Store {
     yield* this.#news.follow(encoded, after, ended, (last) => this.read(tape, { after: last, archived: true }))
   }
 
-  async info(tape: string): Promise<TapeInfo | undefined> {
+  async info(tape: string): Promise<contract.TapeInfo | undefined> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     // A tape that was removed has archives only.
@@ -259,7 +249,7 @@ class PostgresStore implements Store {
     return row && asInfo(row)
   }
 
-  async *list(prefix = ''): AsyncIterable<TapeInfo> {
+  async *list(prefix = ''): AsyncIterable<contract.TapeInfo> {
     this.#assertOpen()
     let after = ''
     for (;;) {
@@ -276,13 +266,13 @@ class PostgresStore implements Store {
     }
   }
 
-  async archive(tape: string, first: (archive: ArchiveRef) => readonly Draft[]): Promise<ArchiveRef> {
+  async archive(tape: string, first: (archive: contract.ArchiveRef) => readonly Draft[]): Promise<contract.ArchiveRef> {
     return this.#closeSegment(tape, 'archive', async (db, encoded, archive) => {
       await db.query(appendSql, openingParameters(encoded, prepare(first(archive), this.#now)))
     })
   }
 
-  async remove(tape: string): Promise<ArchiveRef> {
+  async remove(tape: string): Promise<contract.ArchiveRef> {
     return this.#closeSegment(tape, 'delete', async (_db, _encoded, { firstId, lastId }) => {
       if (lastId < firstId) throw new NotFoundError(`There is no tape ${tape} to delete`)
     })
@@ -292,11 +282,11 @@ class PostgresStore implements Store {
   async #closeSegment(
     tape: string,
     verb: string,
-    then: (db: Statements, encoded: string, archive: ArchiveRef) => Promise<void>,
-  ): Promise<ArchiveRef> {
+    then: (db: Statements, encoded: string, archive: contract.ArchiveRef) => Promise<void>,
+  ): Promise<contract.ArchiveRef> {
     const encoded = encodeName(tape)
     this.#assertOpen()
-    let done: ArchiveRef | undefined
+    let done: contract.ArchiveRef | undefined
     const archive = await this.#database.transaction(async (db) => {
       const [row] = await db.query('select key, first_id, last_id, bytes from S.tapes where name = $1 for update', [
         encoded,
@@ -305,7 +295,13 @@ class PostgresStore implements Store {
       // The answer to the commit may have been lost: then this archive is there.
       if (done !== undefined && (await archivesOf(db, encoded)).some(({ ref }) => ref === done!.ref)) return done
       const [firstId, lastId, bytes] = [Number(row['first_id']), Number(row['last_id']), Number(row['bytes'])]
-      const archive: ArchiveRef = { ref: `archived/${encoded}_${firstId}-${lastId}`, tape, firstId, lastId, bytes }
+      const archive: contract.ArchiveRef = {
+        ref: `archived/${encoded}_${firstId}-${lastId}`,
+        tape,
+        firstId,
+        lastId,
+        bytes,
+      }
       const values = [String(row['key']), archive.ref, firstId, lastId, bytes]
       await db.query('insert into S.archives values ($1, $2, $3, $4, $5)', values)
       await db.query('update S.tapes set first_id = last_id + 1, bytes = 0 where name = $1', [encoded])
@@ -317,13 +313,13 @@ class PostgresStore implements Store {
     return archive
   }
 
-  async archives(tape: string): Promise<ArchiveRef[]> {
+  async archives(tape: string): Promise<contract.ArchiveRef[]> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     return archivesOf(this.#database, encoded)
   }
 
-  async purge(tape: string): Promise<ArchiveRef[]> {
+  async purge(tape: string): Promise<contract.ArchiveRef[]> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     return this.#database.transaction(async (db) => {
@@ -338,7 +334,7 @@ class PostgresStore implements Store {
     })
   }
 
-  async putBlob(bytes: Uint8Array): Promise<BlobRef> {
+  async putBlob(bytes: Uint8Array): Promise<contract.BlobRef> {
     this.#assertOpen()
     const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const sha256 = createHash('sha256').update(content).digest('hex')
@@ -373,7 +369,7 @@ class PostgresStore implements Store {
         return Buffer.isBuffer(content) ? content : undefined
       },
     }
-    return readBlob(blobs, sha256, range)
+    return readParts(blobs, sha256, range)
   }
 
   async contents(): Promise<{ tapes: string[]; blobs: string[] }> {
@@ -386,7 +382,7 @@ class PostgresStore implements Store {
     }
   }
 
-  async verify(tape: string): Promise<VerifyReport[]> {
+  async verify(tape: string): Promise<contract.VerifyReport[]> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     const found = await verifyRows(this.#database, tape, encoded)
@@ -395,7 +391,7 @@ class PostgresStore implements Store {
     return [{ tape, file: this.#database.place, bytes, ...found, index: 'ok' }]
   }
 
-  async repair(tape: string): Promise<RepairReport> {
+  async repair(tape: string): Promise<contract.RepairReport> {
     const encoded = encodeName(tape)
     this.#assertOpen()
     const report = await repairRows(this.#database, tape, encoded, {
@@ -431,8 +427,8 @@ class PostgresStore implements Store {
     return asEntryOf(row)
   }
 
-  /** Damage goes to those who want to read past it; for others it is an error. */
-  #report(damage: Damage, onDamage: ((damage: Damage) => void) | undefined): void {
+  /** A caller that reads past damage is given it; for others it is an error. */
+  #report(damage: contract.Damage, onDamage: ((damage: contract.Damage) => void) | undefined): void {
     if (onDamage !== undefined) return onDamage(damage)
     const { file, offset, message } = damage
     throw new DamagedError(`${message[0]!.toUpperCase()}${message.slice(1)} (${file})`, {
@@ -500,7 +496,7 @@ const infoSql = `
        where e.key = t.key and e.id >= greatest(t.first_id, coalesce(last.anchor_from, last.id + 1, t.first_id))) as bytes
   ) phase`
 
-function asInfo(row: Row): TapeInfo {
+function asInfo(row: Row): contract.TapeInfo {
   const [firstId, lastId] = [Number(row['first_id']), Number(row['last_id'])]
   const last: Row = { id: row['anchor_id'], rest: row['anchor_rest'], crc: row['anchor_crc'] }
   // A damaged anchor is not known here; a reader of the tape gets the error.
@@ -527,7 +523,7 @@ function openingParameters(encoded: string, prepared: readonly Prepared[]): Para
   return appendParameters(encoded, randomUUID(), false, [{ prepared, expect: undefined }])
 }
 
-async function archivesOf(db: Statements, encoded: string): Promise<ArchiveRef[]> {
+async function archivesOf(db: Statements, encoded: string): Promise<contract.ArchiveRef[]> {
   const rows = await db.query(
     `select a.ref, a.first_id, a.last_id, a.bytes from S.tapes t join S.archives a using (key)
      where t.name = $1 order by a.first_id`,
