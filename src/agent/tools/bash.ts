@@ -18,8 +18,7 @@ const tailBytes = 10 * 1024
 /** The most that is streamed while the command runs; nobody reads more at that pace. */
 const liveBytes = 1024 * 1024
 
-export const bash = defineTool({
-  name: 'bash',
+export const bash = defineTool('bash', {
   description:
     'Run a shell command in the workspace. Output and errors come together, long output with its middle left out and a reference for blob.read. ' +
     'There is no input and no terminal. Processes that are left in the background end with the call.',

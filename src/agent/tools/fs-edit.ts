@@ -10,8 +10,7 @@ import { inTurn, writeReal } from './fs-write.ts'
 
 const maxBytes = 16 * 1024 * 1024
 
-export const fsEdit = defineTool({
-  name: 'fs.edit',
+export const fsEdit = defineTool('fs.edit', {
   description:
     'Replace a text in a file with another. old_string must be in the file exactly as given, and only once unless replace_all is set.',
   input: z.object({

@@ -16,8 +16,7 @@ const skipped = new Set(['.git', '.baton', 'node_modules'])
 /** A folder of a million files is not sorted through for a glob. */
 const maxFiles = 200_000
 
-export const fsList = defineTool({
-  name: 'fs.list',
+export const fsList = defineTool('fs.list', {
   description:
     'List a folder: folders end with /, files have their size. With a glob, find files by name below it, as git sees them. ' +
     `${[...skipped].join(', ')} are left out unless all is set.`,

@@ -14,8 +14,7 @@ const lineBytes = 4 * 1024
 /** In a larger file, the lines behind the page are not counted. */
 const countedBytes = 32 * 1024 * 1024
 
-export const fsRead = defineTool({
-  name: 'fs.read',
+export const fsRead = defineTool('fs.read', {
   description:
     'Read a text file by lines. A long file comes in pages: the last line says how to read on. Images are shown; other binary files are named with their type and size.',
   input: z.object({

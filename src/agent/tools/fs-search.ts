@@ -16,8 +16,7 @@ const maxFiles = 200_000
 const maxFileBytes = 4 * 1024 * 1024
 const timeoutMs = 20_000
 
-export const fsSearch = defineTool({
-  name: 'fs.search',
+export const fsSearch = defineTool('fs.search', {
   description:
     'Search the lines of files for a regular expression (JavaScript) or a literal text. Files that git ignores, binary files and files over 4 MB are left out.',
   input: z.object({

@@ -10,8 +10,7 @@ import { makeFolder } from '../../system/index.ts'
 import { accessTo, below, fileError, notAFile, openFolder, targetOf } from './open-file.ts'
 import { defineTool } from './tool.ts'
 
-export const fsWrite = defineTool({
-  name: 'fs.write',
+export const fsWrite = defineTool('fs.write', {
   description:
     'Write a file as a whole, with the folders it needs; what was there is replaced. To change a part of a file use fs.edit.',
   input: z.object({ path: z.string(), content: z.string() }),

@@ -25,8 +25,7 @@ interface Asked {
   readonly length?: number
 }
 
-export const tapeRead = defineTool({
-  name: 'tape.read',
+export const tapeRead = defineTool('tape.read', {
   description:
     'Read what a reference points at: an entry (main#12), a range (main#12..40), an anchor (main@phase-1), tape://…, stored content (blob:SHA256), or a whole ' +
     'command that a document prints (baton show main#1..81 --todos). #12 alone is an entry of this tape; in a handoff document it is one of the tape that its header names.',

@@ -10,8 +10,7 @@ import { defineTool } from './tool.ts'
 import { shellWord } from '../../system/index.ts'
 import { receiveContextHandoff, sendContextHandoff } from '../../relay/index.ts'
 
-export const tapeHandoff = defineTool({
-  name: 'tape.handoff',
+export const tapeHandoff = defineTool('tape.handoff', {
   description:
     'Create tape anchor with optional summary and next_steps state. From then on your context holds only this state, what the user said, and what ' +
     'comes after: put all else that you will need into it. What lies before stays on the tape (tape.search, tape.anchors).',
@@ -28,8 +27,7 @@ export const tapeHandoff = defineTool({
   },
 })
 
-export const tapeAnchors = defineTool({
-  name: 'tape.anchors',
+export const tapeAnchors = defineTool('tape.anchors', {
   description:
     'List the anchors of the tape, oldest first: the phases of the work so far, with the state each began with.',
   input: z.object({
@@ -42,8 +40,7 @@ export const tapeAnchors = defineTool({
   },
 })
 
-export const tapeSearch = defineTool({
-  name: 'tape.search',
+export const tapeSearch = defineTool('tape.search', {
   description:
     'Find text in all that is on the tape, also behind the last handoff; newest first. Literal, regardless of case.',
   input: z.object({
@@ -84,8 +81,7 @@ function excerpt({ payload }: Entry, query: string): string {
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`
 }
 
-export const tapeInfo = defineTool({
-  name: 'tape.info',
+export const tapeInfo = defineTool('tape.info', {
   description: 'How long the tape is, its last anchor, and how many tokens your context takes, about.',
   input: z.object({}),
   async run(_input, { tape }) {
@@ -93,8 +89,7 @@ export const tapeInfo = defineTool({
   },
 })
 
-export const tapeFork = defineTool({
-  name: 'tape.fork',
+export const tapeFork = defineTool('tape.fork', {
   description:
     'Copy the phase that you are in to a new tape with an intention, for somebody else to continue from. To have a child agent do the work, use agent.spawn.',
   input: z.object({
@@ -114,8 +109,7 @@ export const tapeFork = defineTool({
 const pageBytes = 24 * 1024
 
 /** Pages through a blob, which holds text or data that was too large for the context. */
-export const blobRead = defineTool({
-  name: 'blob.read',
+export const blobRead = defineTool('blob.read', {
   description:
     'Read a part of stored content by its SHA-256, as given with a preview. Offsets are bytes; the pages together are the content byte for byte.',
   input: z.object({
@@ -152,8 +146,7 @@ function wholeLetters(page: Buffer, goesOn: boolean): number {
 }
 
 /** Runs a child agent on a fork of the tape: it sees what its parent sees, and works without filling the parent's context. */
-export const agentSpawn = defineTool({
-  name: 'agent.spawn',
+export const agentSpawn = defineTool('agent.spawn', {
   description:
     'Give a task to a child agent. It works on a fork of this tape, with the same tools and no more rights, and its last words come back to you. ' +
     'With merge, all that it did is noted on this tape too, where tape.search and a handoff document find it.',
@@ -191,8 +184,7 @@ export const agentSpawn = defineTool({
 /** The sender or receiver of a context, where an agent has no name. */
 const nobody = 'agent'
 
-export const tapeGive = defineTool({
-  name: 'tape.give',
+export const tapeGive = defineTool('tape.give', {
   description:
     'Pass what you are working on to another agent: it gets a message with the reason, a summary and a reference to this tape. With ownership transfer ' +
     'the tape is the other agent’s once this turn has ended, and you can no longer write on it.',
@@ -239,8 +231,7 @@ export const tapeGive = defineTool({
   },
 })
 
-export const tapeInbox = defineTool({
-  name: 'tape.inbox',
+export const tapeInbox = defineTool('tape.inbox', {
   description:
     'Take the oldest context that another agent passed to you: why, a summary, and a reference to its tape for tape.read. Each is given once.',
   input: z.object({}),

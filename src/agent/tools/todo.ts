@@ -9,8 +9,7 @@ const todo = z.object({
 })
 const kept = z.array(todo)
 
-export const todoTool = defineTool({
-  name: 'todo',
+export const todoTool = defineTool('todo', {
   description:
     'Keep a list of what is to be done in a task of several steps. Give the whole list each time something begins or is done; without a list, the current one is shown.',
   input: z.object({ todos: z.array(todo).max(100).optional() }),

@@ -89,9 +89,10 @@ export type Answer = 'allow' | 'deny' | 'always'
 
 /** A tool whose functions know their input from its schema. */
 export function defineTool<Input>(
-  tool: Omit<AgentTool<NoInfer<Input>>, 'input'> & { readonly input: z.ZodType<Input> },
+  name: string,
+  tool: Omit<AgentTool<NoInfer<Input>>, 'name' | 'input'> & { readonly input: z.ZodType<Input> },
 ): AgentTool<Input> {
-  return tool
+  return { name, ...tool }
 }
 
 /** The tools under the two names they have: ours, and the one that every provider's alphabet allows. */
