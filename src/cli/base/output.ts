@@ -2,6 +2,7 @@
 
 import { eastAsianWidth } from 'get-east-asian-width'
 import { styleText } from 'node:util'
+import { NotFoundError } from '../../errors.ts'
 import type { Io } from './io.ts'
 
 /** What every command is given beside its own options. */
@@ -115,6 +116,21 @@ export class Output {
   get columns(): number | undefined {
     return this.io.stdout.isTTY === true ? this.io.stdout.columns : undefined
   }
+}
+
+/** Prints one of the JSON schemas that a noun has, by its name. */
+export function printSchema<Name extends string>(
+  globals: Globals,
+  name: string,
+  names: readonly Name[],
+  schemaOf: (name: Name) => unknown,
+): void {
+  const known = names.find((each) => each === name)
+  if (known === undefined) {
+    throw new NotFoundError(`There is no schema "${name}"`, { hint: `There are ${names.join(', ')}.` })
+  }
+  const schema = schemaOf(known)
+  new Output(globals).record(schema, () => JSON.stringify(schema, null, 2))
 }
 
 /** A column is made no narrower than this: words would fall apart. */

@@ -1,7 +1,7 @@
 // `baton relay status|check|alerts|routes|schema`: shows the relay.
 
 import { loadConfig } from '../../config/index.ts'
-import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
+import { BatonError, InvalidError } from '../../errors.ts'
 import { notifySection } from '../../notify/index.ts'
 import {
   type Alert,
@@ -9,7 +9,6 @@ import {
   type CheckResult,
   isFailed,
   relaySchema,
-  type RelaySchemaName,
   relaySchemaNames,
   relaySection,
   type RelaySettings,
@@ -17,7 +16,7 @@ import {
   type RequestStatus,
 } from '../../relay/index.ts'
 import { cancellable } from '../base/io.ts'
-import { age, brief, count, type Globals, many, Output } from '../base/output.ts'
+import { age, brief, count, type Globals, many, Output, printSchema } from '../base/output.ts'
 import { progressText, relayAlerts, relayShow, relayStatus } from '../../operations/index.ts'
 import { withWorkspace } from '../base/workspace.ts'
 import { indented, printRequest, printResponse } from './text.ts'
@@ -146,13 +145,7 @@ export async function routes(options: Globals & { format: 'table' | 'mermaid' })
 }
 
 export async function schema(options: Globals, name = 'request'): Promise<void> {
-  const known = relaySchemaNames.find((each): each is RelaySchemaName => each === name)
-  if (known === undefined) {
-    throw new NotFoundError(`There is no schema "${name}"`, { hint: `There are ${relaySchemaNames.join(', ')}.` })
-  }
-  const out = new Output(options)
-  if (out.json) out.data(relaySchema(known))
-  else out.line(JSON.stringify(relaySchema(known), null, 2))
+  printSchema(options, name, relaySchemaNames, relaySchema)
 }
 
 /** The routes of a relay as a Mermaid diagram. */

@@ -2,7 +2,7 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
+import { BatonError, InvalidError } from '../../errors.ts'
 import {
   artifactTypes,
   GateError,
@@ -10,7 +10,6 @@ import {
   renderState,
   severities,
   taskSchema,
-  type TaskSchemaName,
   taskSchemaNames,
   type TaskState,
 } from '../../task/index.ts'
@@ -30,7 +29,7 @@ import { startSdk } from '../../telemetry/index.ts'
 import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { cancellable, personAt, userName } from '../base/io.ts'
 import { parseObject, readObject } from '../base/json-file.ts'
-import { age, brief, count, type Globals, Output, size } from '../base/output.ts'
+import { age, brief, count, type Globals, Output, size, printSchema } from '../base/output.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
 
 export interface DecisionOption {
@@ -374,13 +373,7 @@ function row(state: TaskState) {
 }
 
 export async function schema(options: Globals, name = 'state'): Promise<void> {
-  const known = taskSchemaNames.find((each): each is TaskSchemaName => each === name)
-  if (known === undefined) {
-    throw new NotFoundError(`There is no schema "${name}"`, { hint: `There are ${taskSchemaNames.join(', ')}.` })
-  }
-  const out = new Output(options)
-  if (out.json) out.data(taskSchema(known))
-  else out.line(JSON.stringify(taskSchema(known), null, 2))
+  printSchema(options, name, taskSchemaNames, taskSchema)
 }
 
 async function withTasks(globals: Globals, work: (door: Door, out: Output) => Promise<void>): Promise<void> {
