@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Ending } from '../../../src/handoff/ledger/facts.ts'
 import { interruptEvent } from '../../../src/handoff/index.ts'
-import { Session } from './session.ts'
+import { conversation, Session } from './session.ts'
 
 function overloaded(session: Session): void {
   session.user('add a cart')
@@ -31,9 +31,7 @@ describe('how the work stands', () => {
     ],
     [
       'asks: the last words are a question',
-      (s) => {
-        s.talk('add a cart', 'It is there.\n\nShall I commit it?')
-      },
+      (s) => s.talk('add a cart', 'It is there.\n\nShall I commit it?'),
       { state: 'asks' },
     ],
     [
@@ -46,9 +44,7 @@ describe('how the work stands', () => {
     ],
     [
       'interrupted: the words announce what never came',
-      (s) => {
-        s.talk('add a cart', 'Ich sehe mir jetzt die Tests an:')
-      },
+      (s) => s.talk('add a cart', 'Ich sehe mir jetzt die Tests an:'),
       { state: 'interrupted' },
     ],
     [
@@ -152,8 +148,7 @@ describe('a todo list that the agent prints', () => {
 })
 
 test('a command that a supervisor has cut off was interrupted by Baton, whatever its agent says of the user', () => {
-  const session = new Session()
-  session.user('deploy it')
+  const session = conversation('deploy it')
   const call = session.call('Bash', { command: './deploy.sh' })
   session.add('event', { name: interruptEvent, data: { by: 'baton' } })
   session.result(call, "The user doesn't want to proceed with this tool use. The tool use was rejected.", true)

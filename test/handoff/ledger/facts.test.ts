@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ledger } from '../../../src/handoff/ledger/ledger.ts'
-import { Session } from './session.ts'
+import { conversation, Session } from './session.ts'
 
 describe('todos', () => {
   it('[H13] the latest list wins, also one whose call is still open', () => {
@@ -204,8 +204,7 @@ describe('what still runs', () => {
   })
 
   it('[H13] calls without a result: in flight at the end, interrupted when the talk went on', () => {
-    const session = new Session()
-    session.user('go')
+    const session = conversation('go')
     session.call('Bash', { command: 'npm test' })
     expect(session.ledger().inFlight).toEqual([
       { callId: 'call_1', tool: 'Bash', what: 'npm test', id: 2, interrupted: false },
@@ -218,8 +217,7 @@ describe('what still runs', () => {
   })
 
   it('[H13] a change that was cut off may have taken place, and says so', () => {
-    const session = new Session()
-    session.user('go')
+    const session = conversation('go')
     session.tool('Read', { file_path: 'a.ts' }, 'x')
     session.call('Edit', { file_path: 'a.ts', old_string: 'x', new_string: 'y' })
     expect(session.ledger().files).toMatchObject([{ path: 'a.ts', state: 'read' }])
@@ -282,8 +280,7 @@ describe('what was done for good', () => {
   })
 
   it('[H13] what the assistant said at the end of each turn is kept', () => {
-    const session = new Session()
-    session.talk('Rename it', 'Looking.')
+    const session = conversation('Rename it', 'Looking.')
     session.assistant('Renamed it to b.')
     session.user('Now the docs')
     session.talk('and the changelog', 'Both are done.')
@@ -323,8 +320,7 @@ describe('the phase as a whole', () => {
   })
 
   it('[H13] is plain JSON', () => {
-    const session = new Session()
-    session.user('go')
+    const session = conversation('go')
     session.bash('npm test', 'x', 1)
     const facts = session.ledger()
     expect(JSON.parse(JSON.stringify(facts))).toEqual(JSON.parse(JSON.stringify(structuredClone(facts))))

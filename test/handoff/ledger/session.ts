@@ -65,6 +65,13 @@ export class Session {
   }
 }
 
+/** A session in which the user and the assistant speak in turns, the user first. */
+export function conversation(...words: string[]): Session {
+  const session = new Session()
+  session.talk(...words)
+  return session
+}
+
 export function todoList(list: Readonly<Record<string, string>>) {
   return Object.entries(list).map(([content, status]) => ({ content, status, activeForm: content }))
 }

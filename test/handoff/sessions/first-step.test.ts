@@ -2,7 +2,7 @@
 
 import { sectionOf } from '../../../src/handoff/document/document.ts'
 import { makeDocument } from '../../../src/handoff/document/write/make.ts'
-import { Session } from '../ledger/session.ts'
+import { conversation } from '../ledger/session.ts'
 import { expect, test } from 'vitest'
 import { Claude, Codex, documentOf, Gemini, Opencode, Pi } from './transcripts.ts'
 
@@ -300,8 +300,7 @@ test('words typed while the agent worked add to the request: the work goes on wh
 })
 
 test('words that were typed last and never reached the agent are what to act on', async () => {
-  const s = new Session()
-  s.user('Adiciona notificações push no app.')
+  const s = conversation('Adiciona notificações push no app.')
   s.tool('Edit', { file_path: 'lib/push.dart', old_string: 'a', new_string: 'b' }, 'ok')
   s.user('agora a tela de preferências', { queued: true })
   const { document } = await makeDocument(s.ledger(), { tape: 's', budget: 2_000 })

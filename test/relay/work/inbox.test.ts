@@ -100,12 +100,17 @@ test('a stream of critical ones does not starve a low one for ever [P16]', async
   expect(taken.indexOf('patient')).toBeGreaterThanOrEqual(29)
 })
 
-test('a request whose worker is silent comes back when the lease ends; its late answer changes nothing [P9]', async () => {
+/** The request `r`, held by a worker for a second, and the same relay in another process. */
+async function claimedBy(worker: string) {
   const time = clock()
   const { relay, again } = await open({ ...patient, ...time })
   await send(relay, 'r')
-  const dead = (await relay.claim('researcher', { worker: 'dead', leaseMs: 1_000 }))!
-  const other = await again()
+  const claim = (await relay.claim('researcher', { worker, leaseMs: 1_000 }))!
+  return { time, relay, other: await again(), claim }
+}
+
+test('a request whose worker is silent comes back when the lease ends; its late answer changes nothing [P9]', async () => {
+  const { time, relay, other, claim: dead } = await claimedBy('dead')
   expect(await other.claim('researcher', worker)).toBeUndefined()
   time.advance(1_000)
   expect(await other.inbox('researcher')).toHaveLength(1)
@@ -125,11 +130,7 @@ test('a request whose worker is silent comes back when the lease ends; its late 
 })
 
 test('a worker that is only slow keeps its request by a heartbeat, or while nobody else takes it [P9]', async () => {
-  const time = clock()
-  const { relay, again } = await open({ ...patient, ...time })
-  await send(relay, 'r')
-  const claim = (await relay.claim('researcher', { worker: 'slow', leaseMs: 1_000 }))!
-  const other = await again()
+  const { time, relay, other, claim } = await claimedBy('slow')
   time.advance(900)
   expect(await relay.heartbeat(claim)).toBe(true)
   time.advance(900)

@@ -18,6 +18,14 @@ async function atWork(settings = {}): Promise<Harness> {
   return harness
 }
 
+/** An agent that follows the script from now on, with a context that calls for a cycle. */
+async function almostFull(script: Parameters<Harness['script']>[0], ...settings: Parameters<typeof atWork>) {
+  const harness = await atWork(...settings)
+  harness.script(script)
+  harness.fill(90)
+  return harness
+}
+
 const half = goodDocument.slice(0, goodDocument.indexOf('## Next Steps'))
 
 test.each([
@@ -26,9 +34,7 @@ test.each([
   ['for another project', goodDocument.replace('{project}', 'other-shop')],
   ['no document', 'All good, see you later.'],
 ])('a document that is %s is refused and asked for once more [C3][C4]', async (_what, bad) => {
-  const harness = await atWork()
-  harness.script({ documents: [bad, goodDocument] })
-  harness.fill(90)
+  const harness = await almostFull({ documents: [bad, goodDocument] })
   expect(await harness.cycled()).toMatchObject({ outcome: 'done', document: { by: 'agent' } })
   const asked = harness.prompts('Create handoff')
   expect(asked).toHaveLength(2)
@@ -38,18 +44,14 @@ test.each([
 })
 
 test('a document that is older than the request for it is refused [C3]', async () => {
-  const harness = await atWork()
-  harness.script({ age: 3_600_000 })
-  harness.fill(90)
+  const harness = await almostFull({ age: 3_600_000 })
   const cycled = await harness.cycled()
   expect(harness.prompts('Create handoff')[1]).toContain('older than the request')
   expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
 })
 
 test('what an incomplete document lacks is filled from the ledger after one repair round, and marked so [C4][H10]', async () => {
-  const harness = await atWork()
-  harness.script({ document: half })
-  harness.fill(90)
+  const harness = await almostFull({ document: half })
   const cycled = await harness.cycled()
   expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'agent' } })
   const text = fs.readFileSync(cycled.document!.path, 'utf8')
@@ -59,9 +61,7 @@ test('what an incomplete document lacks is filled from the ledger after one repa
 })
 
 test('a silent agent is handed over with the ledger’s document, and a person is told [C4]', async () => {
-  const harness = await atWork()
-  harness.script({ document: null })
-  harness.fill(90)
+  const harness = await almostFull({ document: null })
   const cycled = await harness.cycled()
   expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
   expect(harness.prompts('Create handoff')).toHaveLength(2)
@@ -73,9 +73,7 @@ test('a silent agent is handed over with the ledger’s document, and a person i
 })
 
 test('with onSilence "ask" nothing is cleared, and a person is told what to do [C4]', async () => {
-  const harness = await atWork({ onSilence: 'ask' })
-  harness.script({ document: null })
-  harness.fill(90)
+  const harness = await almostFull({ document: null }, { onSilence: 'ask' })
   expect(await harness.cycled()).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('No document') })
   expect(harness.clears()).toBe(0)
   expect(harness.told.find(({ level }) => level === 'critical')).toMatchObject({
@@ -84,9 +82,7 @@ test('with onSilence "ask" nothing is cleared, and a person is told what to do [
 })
 
 test('an agent that cannot write may reply with the document [C3]', async () => {
-  const harness = await atWork()
-  harness.script({ document: null, reply: goodDocument.replace('{project}', 'shop') })
-  harness.fill(90)
+  const harness = await almostFull({ document: null, reply: goodDocument.replace('{project}', 'shop') })
   const cycled = await harness.cycled()
   expect(cycled).toMatchObject({ outcome: 'done', document: { by: 'agent' } })
   expect(harness.prompts('Create handoff')).toHaveLength(1)
@@ -94,9 +90,7 @@ test('an agent that cannot write may reply with the document [C3]', async () => 
 })
 
 test('a late document is picked up: the resumed agent is told of it, once [C4]', async () => {
-  const harness = await atWork()
-  harness.script({ document: null })
-  harness.fill(90)
+  const harness = await almostFull({ document: null })
   expect(await harness.cycled()).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
   const late = /Write it to (.+?) in Markdown/.exec(harness.prompts('Create handoff')[0]!)![1]!
   fs.writeFileSync(late, goodDocument.replace('{project}', 'shop'))
@@ -107,9 +101,7 @@ test('a late document is picked up: the resumed agent is told of it, once [C4]',
 })
 
 test('a late document is picked up by a supervisor that was started since, too [C4][C7]', async () => {
-  const harness = await atWork()
-  harness.script({ document: null })
-  harness.fill(90)
+  const harness = await almostFull({ document: null })
   expect(await harness.cycled()).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
   await harness.letGo()
   const late = /Write it to (.+?) in Markdown/.exec(harness.prompts('Create handoff')[0]!)![1]!
@@ -144,9 +136,7 @@ test('a long task waits for the answer to a question at the start; a person is t
 })
 
 test('what is in the way of typing for long is told to a person, and that it is gone [C5][C16]', async () => {
-  const harness = await atWork({ submitSeconds: 1 })
-  harness.script({ draft: 'wait, I want to' })
-  harness.fill(90)
+  const harness = await almostFull({ draft: 'wait, I want to' }, { submitSeconds: 1 })
   await harness.notified('a line that was not sent')
   expect(harness.prompts('Create handoff')).toEqual([])
   harness.script({ draft: '' })
@@ -155,9 +145,7 @@ test('what is in the way of typing for long is told to a person, and that it is 
 })
 
 test('a frozen agent is interrupted once, asked again, and handed over [C4][C5]', async () => {
-  const harness = await atWork({ documentSeconds: 1 })
-  harness.script({ mute: '^Create handoff' })
-  harness.fill(90)
+  const harness = await almostFull({ mute: '^Create handoff' }, { documentSeconds: 1 })
   expect(await harness.cycled()).toMatchObject({ outcome: 'done', document: { by: 'ledger' } })
   const heard = harness.heard()
   const interrupts = heard.map((each) => 'interrupted' in each)
@@ -188,9 +176,7 @@ test('a clear that is ignored is repeated, then a person is asked; the context i
 })
 
 test('nothing is typed while a question is open or a person types; the cycle goes on behind it [C5]', async () => {
-  const harness = await atWork({ submitSeconds: 2 })
-  harness.script({ draft: 'hm, what about' })
-  harness.fill(90)
+  const harness = await almostFull({ draft: 'hm, what about' }, { submitSeconds: 2 })
   await harness.notified('waiting for a chance to type')
   expect(harness.prompts('Create handoff')).toEqual([])
   harness.script({ draft: '', dialog: 'May I run rm -rf build?' })
@@ -202,9 +188,7 @@ test('nothing is typed while a question is open or a person types; the cycle goe
 })
 
 test('a fresh context that does not read its document is told again, then a person is asked [C6]', async () => {
-  const harness = await atWork({ verifySeconds: 2 })
-  harness.script({ illiterate: true })
-  harness.fill(90)
+  const harness = await almostFull({ illiterate: true }, { verifySeconds: 2 })
   expect(await harness.cycled()).toMatchObject({ outcome: 'failed', reason: expect.stringContaining('did not read') })
   expect(harness.prompts('Read handoff')).toHaveLength(2)
   expect(harness.told.at(-1)).toMatchObject({ level: 'critical', action: expect.stringContaining('baton attach shop') })

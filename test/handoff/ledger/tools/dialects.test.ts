@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { changes, Session, unresolved } from '../session.ts'
+import { conversation, changes, Session, unresolved } from '../session.ts'
 
 describe('the tools of each agent', () => {
   it('[H13] Claude Code', () => {
@@ -127,8 +127,7 @@ describe('the tools of each agent', () => {
   })
 
   it('[H13] pi', () => {
-    const session = new Session()
-    session.user('go')
+    const session = conversation('go')
     session.tool('read', { path: 'src/a.ts' }, [{ type: 'text', text: 'x' }], false)
     session.tool(
       'edit',
@@ -159,8 +158,7 @@ describe('the tools of each agent', () => {
   })
 
   it('[H13] Gemini CLI', () => {
-    const session = new Session()
-    session.user('los')
+    const session = conversation('los')
     session.tool('read_file', { file_path: 'a.go' }, { output: 'package main' })
     session.tool(
       'replace',
@@ -194,8 +192,7 @@ describe('the tools of each agent', () => {
   })
 
   it('[H13] opencode', () => {
-    const session = new Session()
-    session.user('go')
+    const session = conversation('go')
     session.tool('read', { filePath: '/w/a.ts' }, '<file>\n00001| x\n</file>')
     session.tool('edit', { filePath: '/w/a.ts', oldString: 'a', newString: 'b' }, '')
     session.tool('write', { filePath: '/w/b.ts', content: 'x' }, 'Wrote file successfully.')

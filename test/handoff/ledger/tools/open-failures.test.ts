@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Session } from '../session.ts'
+import { conversation, Session } from '../session.ts'
 
 const vitestFails = ' FAIL  test/cart.test.ts > adds\n Tests  1 failed | 9 passed (10)'
 const goPasses = 'ok  \tex.org/shop/cart\t0.2s\nok  \tex.org/shop/pay\t(cached)'
@@ -267,8 +267,7 @@ describe('what the user pasted', () => {
     'it stops here:\nRun git push origin main\nremote: Permission to org/shop.git denied to ci[bot].\nfatal: unable to access: 403'
 
   test('is open until something is changed [H13]', () => {
-    const session = new Session()
-    session.talk(log, 'The token may not push.')
+    const session = conversation(log, 'The token may not push.')
     expect(session.ledger().failures).toMatchObject([{ role: 'report', message: expect.stringContaining('denied') }])
     expect(open(session)).toHaveLength(1)
     session.tool('Write', { file_path: 'ci.yml', content: 'x' }, 'File created')
@@ -283,14 +282,12 @@ describe('what the user pasted', () => {
       ['Reported by the user'],
     ],
   ])('is %s [H13]', (_, reply, expected) => {
-    const session = new Session()
-    session.talk(log, 'Ask the owner for another token.', 'klappt', 'Schön.', 'und weiter', reply)
+    const session = conversation(log, 'Ask the owner for another token.', 'klappt', 'Schön.', 'und weiter', reply)
     expect(open(session)).toEqual(expected)
   })
 
   test('is no failure when it is a sentence about an error [H13]', () => {
-    const session = new Session()
-    session.user('why do I get "fatal: unable to access" here?')
+    const session = conversation('why do I get "fatal: unable to access" here?')
     expect(session.ledger().failures).toEqual([])
   })
 })

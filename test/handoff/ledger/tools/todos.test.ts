@@ -1,7 +1,7 @@
 // Todo lists that were not kept: a list that could not be written, and plans that the user changed.
 
 import { expect, test } from 'vitest'
-import { Session } from '../session.ts'
+import { conversation, Session } from '../session.ts'
 
 function listed(session: Session): string[] {
   return session.ledger().todos.map(({ text, status }) => `${status} ${text}`)
@@ -31,8 +31,7 @@ test.each([
   ['Удалить старый обработчик загрузки', 'Старый обработчик загрузки пока не трогай.'],
   ['Drop the legacy upload endpoint', 'Keep the legacy upload endpoint until the next release.'],
 ])('what the user said later about `%s` is told with it', (content, words) => {
-  const s = new Session()
-  s.user('Go.')
+  const s = conversation('Go.')
   s.tool('TodoWrite', { todos: [{ content, status: 'pending' }] })
   s.assistant('.')
   s.user(`${words}\nHello.`)
@@ -40,8 +39,7 @@ test.each([
 })
 
 test('what the user said before the list was written, or about something else, is not', () => {
-  const s = new Session()
-  s.user('Keep the legacy upload endpoint until the next release.')
+  const s = conversation('Keep the legacy upload endpoint until the next release.')
   s.tool('TodoWrite', { todos: [{ content: 'Drop the legacy upload endpoint', status: 'pending' }] })
   s.user('Translate the release notes into Polish.')
   expect(s.ledger().todos[0]?.mentioned).toBeUndefined()

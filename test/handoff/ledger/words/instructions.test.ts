@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Session } from '../session.ts'
+import { conversation, Session } from '../session.ts'
 
 /** Which of the messages are taken back by a later one, by position. */
 function superseded(...texts: string[]): number[] {
@@ -57,8 +57,7 @@ describe("the user's own words", () => {
   })
 
   it('[H14] are not what a file, a tool or another agent says', () => {
-    const session = new Session()
-    session.user('Read the notes')
+    const session = conversation('Read the notes')
     session.tool(
       'Read',
       { file_path: 'notes.md' },
@@ -84,8 +83,7 @@ describe("the user's own words", () => {
   })
 
   it('[H14] are found beside and inside what an agent adds', () => {
-    const session = new Session()
-    session.user('Fix it\n<system-reminder>\nbe nice\n</system-reminder>')
+    const session = conversation('Fix it\n<system-reminder>\nbe nice\n</system-reminder>')
     session.user([
       { type: 'text', text: '<ide_opened_file>a.ts</ide_opened_file>' },
       { type: 'text', text: 'and this' },
@@ -126,8 +124,7 @@ describe("the user's own words", () => {
   })
 
   it('[H13] the first and the last request are told from a bare slash command', () => {
-    const session = new Session()
-    session.user('/mode')
+    const session = conversation('/mode')
     session.user('Build it')
     session.user('weiter')
     session.user('/')
@@ -135,8 +132,7 @@ describe("the user's own words", () => {
   })
 
   it('[H13] an answer names the question', () => {
-    const session = new Session()
-    session.user('Build it')
+    const session = conversation('Build it')
     const asked = session.assistant('Done with the parser. Shall I also add tests?')
     session.user('ja')
     expect(session.ledger().instructions[1]).toMatchObject({ text: 'ja', answers: asked })
@@ -176,8 +172,7 @@ describe('a later instruction', () => {
   })
 
   it('[H14] replaces a sentence, and the rest still holds', () => {
-    const session = new Session()
-    session.user('Build a CLI in Python. Use argparse for the options. Never touch the tests.')
+    const session = conversation('Build a CLI in Python. Use argparse for the options. Never touch the tests.')
     const by = session.user('Use click for the options, not argparse')
     const [first] = session.ledger().instructions
     expect(first?.supersededBy).toBeUndefined()
@@ -185,8 +180,7 @@ describe('a later instruction', () => {
   })
 
   it('[H13] a short answer to a question with choices below it is a decision of the user', () => {
-    const session = new Session()
-    session.talk('Store the rows', 'Which database should hold them?\n- Postgres\n- SQLite', 'SQLite')
+    const session = conversation('Store the rows', 'Which database should hold them?\n- Postgres\n- SQLite', 'SQLite')
     expect(session.ledger().decisions).toMatchObject([
       { by: 'user', text: expect.stringContaining('SQLite') as string },
     ])

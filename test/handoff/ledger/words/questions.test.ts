@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Session } from '../session.ts'
+import { conversation, Session } from '../session.ts'
 
 function open(session: Session): string[] {
   return session.ledger().questions.map(({ text }) => text)
@@ -18,15 +18,13 @@ describe('a question to the user', () => {
     '需要我现在删除归档的订单吗',
     '보관된 주문을 삭제할까요.',
   ])('[H13] is open when the turn ends with it: %s', (question) => {
-    const session = new Session()
-    session.talk('Clean up the archive', `The archive has two million rows. ${question}`)
+    const session = conversation('Clean up the archive', `The archive has two million rows. ${question}`)
     expect(session.ledger().questions).toMatchObject([{ text: question, source: 'text' }])
     expect(session.ledger().questions[0]!.passedOver).toBeUndefined()
   })
 
   it('[H13] is open when it stands in a list of questions, and only a remark follows', () => {
-    const session = new Session()
-    session.user('Räum das Archiv auf')
+    const session = conversation('Räum das Archiv auf')
     session.assistant(
       'Das geht in zwei Schritten.\n\nVorher muss ich wissen:\n1. Ab welchem Alter?\n2. Löschen oder anonymisieren?\n\nDanach fange ich an.',
     )
@@ -45,16 +43,14 @@ describe('a question to the user', () => {
     ['a text answers itself', 'Why was it slow? The index was missing.\n\nIt is fast now.'],
     ['a list also answers', 'Checked:\n- Old rows? All gone.\n- Index? In place.\n\nNothing is left to do.'],
   ])('[H13] is not one that %s', (_, words) => {
-    const session = new Session()
-    session.talk('Clean up the archive', words)
+    const session = conversation('Clean up the archive', words)
     expect(open(session)).toEqual([])
   })
 
   it.each(['古い注文を削除しました。静かな一日です。', 'Die Bestellungen sind weg;', 'Οι παραγγελίες διαγράφηκαν.'])(
     '[H13] is not what a statement is: %s',
     (words) => {
-      const session = new Session()
-      session.talk('Clean up the archive', words)
+      const session = conversation('Clean up the archive', words)
       expect(open(session)).toEqual([])
     },
   )
@@ -64,8 +60,7 @@ describe('a question to the user', () => {
     ['one of the things it names', 'anonymised, please, legal wants to keep the statistics'],
     ['words about it', 'anything older than seven years goes, the rest stays where it is'],
   ])('[H13] is answered by %s', (_, reply) => {
-    const session = new Session()
-    session.talk('Clean up the archive', asked, reply, 'Fine.')
+    const session = conversation('Clean up the archive', asked, reply, 'Fine.')
     expect(open(session)).toEqual([])
   })
 
@@ -73,15 +68,17 @@ describe('a question to the user', () => {
     ['English', 'Translate the welcome mail into Portuguese next', 'The welcome mail is translated.'],
     ['Chinese', '先把欢迎邮件翻译成葡萄牙语', '欢迎邮件已经翻译好了。'],
   ])('[H13] stays open when the user speaks of something else, in %s', (_, reply, done) => {
-    const session = new Session()
-    session.talk('Clean up the archive', asked, reply, done, 'Now the footer', 'The footer is done.')
+    const session = conversation('Clean up the archive', asked, reply, done, 'Now the footer', 'The footer is done.')
     expect(session.ledger().questions).toMatchObject([{ text: asked, passedOver: reply }])
     expect(session.ledger().decisions.filter(({ by }) => by === 'user')).toEqual([])
   })
 
   it('[H13] is settled when the next turn takes up what it is about', () => {
-    const session = new Session()
-    session.talk('Clean up the archive', asked, 'Surprise me, whatever you think our lawyers would prefer here')
+    const session = conversation(
+      'Clean up the archive',
+      asked,
+      'Surprise me, whatever you think our lawyers would prefer here',
+    )
     session.bash('npm run anonymise -- --archived-orders --older-than "seven years"')
     session.assistant('Archived orders older than seven years are anonymised.')
     session.talk('good', 'Anything else is unchanged.')
@@ -89,8 +86,7 @@ describe('a question to the user', () => {
   })
 
   it('[H13] about the moment is not kept: nobody answers it any more', () => {
-    const session = new Session()
-    session.talk(
+    const session = conversation(
       'Clean up the archive',
       'Cleaned up. Shall I commit this?',
       'Translate the welcome mail into Portuguese next',
@@ -100,8 +96,7 @@ describe('a question to the user', () => {
   })
 
   it('[H13] in a dialog that the user left is open, what was chosen before that is decided', () => {
-    const session = new Session()
-    session.user('Set up the deployment')
+    const session = conversation('Set up the deployment')
     session.tool(
       'AskUserQuestion',
       {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Session } from '../session.ts'
+import { conversation, Session } from '../session.ts'
 
 /** A turn: what the user says, the files the assistant edits and the commands it runs, and what it says in the end. */
 interface Turn {
@@ -133,8 +133,7 @@ describe('a sentence stands when its words do not come back', () => {
   })
 
   it('[H13] the words of a todo list come back when the list is ticked off', () => {
-    const session = new Session()
-    session.user('Plan the move to the new warehouse')
+    const session = conversation('Plan the move to the new warehouse')
     session.tool('TaskCreate', { subject: 'Measure the height of every shelf in the warehouse' }, 'Task #1 created')
     session.assistant('The plan has one step.')
     session.user(
@@ -209,8 +208,7 @@ describe('a sentence does not stand', () => {
   })
 
   it('[H13] while its turn was cut off, and its words come back in the next one', () => {
-    const session = new Session()
-    session.user('Write the changelog. The pricing calculator rounds incorrectly for Swiss customers.')
+    const session = conversation('Write the changelog. The pricing calculator rounds incorrectly for Swiss customers.')
     session.tool('Read', { file_path: 'CHANGELOG.md' }, '')
     session.user('[Request interrupted by user]')
     session.user('go on')
@@ -220,8 +218,7 @@ describe('a sentence does not stand', () => {
   })
 
   it('[H13] that nobody heard', () => {
-    const session = new Session()
-    session.user('Please translate the landing page into Portuguese and Hungarian')
+    const session = conversation('Please translate the landing page into Portuguese and Hungarian')
     session.talk('Translate everything', 'Fertig.')
     expect(session.ledger().instructions[0]!.standing).toEqual([])
   })
@@ -232,8 +229,7 @@ describe('what a person says on refusing a call', () => {
     `The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n${comment}`
 
   it('[H14] binds, and names what was refused', () => {
-    const session = new Session()
-    session.user('Check the build')
+    const session = conversation('Check the build')
     const id = session.tool('Bash', { command: 'make e2e' }, refuse('viel zu teuer'), true)
     session.assistant('Then only the unit tests.')
     const { instructions, decisions } = session.ledger()
@@ -254,8 +250,7 @@ describe('what a person says on refusing a call', () => {
     ],
     ['that has none', 'The user rejected permission to use this specific tool call.', []],
   ])('[H14] is told from the words around it: a refusal %s', (_, output, standing) => {
-    const session = new Session()
-    session.user('Check the build')
+    const session = conversation('Check the build')
     session.tool('bash', { command: 'make e2e' }, output, true)
     expect(
       session
@@ -266,8 +261,7 @@ describe('what a person says on refusing a call', () => {
   })
 
   it('[H14] binds nobody when a command printed it', () => {
-    const session = new Session()
-    session.user('Check the build')
+    const session = conversation('Check the build')
     session.tool(
       'bash',
       { command: 'cat log.txt' },
@@ -277,8 +271,7 @@ describe('what a person says on refusing a call', () => {
   })
 
   it('[H14] binds nobody when it is a question', () => {
-    const session = new Session()
-    session.user('Check the build')
+    const session = conversation('Check the build')
     session.tool('Bash', { command: 'make e2e' }, refuse('is that really necessary?'), true)
     expect(session.ledger().instructions[1]!.standing).toEqual([])
   })

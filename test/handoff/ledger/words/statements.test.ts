@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { Session } from '../session.ts'
+import { conversation, Session } from '../session.ts'
 
 function said(session: Session): string[] {
   return session
@@ -17,8 +17,7 @@ describe('what the assistant says that it decided', () => {
     'Очередь хранится в Redis, потому что её делят два процесса.',
     'キューはRedisに置きます、二つのワーカーが共有するためです。',
   ])('[H13] is told with its reason, in any language: %s', (sentence) => {
-    const session = new Session()
-    session.user('Make the import faster')
+    const session = conversation('Make the import faster')
     session.tool('Edit', { file_path: 'import.ts', old_string: 'a', new_string: 'b' }, 'ok')
     const id = session.assistant(sentence)
     expect(said(session).join('')).toBe(sentence)
@@ -30,8 +29,7 @@ describe('what the assistant says that it decided', () => {
     ['Japanese', '分かち書きが弱いライブラリは使わず、二文字ずつの索引を自分で作ることにします。'],
     ['Korean', '수량은 입력을 받을 때 한 번만 숫자로 바꾸고 계산하는 곳마다 다시 바꾸지는 않겠습니다.'],
   ])('[H13] may be all that was said before a change: a sentence in %s needs fewer characters', (_, sentence) => {
-    const session = new Session()
-    session.talk('Make the import faster', `Two ways are possible here. ${sentence}`)
+    const session = conversation('Make the import faster', `Two ways are possible here. ${sentence}`)
     session.tool('Edit', { file_path: 'import.ts', old_string: 'a', new_string: 'b' }, 'ok')
     session.assistant('Done.')
     expect(said(session)).toContain(sentence)
@@ -41,8 +39,10 @@ describe('what the assistant says that it decided', () => {
     ['Renewing it halfway is better than a longer life, because a long token can be shared.'],
     ['Renovarlo a mitad de vida es mejor que alargarlo, porque un token largo se puede compartir.'],
   ])('[H13] may be the reason that stands last before an edit: %s', (reason) => {
-    const session = new Session()
-    session.talk('Find out why the stream stops', `The player never renews the token of the stream. ${reason}`)
+    const session = conversation(
+      'Find out why the stream stops',
+      `The player never renews the token of the stream. ${reason}`,
+    )
     session.tool('Edit', { file_path: 'token.ts', old_string: 'a', new_string: 'b' }, 'ok')
     session.assistant('Done.')
     expect(said(session)).toContain(reason)
@@ -60,8 +60,7 @@ describe('what the assistant says that it decided', () => {
   })
 
   it('[H13] stands before a change, not before a look', () => {
-    const session = new Session()
-    session.talk('Make the import faster', 'The parser probably allocates one buffer for every line.')
+    const session = conversation('Make the import faster', 'The parser probably allocates one buffer for every line.')
     session.tool('Read', { file_path: 'parser.ts' }, '')
     session.assistant('Batches of five hundred rows keep the transaction below one second.')
     session.tool('Edit', { file_path: 'import.ts', old_string: 'a', new_string: 'b' }, 'ok')
@@ -81,8 +80,7 @@ describe('what the assistant says that it decided', () => {
     ['現在我來提交匯入程式的變更。', '讀取檔案兩次比在記憶體中保存一個大型索引便宜。'],
     ['Теперь я добавлю импортёр и сделаю коммит.', 'Два прохода по файлу дешевле, чем большой индекс в памяти.'],
   ])('[H13] is not what announces the next call: %s', (announced, decided) => {
-    const session = new Session()
-    session.talk('Make the import faster', `${decided} ${announced}`)
+    const session = conversation('Make the import faster', `${decided} ${announced}`)
     session.bash('git commit -qam "Read twice"', '')
     expect(said(session)).toEqual([decided])
     session.assistant(`${decided} ${announced}`)
@@ -91,8 +89,7 @@ describe('what the assistant says that it decided', () => {
   })
 
   it('[H13] is neither code, a heading, a quote, a question nor an announcement', () => {
-    const session = new Session()
-    session.user('Make the import faster')
+    const session = conversation('Make the import faster')
     session.assistant(
       '## Decision about the importer\n```\nimporter decision inside code\n```\n> quoted decision about the importer\n' +
         'Next I am changing the importer configuration:\nShould the importer validate every column?',
@@ -102,8 +99,7 @@ describe('what the assistant says that it decided', () => {
   })
 
   it('[H13] comes in the order of what it tells: first what nothing else tells', () => {
-    const session = new Session()
-    session.user('Rename the customer table to clients')
+    const session = conversation('Rename the customer table to clients')
     session.tool('Edit', { file_path: 'schema.sql', old_string: 'a', new_string: 'b' }, 'ok')
     session.assistant(
       'The customer table is renamed to clients. Foreign keys stay deferred, since the nightly loader inserts children before their parents.',

@@ -1,7 +1,7 @@
 // Commands that the user ran in the agent's prompt, in the words of each agent.
 
 import { expect, test } from 'vitest'
-import { Session, unresolved } from '../session.ts'
+import { conversation, Session, unresolved } from '../session.ts'
 
 const printed = ' FAIL  test/sum.test.ts > adds\nAssertionError: expected 3 to be 4\n Tests  1 failed | 3 passed (4)'
 
@@ -31,8 +31,7 @@ test.each(Object.entries(forms))('a command that the user ran in %s counts, and 
 })
 
 test('a message that only quotes such a command is the words of the user', () => {
-  const s = new Session()
-  s.talk('Fix it.', 'Fixed.')
+  const s = conversation('Fix it.', 'Fixed.')
   const again = s.user(
     `It still fails:\n<bash-input>npm test</bash-input>\n<bash-stdout>${printed}</bash-stdout>\nSee?`,
   )
