@@ -13,7 +13,7 @@ import { type RunnableCall, type CallSetting, runCalls } from './calls.ts'
 import { failureText } from './commands/commands.ts'
 import { largestMessage } from './model/context-size.ts'
 import type { AgentEvent } from './event.ts'
-import { callModel, type Reply } from './model/model.ts'
+import { callModel, type ModelReply } from './model/model.ts'
 import { PartialAnswer, partialDraft } from './recovery.ts'
 import { type TurnEnding, Turn } from './turn.ts'
 
@@ -201,7 +201,7 @@ async function buildContext(run: Run): Promise<ModelMessage[]> {
 }
 
 /** A context that the provider finds too long is handed off, and the call is made once more. */
-async function runModel(run: Run, messages: ModelMessage[]): Promise<Reply> {
+async function runModel(run: Run, messages: ModelMessage[]): Promise<ModelReply> {
   const { state } = run
   let reply = await askModel(run, messages)
   if (reply.status === 'failed' && reply.failure.refusesImages && messages.some(hasImage)) {
@@ -220,7 +220,7 @@ function hasImage({ content }: ModelMessage): boolean {
   return typeof content !== 'string' && content.some(({ type }) => type === 'image' || type === 'file')
 }
 
-async function askModel({ state, turn, model, signal }: Run, messages: ModelMessage[]): Promise<Reply> {
+async function askModel({ state, turn, model, signal }: Run, messages: ModelMessage[]): Promise<ModelReply> {
   const { system, toolbox, tape } = state
   const { retry = {} } = state.options
   const partial = new PartialAnswer(tape, turn.runId)
@@ -320,7 +320,7 @@ async function recordFailure({ state, turn }: Run, error: string, text = ''): Pr
 }
 
 /** Keeps the part of the answer that came before it broke off. */
-async function recordBroken({ state, turn }: Run, reply: Exclude<Reply, { status: 'done' }>): Promise<TurnEnding> {
+async function recordBroken({ state, turn }: Run, reply: Exclude<ModelReply, { status: 'done' }>): Promise<TurnEnding> {
   const { runId } = turn
   const drafts: Draft[] = []
   if (reply.text.trim() !== '') drafts.push(partialDraft(reply.text, runId))

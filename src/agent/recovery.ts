@@ -6,7 +6,7 @@ import { BatonError } from '../errors.ts'
 import type { Draft, Entry } from '../store/index.ts'
 import { type Tape, type ToolCall, type ToolResult, usageKey } from '../tape/index.ts'
 import { type Holder, killTree, markVariable } from '../system/index.ts'
-import { callMark, named } from './tools/bash.ts'
+import { callMark, strayNames } from './tools/bash.ts'
 import { closeTurn, isHeld, openTurn, type OpenTurn } from './turn.ts'
 import type { AgentEvent } from './event.ts'
 
@@ -33,8 +33,8 @@ async function endOrphans(runId: string, calls: readonly ToolCall[]): Promise<Ma
     const { found, alive } = await killTree(undefined, mark)
     const gone = found.filter(({ pid }) => !alive.some((each) => each.pid === pid))
     const said = [
-      ...(gone.length > 0 ? [`was still running and was ended now: ${named(gone)}`] : []),
-      ...(alive.length > 0 ? [`is still running and could not be ended: ${named(alive)}`] : []),
+      ...(gone.length > 0 ? [`was still running and was ended now: ${strayNames(gone)}`] : []),
+      ...(alive.length > 0 ? [`is still running and could not be ended: ${strayNames(alive)}`] : []),
     ]
     if (said.length > 0) ended.set(id, said.join('; '))
   }

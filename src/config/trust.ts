@@ -7,7 +7,7 @@ import path from 'node:path'
 import { BatonError } from '../errors.ts'
 import { makeFolder, replaceFile } from '../system/index.ts'
 import { configFile, findProject, nearestWith, stateFolder } from './project.ts'
-import { findWorkspace, type Found, type WorkspaceChoice } from './workspace.ts'
+import { findWorkspace, type FoundWorkspace, type WorkspaceChoice } from './workspace.ts'
 
 /** Set where the environment itself is the user's decision, such as a CI job or a container: every project is trusted. */
 const trustVariable = 'BATON_TRUST'
@@ -74,7 +74,7 @@ export function trustedProjects(env: NodeJS.ProcessEnv): { project: string; sinc
 }
 
 /** As `findWorkspace`, but a `.baton` or a store that came with an untrusted project is passed over for the user's own folder. */
-export function trustedWorkspace(choice: WorkspaceChoice & { cwd: string; env: NodeJS.ProcessEnv }): Found {
+export function trustedWorkspace(choice: WorkspaceChoice & { cwd: string; env: NodeJS.ProcessEnv }): FoundWorkspace {
   const found = findWorkspace(choice)
   const isOwn = found.by !== 'folder' && found.by !== 'config'
   const brought = found.by === 'folder' ? found.address : path.join(choice.cwd, configFile)

@@ -16,13 +16,13 @@ export interface WorkspaceChoice {
   passOver?: boolean
 }
 
-export interface Found {
+export interface FoundWorkspace {
   /** What `openStore` takes. */
   readonly address: string
   readonly by: 'store' | 'workspace' | 'config' | 'folder' | 'repository' | 'directory'
 }
 
-export function findWorkspace(choice: WorkspaceChoice = {}): Found {
+export function findWorkspace(choice: WorkspaceChoice = {}): FoundWorkspace {
   const env = choice.env ?? process.env
   const cwd = path.resolve(choice.cwd ?? process.cwd())
   const store = choice.store ?? nonEmpty(env.BATON_STORE)

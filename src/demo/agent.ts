@@ -12,7 +12,7 @@ import type { Readable, Writable } from 'node:stream'
 import { type Habits, type Move, nextMove } from './scripted-model.ts'
 import { type ScriptedCall, model, Transcript, type ScriptedUsage } from './transcript.ts'
 
-export interface AgentOptions extends Habits {
+export interface DemoAgentOptions extends Habits {
   readonly cwd: string
   /** Where it keeps its sessions. */
   readonly home: string
@@ -34,11 +34,11 @@ const base = 4_000
 const most = 0.97
 
 export class ScriptedAgent {
-  readonly #options: AgentOptions
+  readonly #options: DemoAgentOptions
   #transcript: Transcript | undefined
   #name: string | undefined
 
-  constructor(options: AgentOptions) {
+  constructor(options: DemoAgentOptions) {
     this.#options = options
     this.#name = options.sessionId
     const { home, cwd, session, window } = options

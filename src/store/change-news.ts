@@ -5,7 +5,7 @@ import { everySecond } from '../system/index.ts'
 import type { Entry } from './entry.ts'
 
 /** How an engine notifies other processes, and hears from them. */
-export interface Channel {
+export interface NewsChannel {
   notify(tapes: readonly string[]): Promise<void>
   /** `lost` is called when nothing more will be heard; the returned function ends it. */
   listen(heard: (tape: string) => void, lost: () => void): Promise<() => Promise<void>>
@@ -16,7 +16,7 @@ const burst = 10
 const pauseMs = 3
 
 export class ChangeNews {
-  readonly #channel: Channel
+  readonly #channel: NewsChannel
   readonly #listeners = new Map<string, Set<() => void>>()
   readonly #toNotify = new Set<string>()
   #left = burst
@@ -27,7 +27,7 @@ export class ChangeNews {
   #connection: Promise<(() => Promise<void>) | undefined> | undefined
   #stopSeconds: (() => void) | undefined
 
-  constructor(channel: Channel) {
+  constructor(channel: NewsChannel) {
     this.#channel = channel
   }
 

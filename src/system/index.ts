@@ -42,4 +42,4 @@ export {
   type SimpleCommand,
   type Word,
 } from './shell.ts'
-export { type Output, type Run, runCommand, type RunOptions } from './run.ts'
+export { type Output, type Run, runCommand, type ProgramOptions } from './run.ts'

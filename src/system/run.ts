@@ -13,7 +13,7 @@ import { killTree, markVariable, send, type Stray } from './processes.ts'
 
 const drainMs = 1_000
 
-export interface RunOptions {
+export interface ProgramOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv
   /** No limit without it. */
@@ -54,7 +54,7 @@ export interface Run {
 }
 
 /** Rejects with the system's error where the program cannot be started. */
-export async function runCommand(command: readonly string[], options: RunOptions): Promise<Run> {
+export async function runCommand(command: readonly string[], options: ProgramOptions): Promise<Run> {
   const { cwd, timeoutMs, signal, input, leftovers, graceMs = { timeout: 0, aborted: 0 } } = options
   const [program, ...args] = command
   const mark = leftovers === 'end-all' ? (options.mark ?? randomUUID()) : undefined
@@ -107,7 +107,7 @@ function marked(env: NodeJS.ProcessEnv, mark: string): NodeJS.ProcessEnv {
   return { ...env, [markVariable]: outer === undefined ? mark : `${outer} ${mark}` }
 }
 
-function stdioOf({ input, keep = 'both' }: RunOptions, pipe: Pipe | undefined): StdioOptions {
+function stdioOf({ input, keep = 'both' }: ProgramOptions, pipe: Pipe | undefined): StdioOptions {
   const stdin = input === undefined ? 'ignore' : 'pipe'
   if (keep === 'stdout') return [stdin, 'pipe', 'inherit']
   if (keep === 'stderr') return [stdin, 'ignore', 'pipe']
@@ -122,7 +122,7 @@ function ended(child: ChildProcess): Promise<number | NodeJS.Signals> {
 
 async function endLeftovers(
   pid: number,
-  leftovers: RunOptions['leftovers'],
+  leftovers: ProgramOptions['leftovers'],
   mark: string | undefined,
 ): Promise<{ found: readonly Stray[]; alive: readonly Stray[] }> {
   if (leftovers === 'end-all') return killTree(pid, mark)
@@ -151,7 +151,7 @@ async function within(work: Promise<unknown>, ms: number): Promise<void> {
   clearTimeout(timer)
 }
 
-function drain(source: Readable, output: Output, onOutput: RunOptions['onOutput']): Promise<void> {
+function drain(source: Readable, output: Output, onOutput: ProgramOptions['onOutput']): Promise<void> {
   source.on('data', (chunk: Buffer) => {
     output.add(chunk)
     onOutput?.(chunk)

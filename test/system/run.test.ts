@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { processAt, runCommand, type RunOptions } from '../../src/system/index.ts'
+import { processAt, runCommand, type ProgramOptions } from '../../src/system/index.ts'
 
-const sh = (script: string, options: Partial<RunOptions> = {}) =>
+const sh = (script: string, options: Partial<ProgramOptions> = {}) =>
   runCommand(['/bin/sh', '-c', script], { leftovers: 'end-all', ...options })
 const printed = ({ output }: { output: { whole(): Buffer } }) => output.whole().toString()
 const pidsIn = (text: string) => text.trim().split(/\s+/).map(Number)

@@ -17,7 +17,7 @@ export interface Request {
   readonly emit: (event: AgentEvent) => void
 }
 
-export type Reply =
+export type ModelReply =
   | { readonly status: 'done'; readonly step: StepResult<ToolSet> }
   /** Cancelled, or failed for good; `text` is what was said until then. */
   | { readonly status: 'aborted'; readonly text: string }
@@ -30,7 +30,7 @@ const longestBackoff = 30
 // The SDK would write its warnings to the terminal, over whatever is shown there.
 globalThis.AI_SDK_LOG_WARNINGS ??= false
 
-export async function callModel(request: Request): Promise<Reply> {
+export async function callModel(request: Request): Promise<ModelReply> {
   const { signal, emit } = request
   const { attempts = 5, seconds: first = 1 } = request.retry
   for (let attempt = 1; ; attempt++) {

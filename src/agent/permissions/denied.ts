@@ -1,7 +1,7 @@
 // Whether a script may run what a rule names. A rule means a program, not its spelling: `rm -rf` is also `rm -fr` and
 // `rm --recursive --force`.
 
-import { baseName, commandsOf } from './running.ts'
+import { programName, commandsOf } from './running.ts'
 
 /** Short and long spellings of the same option. `*` holds for every program. */
 const spellings: Readonly<Record<string, string>> = {
@@ -84,7 +84,7 @@ interface Parsed {
 
 function parsed(words: readonly string[]): Parsed {
   const [first = '', ...rest] = words
-  const program = baseName(first)
+  const program = programName(first)
   const operands: string[] = []
   const raw: string[] = []
   let isOver = false
@@ -117,7 +117,7 @@ function optionsOf(word: string, table: string, program: string): string[] {
 function meets(words: readonly string[], wanted: Parsed): boolean {
   const [first = ''] = words
   if (wanted.program === 'rm' && removes(words, wanted)) return true
-  if (baseName(first) !== wanted.program) return false
+  if (programName(first) !== wanted.program) return false
   const has = parsed(words)
   let at = 0
   for (const word of has.operands) if (word === wanted.operands[at]) at += 1
@@ -138,7 +138,7 @@ function isWithin(option: string, has: ReadonlySet<string>): boolean {
 /** Other programs that remove what the rule protects: a tree, or a file where the rule asks for no option. */
 function removes([first = '', ...rest]: readonly string[], { options, operands }: Parsed): boolean {
   if (operands.length > 0) return false
-  const name = baseName(first)
+  const name = programName(first)
   if (name === 'find' || name === 'fd') return rest.includes('-delete')
   if (name === 'rsync')
     return (

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseGlob } from './glob.ts'
-import { baseName, commandsOf } from './running.ts'
+import { programName, commandsOf } from './running.ts'
 
 export interface NamedFiles {
   readonly reads: readonly string[]
@@ -32,7 +32,7 @@ export function filesNamed(script: string, cwd: string): NamedFiles {
   const folders = [cwd]
   for (const { words, reads: from, writes: to } of commandsOf(script).commands) {
     const [program = '', ...rest] = words
-    const name = baseName(program)
+    const name = programName(program)
     const all = (file: string) => folders.flatMap((folder) => expanded(file, folder))
     reads.push(...from.flatMap(all))
     writes.push(...to.flatMap(all))

@@ -54,6 +54,6 @@ function linkAt(file: string): string | undefined {
 }
 
 /** Whether a path is the folder or inside it; both are absolute and without `..`. */
-export function isInside(folder: string, file: string): boolean {
+export function isPathInside(folder: string, file: string): boolean {
   return file === folder || file.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }

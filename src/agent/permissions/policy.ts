@@ -10,7 +10,7 @@ import { InvalidError } from '../../errors.ts'
 import { nearest } from '../../tape/index.ts'
 import { kindsOf } from './command.ts'
 import { literalGlob } from './glob.ts'
-import { isInside, realTarget } from './path.ts'
+import { isPathInside, realTarget } from './path.ts'
 import { concerns, coveredBy, parseRule, type Rule, trimmed } from './rule.ts'
 import type { Access, AgentTool, Decision, Permissions } from '../tools/tool.ts'
 
@@ -44,11 +44,11 @@ export interface PolicyOptions extends PermissionSettings {
 const closed = ['.git', '.baton', 'baton.config.json']
 
 /** Decides by rules about each call of a tool: allow it, deny it, or ask. */
-export function permissionPolicy(options: PolicyOptions): Policy {
-  return new Policy(options)
+export function permissionPolicy(options: PolicyOptions): PermissionPolicy {
+  return new PermissionPolicy(options)
 }
 
-export class Policy implements Permissions {
+export class PermissionPolicy implements Permissions {
   readonly #cwd: string
   readonly #yes: boolean
   readonly #allow: readonly Rule[]
@@ -85,7 +85,7 @@ export class Policy implements Permissions {
       case 'command':
         return this.#asked()
       case 'read':
-        return real.every((file) => isInside(this.#cwd, file)) ? 'allow' : this.#asked()
+        return real.every((file) => isPathInside(this.#cwd, file)) ? 'allow' : this.#asked()
       case 'write':
         return this.#asked()
     }
@@ -111,17 +111,17 @@ export class Policy implements Permissions {
     const open = [...this.#allow, ...this.#always].filter((rule) => rule.pattern !== '' && rule.tool.test(tool))
     for (const file of real) {
       const fits = open.filter((rule) => rule.paths(file))
-      const name = closedName(isInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
+      const name = closedName(isPathInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
       if (name !== undefined && !fits.some((rule) => rule.pattern.split('/').includes(name)))
         return `${file} is closed to writes, as everything in ${name} is. ${this.#howTo(tool, file)}`
-      if (!isInside(this.#cwd, file) && fits.length === 0)
+      if (!isPathInside(this.#cwd, file) && fits.length === 0)
         return `${file} is outside the workspace ${this.#cwd}. ${this.#howTo(tool, file)}`
     }
     return undefined
   }
 
   #howTo(tool: string, file: string): string {
-    const named = literalGlob(isInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
+    const named = literalGlob(isPathInside(this.#cwd, file) ? path.relative(this.#cwd, file) : file)
     return `To allow it, a person can add "${tool} ${named}" to agent.permissions.allow in baton.config.json.`
   }
 
@@ -134,7 +134,7 @@ export class Policy implements Permissions {
     }
     return [...new Set(access.paths.map(realTarget))].map((file) => {
       // In the workspace, "always" covers the file's folder; elsewhere, only the file.
-      const isOneFile = !isFolder(file) && !isInside(this.#cwd, file)
+      const isOneFile = !isFolder(file) && !isPathInside(this.#cwd, file)
       const place = isOneFile ? literalGlob(file) : this.#allIn(isFolder(file) ? file : path.dirname(file))
       return { text: `${name} ${place}`, exactly: false }
     })
@@ -142,7 +142,7 @@ export class Policy implements Permissions {
 
   #allIn(folder: string): string {
     if (folder === this.#cwd) return '**'
-    return `${literalGlob(isInside(this.#cwd, folder) ? path.relative(this.#cwd, folder) : folder)}/**`
+    return `${literalGlob(isPathInside(this.#cwd, folder) ? path.relative(this.#cwd, folder) : folder)}/**`
   }
 }
 

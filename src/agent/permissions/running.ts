@@ -113,7 +113,7 @@ function filledIn(word: string, known: ReadonlyMap<string, string>): string[] {
 /** Scripts that a command runs: `sh -c '…'`, `eval …`, what is piped into a shell, code of an interpreter that starts programs. */
 function scriptsIn(words: readonly string[], { input }: SimpleCommand): string[] {
   const [program = '', ...rest] = words
-  const name = baseName(program)
+  const name = programName(program)
   if (
     shells.has(name) ||
     name === 'su' ||
@@ -166,7 +166,7 @@ function quotedTexts(code: string): string[] {
 /** The command that a wrapper runs, and each that `find -exec` runs. */
 function unwrap({ words, reads, writes }: Running, found: (next: Running) => void): void {
   const [program = '', ...rest] = words
-  const name = baseName(program)
+  const name = programName(program)
   const after = (inner: readonly string[]) => {
     if (inner.length === 0) return
     const next = { words: inner, reads, writes }
@@ -237,7 +237,7 @@ const takesValue = new Set([
   'flock -w',
 ])
 
-export function baseName(program: string): string {
+export function programName(program: string): string {
   const name = program.slice(program.lastIndexOf('/') + 1).replace(/\.exe$/i, '')
   return sameProgram.get(name) ?? name
 }

@@ -60,14 +60,14 @@ function live(onOutput: (chunk: string) => void): (chunk: Buffer) => void {
 function endingOf({ end, left, alive }: Run, timeout: number): string[] {
   const lines: string[] = []
   const gone = left.filter(({ pid }) => !alive.some((each) => each.pid === pid))
-  if (gone.length > 0 && end === 'exit') lines.push(`[left running and ended with the call: ${named(gone)}]`)
-  if (alive.length > 0) lines.push(`[could not be ended and still running: ${named(alive)}]`)
+  if (gone.length > 0 && end === 'exit') lines.push(`[left running and ended with the call: ${strayNames(gone)}]`)
+  if (alive.length > 0) lines.push(`[could not be ended and still running: ${strayNames(alive)}]`)
   if (end === 'timeout') lines.push(`Command timed out after ${timeout} s and was ended with all that it had started`)
   if (end === 'aborted') lines.push('Command aborted')
   return lines
 }
 
-export function named(processes: readonly Stray[]): string {
+export function strayNames(processes: readonly Stray[]): string {
   const names = processes.slice(0, 5).map(({ pid, command }) => `${pid} ${command.slice(0, 80)}`)
   return `${names.join('; ')}${processes.length > 5 ? '; …' : ''}`
 }

@@ -38,7 +38,7 @@ export const fsList = defineTool('fs.list', {
       await (await openFolder(real)).close()
       if (glob !== undefined) {
         const matches = parseGlob(glob)
-        const { files, more } = await filesBelow(real, { limit: maxFiles, all, signal })
+        const { files, more } = await listedFiles(real, { limit: maxFiles, all, signal })
         isCut = more
         for (const file of files.filter((file) => matches(file))) {
           isCut ||= lines.length === limit
@@ -81,7 +81,7 @@ async function line(root: string, { file, entry }: Found): Promise<string> {
 }
 
 /** Relative to the folder, at most `limit`; `more` if there are others. */
-export async function filesBelow(
+export async function listedFiles(
   folder: string,
   options: { limit: number; all: boolean; signal: AbortSignal },
 ): Promise<{ files: string[]; more: boolean }> {

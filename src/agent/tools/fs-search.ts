@@ -7,7 +7,7 @@ import { InvalidError } from '../../errors.ts'
 import { parseGlob } from '../permissions/glob.ts'
 import type { ToolContext } from './tool.ts'
 import { defineTool } from './tool.ts'
-import { filesBelow } from './fs-list.ts'
+import { listedFiles } from './fs-list.ts'
 import { fsRead } from './fs-read.ts'
 import { accessTo, fileError, targetOf } from './open-file.ts'
 import { type SearchEnd, searchFiles } from './search-worker.ts'
@@ -37,7 +37,7 @@ export const fsSearch = defineTool('fs.search', {
       const isFolder = (await stat(real)).isDirectory()
       const folder = isFolder ? real : path.dirname(real)
       const { files, more } = isFolder
-        ? await filesBelow(real, { limit: maxFiles, all: input.all, signal })
+        ? await listedFiles(real, { limit: maxFiles, all: input.all, signal })
         : { files: [path.basename(real)], more: false }
       const wanted = input.glob === undefined ? undefined : parseGlob(input.glob)
       const job = {

@@ -7,7 +7,7 @@ import path from 'node:path'
 import * as z from 'zod'
 import { InvalidError } from '../../errors.ts'
 import { makeFolder } from '../../system/index.ts'
-import { accessTo, below, fileError, notAFile, openFolder, targetOf } from './open-file.ts'
+import { accessTo, pathInFolder, fileError, notAFile, openFolder, targetOf } from './open-file.ts'
 import { defineTool } from './tool.ts'
 
 export const fsWrite = defineTool('fs.write', {
@@ -55,12 +55,12 @@ export async function writeReal(real: string, content: string | Buffer, check?: 
   makeFolder(parent, 0o777)
   const folder = await openFolder(parent)
   try {
-    const target = below(folder, parent, path.basename(real))
+    const target = pathInFolder(folder, parent, path.basename(real))
     const existing = await lstat(target).catch(absent)
     const problem = existing === undefined ? undefined : notAFile(existing)
     if (existing?.isSymbolicLink() === true || problem !== undefined)
       throw new InvalidError(`${real} ${existing?.isSymbolicLink() === true ? 'has become a link' : problem}`)
-    const temporary = below(folder, parent, `.baton-${randomBytes(6).toString('hex')}.tmp`)
+    const temporary = pathInFolder(folder, parent, `.baton-${randomBytes(6).toString('hex')}.tmp`)
     try {
       const handle = await open(temporary, 'wx', existing === undefined ? 0o666 : existing.mode & 0o777)
       try {

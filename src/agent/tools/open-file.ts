@@ -8,7 +8,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { type FileHandle, lstat, open, readlink, stat } from 'node:fs/promises'
 import { InvalidError } from '../../errors.ts'
-import { absolutePath, isInside, realTarget } from '../permissions/path.ts'
+import { absolutePath, isPathInside, realTarget } from '../permissions/path.ts'
 import type { Access, ToolContext } from './tool.ts'
 
 export interface FileTarget {
@@ -29,7 +29,7 @@ export function targetOf(input: { path: string }, { cwd }: Pick<ToolContext, 'cw
   const target = {
     given,
     real: realTarget(given),
-    shown: isInside(cwd, given) ? path.relative(cwd, given) || '.' : given,
+    shown: isPathInside(cwd, given) ? path.relative(cwd, given) || '.' : given,
   }
   asked.set(input, target)
   return target
@@ -82,7 +82,7 @@ function moved(real: string): InvalidError {
 }
 
 /** On Linux, a path that stays in the open folder even if the folder is renamed or replaced; elsewhere, the plain path. */
-export function below(folder: FileHandle, real: string, name: string): string {
+export function pathInFolder(folder: FileHandle, real: string, name: string): string {
   return tellsWhere ? `/proc/self/fd/${folder.fd}/${name}` : `${real}/${name}`
 }
 

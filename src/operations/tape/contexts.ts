@@ -6,7 +6,7 @@ import type { Entry } from '../../store/index.ts'
 import { Tape } from '../../tape/index.ts'
 import { operation } from '../operation.ts'
 import { demandTape } from '../workspace.ts'
-import { tapeFor } from './entries.ts'
+import { tapeWrittenBy } from './entries.ts'
 import { anchor, asAgent, damage, entry, entryId, placedFor, tapeName } from './shapes.ts'
 
 export const tapeAnchors = operation('tape.anchors', 'read', 'GET /tapes/{tape}/anchors', {
@@ -37,7 +37,7 @@ export const tapeHandoff = operation('tape.handoff', 'write', 'POST /tapes/{tape
   }),
   output: z.object({ anchor: entry, event: entry }),
   async run({ store }, { tape, name, state, from, as }, { caller }) {
-    const opened = await tapeFor(store, tape, as, caller.name)
+    const opened = await tapeWrittenBy(store, tape, as, caller.name)
     const [made, event] = await opened.handoff(name, { state: state === undefined ? {} : state, from })
     return { anchor: made, event }
   },

@@ -29,7 +29,7 @@ export const tapeAppend = operation('tape.append', 'write', 'POST /tapes/{tape}/
         if (!BatonError.is(error) || error.code !== 'conflict') throw error
       }
     }
-    const opened = await tapeFor(store, tape, as, caller.name)
+    const opened = await tapeWrittenBy(store, tape, as, caller.name)
     return { entries: await opened.append(entries, expect === undefined ? {} : { expect }) }
   },
   once: {
@@ -42,7 +42,7 @@ export const tapeAppend = operation('tape.append', 'write', 'POST /tapes/{tape}/
 })
 
 /** On a tape that belongs to an agent, only that one writes; whoever does not say who it is is not it. */
-export async function tapeFor(store: Store, name: string, as: string | undefined, caller: string): Promise<Tape> {
+export async function tapeWrittenBy(store: Store, name: string, as: string | undefined, caller: string): Promise<Tape> {
   if (as !== undefined) return new Tape(store, name, undefined, as)
   const owner = await new Tape(store, name).owner()
   return new Tape(store, name, undefined, owner === undefined ? undefined : caller)

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { ConflictError, type DamagedError, StorageError } from '../../errors.ts'
-import { type Channel, ChangeNews } from '../change-news.ts'
+import { type NewsChannel, ChangeNews } from '../change-news.ts'
 import { asAnchor, prepare } from '../draft.ts'
 import type { Draft, Entry } from '../entry.ts'
 import { encodeName, lineageTape, newWorkspaceId } from '../name.ts'
@@ -110,7 +110,7 @@ class NatsStore implements contract.Store {
   }
 
   /** A notification is a message that no stream keeps. */
-  #channel(): Channel {
+  #channel(): NewsChannel {
     const { connection, newsPrefix } = this.#servers
     return {
       notify: async (names) => {

@@ -8,7 +8,7 @@ import { fitInto, type Gap, type Omitted } from './fit.ts'
 import { tokenCounter } from '../tokens.ts'
 import { wordsBefore } from './user-words.ts'
 import { findAnchor } from '../reference.ts'
-import { type Message, pair } from './pairing.ts'
+import { type ContextMessage, pair } from './pairing.ts'
 import { contextKinds, type Item, itemsOf, outputMedia, outputText, type Piece, pieceText } from '../content/content.ts'
 import { type AnthropicMessage, type OpenAiMessage, toAiSdk, toAnthropic, toOpenAi, toText } from './render.ts'
 
@@ -77,7 +77,7 @@ export async function buildContext<F extends Format>(
     query.maxTokens === undefined
       ? undefined
       : fitInto(messages, query.maxTokens, await tokenCounter(), tape, slice.unread)
-  const render = renderers[format] as (messages: readonly Message[]) => Formats[F]
+  const render = renderers[format] as (messages: readonly ContextMessage[]) => Formats[F]
   return {
     system: system ?? (await lastSystem(store, tape)),
     messages: render(fitted?.messages ?? messages),
@@ -164,7 +164,7 @@ async function withBlobs(store: Store, entry: Entry, wholeText: number): Promise
   return { ...entry, payload: { ...entry.payload, content: await restoreParts(store, content, wholeText) } }
 }
 
-function withoutImages(message: Message): Message {
+function withoutImages(message: ContextMessage): ContextMessage {
   const pieces = message.pieces.map((piece): Piece =>
     piece.type === 'media' ? { type: 'text', text: pieceText(piece) } : piece,
   )
@@ -183,7 +183,7 @@ function assemble(
   anchor: AnchorRef | undefined,
   tape: string,
   words: Item | undefined,
-): { messages: Message[]; system: string | undefined } {
+): { messages: ContextMessage[]; system: string | undefined } {
   const items: Item[] = anchor === undefined || anchor.name === sessionStart ? [] : [stateItem(anchor, tape)]
   if (words !== undefined) items.push(words)
   for (const entry of entries) {

@@ -5,7 +5,7 @@ import { LimitError } from '../../errors.ts'
 import { shellWord } from '../../system/index.ts'
 import { wholeCharacter } from '../content/blob.ts'
 import { type Keep, outputMedia, outputText, type Piece, pieceText } from '../content/content.ts'
-import type { Message, Step } from './pairing.ts'
+import type { ContextMessage, CallWithResult } from './pairing.ts'
 import type { CountTokens } from '../tokens.ts'
 
 /** Entries that are not in the context, by their ids. */
@@ -25,12 +25,12 @@ export const mediaTokens = 1_600
 
 /** `unread` are entries of the context that were not even read, because they could not fit. */
 export function fitInto(
-  messages: readonly Message[],
+  messages: readonly ContextMessage[],
   maxTokens: number,
   count: CountTokens,
   tape: string,
   unread: readonly Gap[],
-): { messages: Message[]; omitted: Omitted | undefined } {
+): { messages: ContextMessage[]; omitted: Omitted | undefined } {
   const costs = messages.map((message) => costOf(message, count))
   if (total(costs) <= maxTokens && unread.length === 0) return { messages: [...messages], omitted: undefined }
   const notes = 2 * (count(note(tape, { from: 999_999_999, to: 999_999_999 })) + frame)
@@ -48,25 +48,25 @@ export function fitInto(
 }
 
 /** The state that opens the context, the newest of whatever else stays, and the last message. */
-function pinnedOf(messages: readonly Message[]): Set<number> {
+function pinnedOf(messages: readonly ContextMessage[]): Set<number> {
   const [first] = messages
   const opening = first?.role === 'user' && first.keep === 'state' ? 0 : -1
   const others = (['words', 'document', 'prompt'] as const).map((keep) => newest(messages, keep))
   return new Set([opening, ...others, messages.length - 1].filter((i) => i >= 0))
 }
 
-function newest(messages: readonly Message[], keep: Keep): number {
+function newest(messages: readonly ContextMessage[], keep: Keep): number {
   return messages.findLastIndex((message) => message.role === 'user' && message.keep === keep)
 }
 
 /** The messages with the texts of the pinned ones cut as far as needed, and the room that is left beside those. */
 function shortenPinned(
-  messages: readonly Message[],
+  messages: readonly ContextMessage[],
   pinned: ReadonlySet<number>,
   room: number,
   count: CountTokens,
-): { messages: readonly Message[]; room: number } | undefined {
-  const cost = (list: readonly Message[]) => total([...pinned].map((i) => costOf(list[i]!, count)))
+): { messages: readonly ContextMessage[]; room: number } | undefined {
+  const cost = (list: readonly ContextMessage[]) => total([...pinned].map((i) => costOf(list[i]!, count)))
   let left = room - cost(messages)
   if (left >= 0) return { messages, room: left }
   for (let limit = 64_000; limit >= 50; limit = Math.floor(limit / 2)) {
@@ -78,7 +78,7 @@ function shortenPinned(
 }
 
 /** What is shown without a gap begins with a turn, or within the turn whose prompt stands before the gap. */
-function startOfTurn(messages: readonly Message[], from: number): number {
+function startOfTurn(messages: readonly ContextMessage[], from: number): number {
   const prompt = newest(messages, 'prompt')
   if (prompt >= 0 && prompt < from) return from
   for (let i = from; i < messages.length; i++) if (messages[i]!.role === 'user') return i
@@ -87,12 +87,12 @@ function startOfTurn(messages: readonly Message[], from: number): number {
 
 /** The messages that are shown, with a note in place of each run of those that are not. */
 function withNotes(
-  messages: readonly Message[],
+  messages: readonly ContextMessage[],
   isShown: (i: number) => boolean,
   tape: string,
   unread: readonly Gap[],
-): { messages: Message[]; omitted: Omitted | undefined } {
-  const shown: Message[] = []
+): { messages: ContextMessage[]; omitted: Omitted | undefined } {
+  const shown: ContextMessage[] = []
   const waiting = [...unread]
   let gap: Gap | undefined
   let omitted: Omitted | undefined
@@ -113,7 +113,7 @@ function withNotes(
   return { messages: shown, omitted }
 }
 
-function noteMessage(tape: string, gap: Gap): Message {
+function noteMessage(tape: string, gap: Gap): ContextMessage {
   return { role: 'user', pieces: [{ type: 'text', text: note(tape, gap) }], first: gap.from, last: gap.to }
 }
 
@@ -121,7 +121,7 @@ function note(tape: string, { from, to }: Gap): string {
   return `[Entries ${from} to ${to} are left out here to save space: baton show ${shellWord(`${tape}#${from}..${to}`)}]`
 }
 
-function costOf(message: Message, count: CountTokens): number {
+function costOf(message: ContextMessage, count: CountTokens): number {
   let cost = frame
   for (const piece of message.pieces) cost += piece.type === 'media' ? mediaTokens : count(pieceText(piece))
   if (message.role === 'user') return cost
@@ -133,28 +133,28 @@ function costOf(message: Message, count: CountTokens): number {
 }
 
 /** A state is data with a shape and is never cut. */
-function cutTexts(message: Message, limit: number): Message {
+function cutTexts(message: ContextMessage, limit: number): ContextMessage {
   if (message.role === 'user' && message.keep === 'state') return message
   const pieces = message.pieces.map((piece): Piece =>
-    piece.type === 'text' ? { ...piece, text: cut(piece.text, limit) } : piece,
+    piece.type === 'text' ? { ...piece, text: withoutMiddle(piece.text, limit) } : piece,
   )
   if (message.role === 'user') return { ...message, pieces }
   return { ...message, pieces, steps: message.steps.map((step) => shortStep(step, limit)) }
 }
 
-function shortStep({ call, result }: Step, limit: number): Step {
+function shortStep({ call, result }: CallWithResult, limit: number): CallWithResult {
   const long = Object.entries(call.arguments).map(([key, value]) => [
     key,
-    typeof value === 'string' ? cut(value, limit) : value,
+    typeof value === 'string' ? withoutMiddle(value, limit) : value,
   ])
   return {
     call: { ...call, arguments: Object.fromEntries(long) as Record<string, unknown> },
-    result: { ...result, output: cut(outputText(result.output), limit) },
+    result: { ...result, output: withoutMiddle(outputText(result.output), limit) },
   }
 }
 
 /** The text with its middle left out, and a word on how much that is. */
-export function cut(text: string, limit: number): string {
+export function withoutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text
   const half = Math.floor(limit / 2)
   const head = text.slice(0, wholeCharacter(text, half))

@@ -3,7 +3,7 @@
 
 import { type Call, type Item, type Keep, outputText, type Piece, type Result } from '../content/content.ts'
 
-export type Message =
+export type ContextMessage =
   | {
       readonly role: 'user'
       readonly pieces: readonly Piece[]
@@ -14,13 +14,13 @@ export type Message =
   | {
       readonly role: 'assistant'
       readonly pieces: readonly Piece[]
-      readonly steps: readonly Step[]
+      readonly steps: readonly CallWithResult[]
       readonly first: number
       readonly last: number
     }
 
 /** A call with its result. */
-export interface Step {
+export interface CallWithResult {
   readonly call: Call
   readonly result: Result
 }
@@ -40,7 +40,7 @@ interface OpenMessage {
   last: number
 }
 
-export function pair(items: readonly Item[]): Message[] {
+export function pair(items: readonly Item[]): ContextMessage[] {
   const messages: OpenMessage[] = []
   const steps: OpenStep[] = []
   const names = new Names()
@@ -85,7 +85,7 @@ export function pair(items: readonly Item[]): Message[] {
   return messages.map(close)
 }
 
-function close(message: OpenMessage): Message {
+function close(message: OpenMessage): ContextMessage {
   const { role, pieces, keep, first, last } = message
   if (role === 'user') return { role, pieces, keep, first, last }
   const steps = message.steps.map(({ call, result }) => ({ call, result: result ?? interrupted(call) }))

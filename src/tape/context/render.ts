@@ -2,14 +2,14 @@
 
 import type { ModelMessage } from 'ai'
 import { isBlob } from '../content/blob.ts'
-import { type Message, type Step, toolName } from './pairing.ts'
+import { type ContextMessage, type CallWithResult, toolName } from './pairing.ts'
 import { outputMedia, outputPieces, outputText, type Piece, pieceText, type Result } from '../content/content.ts'
 
 type Content<Role extends ModelMessage['role']> = Exclude<Extract<ModelMessage, { role: Role }>['content'], string>
 type ToolOutput = Extract<Content<'tool'>[number], { type: 'tool-result' }>['output']
 
 /** Messages of the AI SDK. */
-export function toAiSdk(messages: readonly Message[]): ModelMessage[] {
+export function toAiSdk(messages: readonly ContextMessage[]): ModelMessage[] {
   return messages.flatMap((message): ModelMessage[] => {
     if (message.role === 'user') return [{ role: 'user', content: message.pieces.map(userPart) }]
     const said = message.pieces.map(assistantPart)
@@ -37,7 +37,7 @@ export function toAiSdk(messages: readonly Message[]): ModelMessage[] {
  * The images of tool results as the content of a user message behind them. Chat completions take text alone in a tool's message, and the
  * AI SDK would write the data of an image into that text.
  */
-function toolMedia(steps: readonly Step[]): Piece[] {
+function toolMedia(steps: readonly CallWithResult[]): Piece[] {
   return steps.flatMap(({ call, result }): Piece[] => {
     const media = outputMedia(result.output)
     if (media.length === 0) return []
@@ -97,7 +97,7 @@ type AnthropicBlock =
   | { type: 'tool_result'; tool_use_id: string; content: string | AnthropicBlock[]; is_error?: boolean }
 
 /** Roles alternate, results open the next user message, and reasoning is included only with its signature. */
-export function toAnthropic(messages: readonly Message[]): AnthropicMessage[] {
+export function toAnthropic(messages: readonly ContextMessage[]): AnthropicMessage[] {
   const rendered: AnthropicMessage[] = []
   const add = (role: 'user' | 'assistant', content: AnthropicBlock[]) => {
     if (content.length === 0) return
@@ -185,7 +185,7 @@ interface OpenAiCall {
 }
 
 /** Messages of the chat completions API. */
-export function toOpenAi(messages: readonly Message[]): OpenAiMessage[] {
+export function toOpenAi(messages: readonly ContextMessage[]): OpenAiMessage[] {
   return messages.flatMap((message): OpenAiMessage[] => {
     if (message.role === 'user') return [{ role: 'user', content: userContent(message.pieces) }]
     // Reasoning has no place in chat messages; it stays on the tape.
@@ -232,7 +232,7 @@ function indented(text: string): string {
 }
 
 /** For people to read. */
-export function toText(messages: readonly Message[]): string {
+export function toText(messages: readonly ContextMessage[]): string {
   return messages
     .map((message) => {
       const said = message.pieces.map((piece) => (piece.type === 'reasoning' ? `(${piece.text})` : pieceText(piece)))

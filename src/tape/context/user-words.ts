@@ -4,7 +4,7 @@
 
 import type { AnchorRef, Damage, Entry, EntryOf, Store } from '../../store/index.ts'
 import { contentText, type Item } from '../content/content.ts'
-import { cut } from './fit.ts'
+import { withoutMiddle } from './fit.ts'
 import { forkOf } from '../lineage/fork.ts'
 import { parseUri } from '../reference.ts'
 
@@ -79,7 +79,7 @@ function isPrompt(entry: Entry): entry is MessageEntry {
 }
 
 function told(tape: string, { id, payload }: MessageEntry): Said {
-  return { ref: `${tape}#${id}`, text: cut(contentText(payload.content).text.trim(), eachChars) }
+  return { ref: `${tape}#${id}`, text: withoutMiddle(contentText(payload.content).text.trim(), eachChars) }
 }
 
 async function runAt(store: Store, tape: string, id: number): Promise<string | undefined> {

@@ -6,7 +6,7 @@ import { shellWord } from '../../system/index.ts'
 import type { AnchorRef, Draft, Entry, Store } from '../../store/index.ts'
 import { inBatches } from '../export.ts'
 import { findAnchor } from '../reference.ts'
-import { cut } from '../context/fit.ts'
+import { withoutMiddle } from '../context/fit.ts'
 import { edgeTo, readEdges, recordEdge } from './lineage.ts'
 import { isReserved, ownerKey } from './owner.ts'
 import { formatUri } from '../reference.ts'
@@ -32,9 +32,12 @@ const forkKey = 'fork'
 
 export async function fork(store: Store, parent: string, child: string, options: ForkOptions = {}): Promise<void> {
   if (isReserved(parent) && options.intention?.trigger_on_complete !== undefined) {
-    throw new InvalidError(`${parent} is one of Baton's own tapes, so nobody there would read that a fork is complete`, {
-      path: 'intention.trigger_on_complete',
-    })
+    throw new InvalidError(
+      `${parent} is one of Baton's own tapes, so nobody there would read that a fork is complete`,
+      {
+        path: 'intention.trigger_on_complete',
+      },
+    )
   }
   const anchor = await startOf(store, parent, options)
   const info = await store.info(parent)
@@ -224,7 +227,7 @@ const shownState = 4_000
 /** What the child leaves is data: no `<` survives in it, so that it cannot close its fence. */
 function completedNotice(child: string, anchor: AnchorRef | undefined): Draft {
   const where = anchor === undefined ? child : `${child}@${anchor.name}`
-  const state = cut(JSON.stringify(anchor?.state ?? {}, null, 1), shownState).replaceAll('<', '\\u003c')
+  const state = withoutMiddle(JSON.stringify(anchor?.state ?? {}, null, 1), shownState).replaceAll('<', '\\u003c')
   const content = [
     `[Baton: ${child}, which was forked from here, is complete. Its last anchor is ${where}, with this state:]`,
     `<child-state>\n${state}\n</child-state>`,

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { absolutePath, isInside, realTarget } from '../../../src/agent/permissions/path.ts'
+import { absolutePath, isPathInside, realTarget } from '../../../src/agent/permissions/path.ts'
 import { makeFolders } from './judge.ts'
 
 describe('paths', () => {
@@ -32,7 +32,7 @@ describe('paths', () => {
         // What is there is where the system finds it; a second look changes nothing.
         if (fs.existsSync(absolute)) expect(real).toBe(fs.realpathSync(absolute))
         expect(realTarget(real)).toBe(real)
-        expect(isInside(cwd, real)).toBe(
+        expect(isPathInside(cwd, real)).toBe(
           !path.relative(cwd, real).startsWith('../') && path.relative(cwd, real) !== '..',
         )
       }),
