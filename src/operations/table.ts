@@ -34,10 +34,10 @@ type OperationsOf<Module> = {
   [Name in keyof Module as Module[Name] extends { readonly route: string } ? Name : never]: Module[Name]
 }
 
-/** The operations among what a module exports. */
+/** The operations among what a module exports, by name: a bundle keeps the exports in another order than Node. */
 function operationsOf<Module extends object>(module: Module): OperationsOf<Module> {
   const all = Object.entries(module).filter(([, value]) => typeof value === 'object' && 'route' in value)
-  return Object.fromEntries(all) as OperationsOf<Module>
+  return Object.fromEntries(all.toSorted(([one], [other]) => (one < other ? -1 : 1))) as OperationsOf<Module>
 }
 
 /** By the name they have in code: the client is typed by this. */
