@@ -2,7 +2,7 @@
 
 import type { Quote, Todo } from '../facts.ts'
 import { sentencesOf } from '../words/sentences.ts'
-import { sharedWith, termsOf, weightIn } from '../words/terms.ts'
+import { asAmong, type Terms, termsOf, weightIn } from '../words/terms.ts'
 import type { Call } from './tool-calls.ts'
 
 export class TodoList {
@@ -63,14 +63,49 @@ const aboutIt = 0.5
 
 /** The open todos with what the user said about them later: plans change, and lists are often not written anew. */
 export function withMentions(todos: readonly Todo[], said: readonly Quote[]): Todo[] {
+  const isOpen = ({ status }: Todo) => status === 'pending' || status === 'in_progress'
+  const first = Math.min(...todos.filter(isOpen).map(({ id }) => id))
+  const sentences = new Sentences(said.filter(({ id }) => id > first))
   return todos.map((todo) => {
-    if (todo.status !== 'pending' && todo.status !== 'in_progress') return todo
-    const later = said.filter(({ id }) => id > todo.id)
+    if (!isOpen(todo)) return todo
     const terms = termsOf(todo.text)
-    if (later.length === 0 || weightIn(terms) < leastWeight) return todo
-    const mentioned = later
-      .flatMap(({ text }) => sentencesOf(text))
-      .findLast((sentence) => sharedWith(terms, termsOf(sentence)) >= aboutIt)
+    const mentioned = weightIn(terms) < leastWeight ? undefined : sentences.lastAbout(terms, todo.id)
     return mentioned === undefined ? todo : { ...todo, mentioned }
   })
+}
+
+/** What the user said, sentence by sentence, to be found by what it is about. */
+class Sentences {
+  readonly #texts: string[] = []
+  readonly #ids: number[] = []
+  /** Stem: the sentences that have it. */
+  readonly #holders = new Map<string, number[]>()
+
+  constructor(said: readonly Quote[]) {
+    for (const { text, id } of said) {
+      for (const sentence of sentencesOf(text)) {
+        const place = this.#texts.push(sentence) - 1
+        this.#ids.push(id)
+        for (const stem of termsOf(sentence).keys()) {
+          const holders = this.#holders.get(stem)
+          if (holders) holders.push(place)
+          else this.#holders.set(stem, [place])
+        }
+      }
+    }
+  }
+
+  /** The last sentence behind that entry which has so many of the terms. */
+  lastAbout(terms: Terms, after: number): string | undefined {
+    const whole = weightIn(terms)
+    const shared = new Map<number, number>()
+    for (const [stem, weight] of terms) {
+      const places = new Set(asAmong(stem).flatMap((each) => this.#holders.get(each) ?? []))
+      for (const place of places) shared.set(place, (shared.get(place) ?? 0) + weight)
+    }
+    let last: number | undefined
+    for (const [place, weight] of shared)
+      if (this.#ids[place]! > after && weight / whole >= aboutIt && place > (last ?? -1)) last = place
+    return last === undefined ? undefined : this.#texts[last]
+  }
 }

@@ -5,7 +5,17 @@
 import type { Instruction, Quote } from '../facts.ts'
 import { isPasted, withoutPastes } from './pastes.ts'
 import { announces, asks, sentencesOf } from './sentences.ts'
-import { hasTerm, type Haystack, isName, languageMarksOf, sharedWith, type Terms, termsOf, weightIn } from './terms.ts'
+import {
+  hasTerm,
+  type Haystack,
+  isAmong,
+  isName,
+  languageMarksOf,
+  sharedWith,
+  type Terms,
+  termsOf,
+  weightIn,
+} from './terms.ts'
 
 /** A sentence that says less is a remark: "thanks", "try again". */
 const leastWeight = 15
@@ -61,10 +71,13 @@ interface Kept {
   sentences: readonly Sentence[]
   /** Stems that have not come back in the turn yet. */
   readonly missing: Set<string>
+  /** The message that was last looked at for sentences that replace some of this one. */
+  comparedWith?: Kept
 }
 
 export class InstructionBook {
   readonly #all: Kept[] = []
+  readonly #texts = new Set<string>()
   /** Stem: the messages that have it. */
   readonly #index = new Map<string, number[]>()
   /** Messages of the turn that runs, and of turns before it that were cut off. */
@@ -104,6 +117,7 @@ export class InstructionBook {
       else if (holders.length <= commonStem) holders.push(this.#all.length)
     }
     this.#all.push(kept)
+    this.#texts.add(quote.text)
     this.#open.push(kept)
     if (this.#open.length > mostOpen) this.#open.shift()
   }
@@ -134,15 +148,17 @@ export class InstructionBook {
   }
 
   get first(): Instruction | undefined {
-    return (this.#all.find(({ fact }) => !isBareCommand(fact.text)) ?? this.#all[0])?.fact
+    this.#opening ??= this.#all.find(({ fact }) => !isBareCommand(fact.text))
+    return (this.#opening ?? this.#all[0])?.fact
   }
+  #opening: Kept | undefined
 
   get last(): Instruction | undefined {
     return (this.#all.findLast(({ fact }) => !isBareCommand(fact.text)) ?? this.#all.at(-1))?.fact
   }
 
   has(text: string): boolean {
-    return this.#all.some(({ fact }) => fact.text === text)
+    return this.#texts.has(text)
   }
 
   facts(): Instruction[] {
@@ -211,27 +227,35 @@ export class InstructionBook {
   #replace(message: Kept, by: number): void {
     const later = message.sentences.filter(({ text }) => !asks(text))
     const stems = new Set(later.flatMap(({ terms }) => [...terms.keys()]))
-    const candidates = new Set(
-      [...stems].flatMap((stem) => {
-        const holders = this.#index.get(stem) ?? []
-        return holders.length > commonStem ? [] : holders
-      }),
-    )
-    for (const index of candidates) {
-      const kept = this.#all[index]
-      if (!kept || kept.fact.supersededBy !== undefined) continue
-      const taken = kept.sentences.filter((earlier) => later.some((sentence) => replaces(sentence, earlier)))
-      if (taken.length === 0) continue
-      const left = kept.sentences.filter((sentence) => !taken.includes(sentence))
-      if (left.every(({ weight }) => weight < leastSubject) && kept.fact.amended === undefined) {
-        kept.fact = { ...kept.fact, supersededBy: by, standing: [] }
-      } else {
-        const amended = [...(kept.fact.amended ?? []), ...taken.map(({ text }) => ({ text, by }))]
-        const standing = kept.fact.standing.filter((text) => !taken.some((each) => each.text === text))
-        kept.fact = { ...kept.fact, amended, standing }
-        kept.sentences = left
+    for (const stem of stems) {
+      const holders = this.#index.get(stem) ?? none
+      if (holders.length > commonStem) continue
+      for (const index of holders) {
+        const kept = this.#all[index]
+        if (kept === undefined || kept.comparedWith === message) continue
+        kept.comparedWith = message
+        if (kept.fact.supersededBy === undefined) replaceIn(kept, later, stems, by)
       }
     }
+  }
+}
+
+const none: readonly number[] = []
+
+/** Takes out of a message what a later one says anew. */
+function replaceIn(kept: Kept, later: readonly Sentence[], stems: ReadonlySet<string>, by: number): void {
+  const taken = kept.sentences.filter(
+    (earlier) => isAllAmong(earlier, stems) && later.some((sentence) => replaces(sentence, earlier)),
+  )
+  if (taken.length === 0) return
+  const left = kept.sentences.filter((sentence) => !taken.includes(sentence))
+  if (left.every(({ weight }) => weight < leastSubject) && kept.fact.amended === undefined) {
+    kept.fact = { ...kept.fact, supersededBy: by, standing: [] }
+  } else {
+    const amended = [...(kept.fact.amended ?? []), ...taken.map(({ text }) => ({ text, by }))]
+    const standing = kept.fact.standing.filter((text) => !taken.some((each) => each.text === text))
+    kept.fact = { ...kept.fact, amended, standing }
+    kept.sentences = left
   }
 }
 
@@ -262,6 +286,19 @@ function requestIn(sentences: readonly Sentence[], missing: ReadonlySet<string>)
   }
   return most?.sentence
 }
+
+/** Whether these stems, of several sentences, hold what one sentence is about: most earlier ones are told apart by a few words. */
+function isAllAmong({ terms, weight }: Sentence, stems: ReadonlySet<string>): boolean {
+  let spare = (1 - sameSubject) * weight + rounding
+  for (const [stem, each] of terms) {
+    if (isAmong(stem, stems)) continue
+    spare -= each
+    if (spare < 0) return false
+  }
+  return true
+}
+
+const rounding = 1e-6
 
 /**
  * Whether a later sentence is about all that an earlier one was about. One that is about a part of it stands beside it: a

@@ -82,8 +82,13 @@ export function sharedWith(terms: Terms, others: Terms): number {
 }
 
 /** Whether a stem is one of the terms; a longer word has a longer stem. */
-export function isAmong(stem: string, terms: Terms): boolean {
+export function isAmong(stem: string, terms: Pick<Terms, 'has'>): boolean {
   return terms.has(stem) || (stem.length === longStem && terms.has(stem.slice(0, shortStem)))
+}
+
+/** The terms that a stem is one of by `isAmong`. */
+export function asAmong(stem: string): string[] {
+  return stem.length === longStem ? [stem, stem.slice(0, shortStem)] : [stem]
 }
 
 /** A text to look for terms in. */
