@@ -44,23 +44,50 @@ export async function redactAll(
   return { texts: (out + whole.slice(from)).split(separator), kinds }
 }
 
-/** Every string of a JSON value, keys aside, without its secrets. */
+/**
+ * Every string of a JSON value, keys aside, without its secrets. What holds none is not copied; a text that is there more than
+ * once is searched once.
+ */
 export async function redactValue<T>(value: T): Promise<{ value: T; kinds: ReadonlyMap<string, number> }> {
-  const strings: string[] = []
-  mapStrings(value, (text) => {
-    strings.push(text)
-    return text
-  })
+  const found = new Set<string>()
+  gatherStrings(value, found)
+  const strings = [...found]
   const { texts, kinds } = await redactAll(strings)
-  let next = 0
-  return { value: mapStrings(value, () => texts[next++]!) as T, kinds }
+  const changed = new Map<string, string>()
+  for (const [i, text] of texts.entries()) if (text !== strings[i]) changed.set(strings[i]!, text)
+  return { value: changed.size === 0 ? value : mapStrings(value, (text) => changed.get(text) ?? text), kinds }
 }
 
-function mapStrings(value: unknown, change: (text: string) => string): unknown {
+function gatherStrings(value: unknown, found: Set<string>): void {
+  if (typeof value === 'string') found.add(value)
+  else if (Array.isArray(value)) for (const one of value as unknown[]) gatherStrings(one, found)
+  else if (typeof value === 'object' && value !== null)
+    for (const key in value) gatherStrings(value[key as keyof typeof value], found)
+}
+
+/** The value with other strings; whatever stays as it is, is not copied. */
+export function mapStrings<T>(value: T, change: (text: string) => string): T {
+  return mapped(value, change) as T
+}
+
+function mapped(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === 'string') return change(value)
-  if (Array.isArray(value)) return value.map((one) => mapStrings(one, change))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapStrings(one, change)]))
+  if (Array.isArray(value)) {
+    let copy: unknown[] | undefined
+    for (let i = 0; i < value.length; i++) {
+      const item = mapped(value[i], change)
+      if (item !== value[i]) (copy ??= [...(value as unknown[])])[i] = item
+    }
+    return copy ?? value
+  }
+  let copy: Record<string, unknown> | undefined
+  for (const key in value) {
+    const item: unknown = value[key as keyof typeof value]
+    const other = mapped(item, change)
+    if (other !== item) (copy ??= { ...value })[key] = other
+  }
+  return copy ?? value
 }
 
 /** Separates texts: a cleaned text cannot hold it, and no secret reaches across it. */

@@ -6,7 +6,7 @@ import type { Ledger } from '../../ledger/facts.ts'
 import type { HandoffDocument, Profile, Section } from '../document.ts'
 import { renderSection } from '../markdown/render.ts'
 import { readTitle } from '../sections.ts'
-import { redactValue } from '../../safety/redact.ts'
+import { mapStrings, redactValue } from '../../safety/redact.ts'
 import { defaultBudget, fit, type Fitted } from './budget.ts'
 import { compose, type ComposeOptions } from './compose.ts'
 
@@ -53,10 +53,7 @@ const endLength = 50_000
 
 /** What lies in the middle of a huge text is not shown, so it need not be searched for secrets. */
 function withoutMiddles<T>(value: T): T {
-  if (typeof value === 'string') {
-    return (value.length <= 2 * endLength ? value : `${value.slice(0, endLength)}\n…\n${value.slice(-endLength)}`) as T
-  }
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item: unknown) => withoutMiddles(item)) as T
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutMiddles<unknown>(item)])) as T
+  return mapStrings(value, (text) =>
+    text.length <= 2 * endLength ? text : `${text.slice(0, endLength)}\n…\n${text.slice(-endLength)}`,
+  )
 }
