@@ -7,7 +7,7 @@ import { edgeTo, givenDocument, type MessagePayload, readEdges, recordEdge } fro
 import { type Agent, agentNamed, type SessionFile } from '../agents/index.ts'
 import { type Imported, importFile, type ImportOptions } from './import.ts'
 import { resolveSession, type ResolveOptions, sessionFile } from './resolve.ts'
-import { listSessions } from './sessions.ts'
+import { isListed, listSessions } from './sessions.ts'
 
 export interface ImportedSession extends Imported {
   /** The imports of its subagents. */
@@ -33,7 +33,7 @@ export async function importSession(
 
 function subagentsOf(file: SessionFile, { env = process.env }: ResolveOptions): SessionFile[] {
   const agent = agentNamed(file.agent)
-  if (!agent.folders(env).some((folder) => file.path.startsWith(folder))) return besideOf(agent, file)
+  if (!isListed(file, env)) return besideOf(agent, file)
   return listSessions({ env, agent: file.agent, subagents: true })
     .filter((session) => session.parent === file.id)
     .map(sessionFile)

@@ -7,6 +7,7 @@ import {
   agentNamed,
   agents,
   type Live,
+  realPath,
   type SessionFile,
   sessionId,
   sessionKey,
@@ -102,6 +103,13 @@ function isBelow(folder: string, root: string): boolean {
 
 function findAll(env: NodeJS.ProcessEnv, onUnreadable: ListOptions['onUnreadable']): SessionFile[] {
   return agents.flatMap((agent) => agent.folders(env).flatMap((folder) => agent.find(folder, onUnreadable)))
+}
+
+/** Whether a transcript lies where its agent keeps its sessions, so that the list has it. */
+export function isListed(file: SessionFile, env: NodeJS.ProcessEnv): boolean {
+  return agentNamed(file.agent)
+    .folders(env)
+    .some((folder) => isBelow(file.path, folder) || isBelow(file.path, realPath(folder) ?? folder))
 }
 
 function look(

@@ -6,7 +6,7 @@ import { configuredModels } from '../../config/index.ts'
 import { InvalidError } from '../../errors.ts'
 import { PhaseFacts } from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
-import { importSession, listSessions, meterOf, resolveSession, statsOfTape } from '../../transcripts/index.ts'
+import { importSession, isListed, listSessions, meterOf, resolveSession, statsOfTape } from '../../transcripts/index.ts'
 import type { Caller } from '../operation.ts'
 
 export const agentName = z
@@ -37,9 +37,8 @@ export function namedSession(
 
 /** Also returns what the session knows about itself: where it worked, how full its context is, and the facts of its work. */
 export async function tapeOfSession({ store, env, cwd: here }: Place, file: SessionFile) {
-  const session = listSessions({ env, agent: file.agent, subagents: true }).find(
-    (each) => each.path === file.path && each.id === file.id,
-  )
+  const listed = isListed(file, env) ? listSessions({ env, agent: file.agent, subagents: true }) : []
+  const session = listed.find((each) => each.path === file.path && each.id === file.id)
   const phase = new PhaseFacts(session?.cwd)
   const { tape: name } = await importSession(store, file, { env, onEntry: (entry) => phase.add(entry) })
   // A transcript from another machine is not in the list. Its tape knows what it said of itself.
