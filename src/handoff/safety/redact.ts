@@ -24,9 +24,10 @@ export async function redact(text: string): Promise<Redacted> {
   return { text: texts[0]!, kinds }
 }
 
-/** A secret found in one of the texts is taken out of all of them. */
+/** A secret found in one of the texts is taken out of all of them. `times`: how often each of them counts. */
 export async function redactAll(
   texts: readonly string[],
+  times?: readonly number[],
 ): Promise<{ texts: string[]; kinds: ReadonlyMap<string, number> }> {
   const rules = await ruleSet()
   const cleaned = texts.map(clean)
@@ -36,10 +37,13 @@ export async function redactAll(
   if (found.length === 0) return { texts: cleaned, kinds }
   let out = ''
   let from = 0
+  let at = 0
+  let endOfText = cleaned[0]!.length
   for (const { start, end, kind } of withRepeats(whole, found)) {
+    while (start >= endOfText && at + 1 < cleaned.length) endOfText += separator.length + cleaned[++at]!.length
     out += `${whole.slice(from, start)}[redacted: ${kind}]`
     from = end
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+    kinds.set(kind, (kinds.get(kind) ?? 0) + (times?.[at] ?? 1))
   }
   return { texts: (out + whole.slice(from)).split(separator), kinds }
 }
@@ -49,17 +53,18 @@ export async function redactAll(
  * once is searched once.
  */
 export async function redactValue<T>(value: T): Promise<{ value: T; kinds: ReadonlyMap<string, number> }> {
-  const found = new Set<string>()
+  const found = new Map<string, number>()
   gatherStrings(value, found)
-  const strings = [...found]
-  const { texts, kinds } = await redactAll(strings)
+  const strings = [...found.keys()]
+  const { texts, kinds } = await redactAll(strings, [...found.values()])
   const changed = new Map<string, string>()
   for (const [i, text] of texts.entries()) if (text !== strings[i]) changed.set(strings[i]!, text)
   return { value: changed.size === 0 ? value : mapStrings(value, (text) => changed.get(text) ?? text), kinds }
 }
 
-function gatherStrings(value: unknown, found: Set<string>): void {
-  if (typeof value === 'string') found.add(value)
+/** Every text, and how often it is there. */
+function gatherStrings(value: unknown, found: Map<string, number>): void {
+  if (typeof value === 'string') found.set(value, (found.get(value) ?? 0) + 1)
   else if (Array.isArray(value)) for (const one of value as unknown[]) gatherStrings(one, found)
   else if (typeof value === 'object' && value !== null)
     for (const key in value) gatherStrings(value[key as keyof typeof value], found)
