@@ -70,7 +70,7 @@ interface Kept {
   fact: Instruction
   sentences: readonly Sentence[]
   /** Stems that have not come back in the turn yet. */
-  readonly missing: Set<string>
+  missing: Set<string>
   /** The message that was last looked at for sentences that replace some of this one. */
   comparedWith?: Kept
 }
@@ -173,7 +173,10 @@ export class InstructionBook {
   #closeTurn(): void {
     // Words typed while the assistant works belong to the turn that runs.
     if (this.#isAnswered()) {
-      for (const kept of this.#open) kept.fact = this.#judged(kept)
+      for (const kept of this.#open) {
+        kept.fact = this.#judged(kept)
+        settle(kept)
+      }
       this.#open = []
     } else if (this.#turn.calls === 0 && this.#turn.spoken === 0) {
       // Nobody heard it, so nothing can tell what became of it.
@@ -241,6 +244,15 @@ export class InstructionBook {
 }
 
 const none: readonly number[] = []
+
+/** Forgets what is only needed while the turn of a message runs: a session may have very many. */
+function settle(kept: Kept): void {
+  kept.missing = noStems
+  kept.sentences = kept.sentences.map((each) => (each.weight < leastSubject ? { ...each, terms: noTerms } : each))
+}
+
+const noStems = new Set<string>()
+const noTerms: Terms = new Map()
 
 /** Takes out of a message what a later one says anew. */
 function replaceIn(kept: Kept, later: readonly Sentence[], stems: ReadonlySet<string>, by: number): void {
