@@ -41,7 +41,7 @@ export class SubagentBook {
   /** An answer to waiting for several names those that are done. */
   heard(output: Output, id: number): void {
     if (!output.head.includes('completed')) return
-    for (const { handle } of [...this.#running]) {
+    for (const { handle } of this.#running) {
       if (handle !== undefined && output.head.includes(handle)) this.end(handle, 'done', id)
     }
   }
