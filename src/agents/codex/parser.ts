@@ -200,7 +200,7 @@ function event(payload: Fields, memory: Memory, at: string | undefined): Fact[] 
       return [
         ...(window === undefined ? [] : [{ type: 'about', window } as const]),
         { type: 'turn', to: 'working', begins: true, ...given({ date: at }) },
-        noted('task_started', payload, at),
+        noted('turn_started', payload, at),
       ]
     }
     case 'task_complete':

@@ -544,7 +544,7 @@ export class LedgerBuilder {
     const data = payload['data']
     if (!isFields(data)) return
     const status = data['status']
-    if (/(?:^|\/)(?:task|turn)_started$/.test(String(payload['name']))) this.#ending.began()
+    if (/(?:^|\/)turn_started$/.test(String(payload['name']))) this.#ending.began()
     if (/^turn_(?:ended|closed)$/.test(String(payload['name']))) {
       this.#wrapping.clear()
       this.#ending.ended(status === 'done' ? 'done' : status === 'failed' ? 'failed' : 'aborted')

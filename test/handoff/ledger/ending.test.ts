@@ -59,7 +59,7 @@ describe('how the work stands', () => {
     [
       'interrupted: the agent recorded how the turn began, and not that it ended',
       (s) => {
-        s.add('event', { name: 'codex/task_started', data: {} })
+        s.add('event', { name: 'codex/turn_started', data: {} })
         s.user('add a cart')
         s.assistant('I look at the cart first.')
       },
@@ -69,7 +69,7 @@ describe('how the work stands', () => {
       'answered: the agent records no ends, only beginnings',
       (s) => {
         for (const words of ['add a cart', 'and a checkout']) {
-          s.add('event', { name: 'codex/task_started', data: {} })
+          s.add('event', { name: 'codex/turn_started', data: {} })
           s.user(words)
           s.assistant('It is there.')
         }
@@ -79,10 +79,10 @@ describe('how the work stands', () => {
     [
       'answered: an earlier turn was cut off, the last one ended',
       (s) => {
-        s.add('event', { name: 'codex/task_started', data: {} })
+        s.add('event', { name: 'codex/turn_started', data: {} })
         s.user('add a cart')
         s.call('Bash', { command: 'npm test' })
-        s.add('event', { name: 'codex/task_started', data: {} })
+        s.add('event', { name: 'codex/turn_started', data: {} })
         s.user('go on')
         s.assistant('It is there.')
         s.add('event', { name: 'turn_ended', data: { status: 'done' } })
