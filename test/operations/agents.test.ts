@@ -1,4 +1,4 @@
-// What is shown of supervised sessions: their screens and their meters.
+// What is shown of supervised sessions: their screens, their cycles and their meters.
 import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -93,6 +93,48 @@ it('the meters of a supervised session are told over time, with its cycles; peak
   const thin = await history(4)
   expect(thin.points.map(({ tokens }) => tokens)).toEqual([10, 40, 12, 30])
   expect(thin.total).toBe(5)
+})
+
+it('each step of a cycle comes with what proved it, and without where nothing is recorded [W7]', async () => {
+  await addRow('job', { cycles: 1 })
+  const document = { id: 7, path: '/p/.handoffs/one.md', by: 'agent' }
+  const add = async (key: 'cycle' | 'cycled', data: object) => {
+    const draft = { kind: 'event', payload: { name: key, data }, meta: { key, context: false } }
+    return (await opened.workspace.store.append('session/job', [draft]))[0]!.id
+  }
+  const at = (n: number, at: string, more: object = {}) => add('cycle', { cycle: { n, at, from: 'old', ...more } })
+  await at(1, 'asked', { prompt: { state: 'typing' } })
+  const heard = await at(1, 'asked', { prompt: { state: 'heard' } })
+  const stored = await at(1, 'documented', { document })
+  await at(1, 'clearing', { document })
+  await at(1, 'resuming', { document })
+  const verifying = await at(1, 'verifying', { document })
+  const done = await at(1, 'done', { document })
+  const end = { n: 1, outcome: 'done', from: 'old', to: 'new', document, percentBefore: 70.6, percentAfter: 9 }
+  const ended = await add('cycled', end)
+  // Nobody heard the second request, Baton wrote the document, and the clear was ignored.
+  await at(2, 'asked', { prompt: { state: 'typed' } })
+  await at(2, 'documented', { document: { ...document, by: 'ledger' } })
+  await at(2, 'clearing', { document })
+  await at(2, 'resuming', { document })
+  await at(2, 'documented', { document })
+  const { cycles } = await operations.supervisedCycles.run(opened.workspace, { name: 'job', limit: 20 }, callBy())
+  const [second, first] = cycles.map(({ steps }) => steps.map(({ step, proof }) => [step, proof?.text, proof?.id]))
+  expect(first).toEqual([
+    ['asked', 'The request is in its transcript.', heard],
+    ['documented', 'The agent wrote one.md, and it is stored as entry 7.', stored],
+    ['clearing', 'Its transcript is in a new context, new.', verifying],
+    ['resuming', 'The prompt to resume is in its transcript.', verifying],
+    ['verifying', 'The new context read one.md or was given its text, and replied or called a tool.', done],
+    ['done', 'Its context went from 71 to 9 %.', ended],
+  ])
+  expect(second!.map(([step, text]) => [step, text])).toEqual([
+    ['asked', undefined],
+    ['documented', 'Baton wrote, from the transcript, one.md, and it is stored as entry 7.'],
+    ['clearing', undefined],
+    ['resuming', undefined],
+    ['documented', 'The agent wrote one.md, and it is stored as entry 7.'],
+  ])
 })
 
 it("the meters of an agent's own session are read from its transcript", async () => {

@@ -33,6 +33,21 @@ test('an agent is started, paused, resumed, handed over and stopped in the brows
   const cycle = page.getByRole('region', { name: 'Cycles' }).getByRole('article').first()
   await cycle.getByText('done', { exact: true }).waitFor({ timeout: 90_000 })
   await cycle.getByText('context cleared').waitFor()
+  // What proved the steps is said in words, and leads to the entry that recorded it.
+  const step = (words: string) => cycle.getByRole('listitem').filter({ hasText: words })
+  await step('document stored')
+    .getByText(/wrote.* \S+\.md, and it is stored as entry \d+\./)
+    .waitFor()
+  await step('context cleared')
+    .getByText(/^Its transcript is in a new context/)
+    .waitFor()
+  const proof = step('asked to resume').getByText('The prompt to resume is in its transcript.')
+  await proof.waitFor()
+  const { cycles } = await server.client.supervisedCycles({ name: 'job' })
+  const resuming = cycles[0]!.steps.find(({ step }) => step === 'resuming')!
+  expect(resuming.proof!.id).toBeGreaterThan(resuming.id)
+  const links = await step('asked to resume').getByRole('link').all()
+  expect(await links[1]!.getAttribute('href')).toContain(`at=${resuming.proof!.id}`)
   await page.getByRole('img', { name: /Context of \d+ measurements.*1 marks?/ }).waitFor()
   await expectAccessible(page)
 

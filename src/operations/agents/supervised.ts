@@ -215,12 +215,25 @@ function lastLine(file: string): string {
   )
 }
 
+const proof = z.object({
+  text: z.string().describe('A sentence.'),
+  id: z.int().describe('The entry that recorded it.'),
+  date: z.string().describe('When it was recorded.'),
+})
+
 const cycle = z.object({
   n: z.int(),
   outcome: z.enum(['running', 'done', 'failed']),
   why: z.string().optional().describe('What made it begin.'),
   reason: z.string().optional().describe('Why it failed.'),
-  steps: z.array(z.object({ step: z.string(), id: z.int().describe('Its entry.'), date: z.string() })),
+  steps: z.array(
+    z.object({
+      step: z.string(),
+      id: z.int().describe('Its entry.'),
+      date: z.string(),
+      proof: proof.optional().describe('What proved it; missing where nothing of it is recorded.'),
+    }),
+  ),
   percentBefore: z.number().optional(),
   percentAfter: z.number().optional(),
   totalMs: z.number().optional(),
@@ -231,10 +244,20 @@ const cycle = z.object({
 type Cycle = z.output<typeof cycle>
 
 /** What the supervisor writes when a step begins, and when a cycle is over. */
-const stepData = z.object({ cycle: z.object({ n: z.int(), at: z.string() }) })
-const endData = cycle
-  .omit({ steps: true, outcome: true })
-  .extend({ outcome: z.enum(['done', 'failed']), document: z.looseObject({ id: z.int(), by: z.string() }).optional() })
+const stepData = z.object({
+  cycle: z.object({
+    n: z.int(),
+    at: z.string(),
+    from: z.string().optional(),
+    prompt: z.object({ state: z.string() }).optional(),
+    document: z.object({ id: z.int(), path: z.string(), by: z.enum(['agent', 'ledger']) }).optional(),
+  }),
+})
+const endData = cycle.omit({ steps: true, outcome: true }).extend({
+  outcome: z.enum(['done', 'failed']),
+  to: z.string().optional(),
+  document: z.looseObject({ id: z.int(), by: z.string() }).optional(),
+})
 
 /** A long night has thousands of entries; those of the newest cycles are enough for a page. */
 const mostEntries = 5_000
@@ -245,7 +268,7 @@ export const supervisedCycles = operation('supervised.cycles', 'read', 'GET /sup
   output: z.object({ cycles: z.array(cycle) }),
   async run({ store }, { name, limit }) {
     await rowOf(store, name)
-    const cycles = new Map<number, Cycle>()
+    const cycles = new Map<number, { cycle: Cycle; written: WrittenStep[]; end?: WrittenEnd }>()
     const entries = store.read(sessionTape(name), {
       reverse: true,
       kinds: ['event'],
@@ -259,17 +282,71 @@ export const supervisedCycles = operation('supervised.cycles', 'read', 'GET /sup
       const n = step?.n ?? end?.n
       if (n === undefined || step?.at === 'watching') continue
       if (!cycles.has(n) && cycles.size === limit) break
-      const known = cycles.get(n) ?? { n, outcome: 'running', steps: [] }
+      const known = cycles.get(n) ?? { cycle: { n, outcome: 'running', steps: [] }, written: [] }
       cycles.set(n, known)
-      if (step !== undefined) noteStep(known, { step: step.at, id, date })
-      if (end !== undefined) Object.assign(known, end)
+      if (step !== undefined) known.written.unshift({ ...step, id, date })
+      if (end !== undefined) {
+        Object.assign(known.cycle, end)
+        known.end = { ...end, id, date }
+      }
     }
-    return { cycles: [...cycles.values()] }
+    return {
+      cycles: [...cycles.values()].map(({ cycle, written, end }) => ({ ...cycle, steps: stepsOf(written, end) })),
+    }
   },
 })
 
-/** Entries come newest first; a step that was written several times began with the oldest of them. */
-function noteStep({ steps }: Cycle, step: Cycle['steps'][number]): void {
-  if (steps[0]?.step === step.step) steps[0] = step
-  else steps.unshift(step)
+type WrittenStep = z.output<typeof stepData>['cycle'] & { readonly id: number; readonly date: string }
+type WrittenEnd = z.output<typeof endData> & { readonly id: number; readonly date: string }
+
+/** A step that was written several times began with the oldest of its entries. */
+function stepsOf(written: readonly WrittenStep[], end: WrittenEnd | undefined): Cycle['steps'] {
+  const firsts = written.filter(({ at }, i) => written[i - 1]?.at !== at)
+  return firsts.map((first, i) => {
+    const own = written.slice(
+      written.indexOf(first),
+      i + 1 < firsts.length ? written.indexOf(firsts[i + 1]!) : undefined,
+    )
+    const { at: step, id, date } = first
+    return { step, id, date, proof: proofOf(own, firsts.slice(i + 1), end) }
+  })
 }
+
+/** The supervisor writes a step down before it is carried out, so only what it wrote later proves it. */
+function proofOf(own: readonly WrittenStep[], later: readonly WrittenStep[], end: WrittenEnd | undefined) {
+  const [first] = own
+  const [next, second] = later
+  switch (first?.at) {
+    case 'asked': {
+      const heard = own.find(({ prompt }) => prompt?.state === 'heard')
+      if (heard !== undefined) return proven('The request is in its transcript.', heard)
+      if (next?.document?.by === 'agent') return proven('The agent wrote the document after it was asked.', next)
+      return undefined
+    }
+    case 'documented': {
+      const { document } = first
+      if (document === undefined) return undefined
+      const file = path.basename(document.path)
+      const who = document.by === 'agent' ? 'The agent wrote' : 'Baton wrote, from the transcript,'
+      return proven(`${who} ${file}, and it is stored as entry ${document.id}.`, first)
+    }
+    case 'clearing':
+      // The session is compared with the one before when the prompt to resume has arrived in it.
+      if (next?.at !== 'resuming' || second?.at !== 'verifying' || second.from === undefined) return undefined
+      return proven(`Its transcript is in a new context${end?.to === undefined ? '' : `, ${end.to}`}.`, second)
+    case 'resuming':
+      return next?.at === 'verifying' ? proven('The prompt to resume is in its transcript.', next) : undefined
+    case 'verifying': {
+      if (next?.at !== 'done' || next.document === undefined) return undefined
+      const file = path.basename(next.document.path)
+      return proven(`The new context read ${file} or was given its text, and replied or called a tool.`, next)
+    }
+    case 'done':
+      if (end?.percentBefore === undefined || end.percentAfter === undefined) return undefined
+      return proven(`Its context went from ${Math.round(end.percentBefore)} to ${Math.round(end.percentAfter)} %.`, end)
+    default:
+      return undefined
+  }
+}
+
+const proven = (text: string, { id, date }: { readonly id: number; readonly date: string }) => ({ text, id, date })

@@ -175,7 +175,6 @@ const words: Record<Wish, string> = {
   stop: 'It is being stopped',
 }
 
-/** What proves each step, in words. */
 const stepWords: Record<string, string> = {
   asked: 'asked for the document',
   documented: 'document stored',
@@ -213,15 +212,29 @@ function CycleLine({ name, cycle }: { name: string; cycle: Cycle }) {
         </p>
       )}
       <ol className="supervisor-steps">
-        {steps.map(({ step, id, date }) => (
+        {steps.map(({ step, id, date, proof }) => (
           <li key={id}>
-            <Link to={tapeAddress(`session/${name}`, id)}>
-              <span>{stepWords[step] ?? step}</span>
+            <Link to={tapeAddress(`session/${name}`, id)} className="row">
+              <span className="grow">{stepWords[step] ?? step}</span>
               <span className="number faint tiny">+{((Date.parse(date) - first) / 1000).toFixed(1)} s</span>
             </Link>
+            {step !== 'failed' && <Proof name={name} proof={proof} />}
           </li>
         ))}
       </ol>
     </article>
+  )
+}
+
+/** What proved a step; it leads to the entry that recorded it. */
+function Proof({ name, proof }: { name: string; proof: Cycle['steps'][number]['proof'] }) {
+  if (proof === undefined) return <p className="faint tiny">Proof unknown: nothing is recorded.</p>
+  return (
+    <p className="tiny muted">
+      <Text>{proof.text}</Text>{' '}
+      <Link to={tapeAddress(`session/${name}`, proof.id)} className="faint">
+        <Clock date={proof.date} />
+      </Link>
+    </p>
   )
 }
