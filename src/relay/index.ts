@@ -55,7 +55,7 @@ export {
   type RelaySchemaName,
   relaySchemaNames,
 } from './schema.ts'
-export { relaySection, type RelaySettings } from './settings.ts'
+export { limitsSchema, relaySection, type RelaySettings } from './settings.ts'
 export { type ClaimOptions } from './work/claims.ts'
 export { type ProgressUpdate, type QuestionHandler } from './work/questions.ts'
 export { type ServeOptions } from './work/serving.ts'

@@ -44,7 +44,7 @@ const strategySchema = z.discriminatedUnion('strategy', [
   }),
 ])
 
-const limitsSchema = z.strictObject({
+export const limitsSchema = z.strictObject({
   maxHandoffsPerItem: count.default(3).describe('requests for the same item of a trace'),
   maxHandoffsPerPipeline: count.default(10).describe('requests in a trace'),
   handoffTimeoutMs: z.int().min(1).default(30_000).describe('how long an agent has to answer; people have no limit'),

@@ -113,6 +113,13 @@ test('the relay shows who asks whom, and how requests ended, without a reload [W
   await page.getByText('Numbers for the introduction').waitFor()
   const { items } = await server.client.relayInbox({ agent: 'researcher' })
   expect(items).toHaveLength(1)
+  // The configured limits, with what the open request has used of them.
+  const limits = page.getByRole('region', { name: 'Limits' })
+  await limits.getByText('1 of 3', { exact: true }).waitFor()
+  await limits.getByText('1 of 10', { exact: true }).waitFor()
+  await limits.getByText('0 of 20', { exact: true }).waitFor()
+  await limits.getByText('30 s', { exact: true }).waitFor()
+  await limits.getByText('5 s', { exact: true }).waitFor()
   await expectAccessible(page)
 })
 

@@ -1,7 +1,7 @@
 // The relay as a whole: what waits, what has happened, how requests have ended, and what should worry somebody.
 
 import * as z from 'zod'
-import { openAlerts } from '../../relay/index.ts'
+import { limitsSchema, openAlerts } from '../../relay/index.ts'
 import { operation } from '../operation.ts'
 import { anyObject } from './shapes.ts'
 
@@ -15,6 +15,7 @@ export const relayStatus = operation('relay.status', 'read', 'GET /relay', {
     deadLetters: z.int(),
     counters: z.record(z.string(), z.int()),
     agents: z.record(z.string(), z.object({ pending: z.int(), claimed: z.int() })),
+    limits: limitsSchema.describe('As they are configured.'),
   }),
   async run(workspace) {
     const status = await (await workspace.relay()).status()
@@ -33,6 +34,9 @@ const recentRequest = z.object({
   date: z.string().describe('When it was made.'),
   entry: z.int().describe('Of the tape relay/handoffs.'),
   status: z.enum(['open', 'claimed', 'escalated', 'resolved', 'partial', 'failed', 'rejected']),
+  used: z
+    .object({ perItem: z.int(), perPipeline: z.int(), people: z.int() })
+    .describe('How much of the limits its trace had used by then, with this request.'),
   worker: z.string().optional().describe('Who works on it, or did so last.'),
   durationMs: z.number().optional(),
   why: z.string().optional().describe('Why it failed or was rejected.'),
@@ -71,6 +75,7 @@ export const relayRecent = operation('relay.recent', 'read', 'GET /relay/recent'
           summary: request.contextForTarget.summary,
           date: event.date,
           entry: event.entry,
+          used: event.used,
           ...end,
         })
         if (requests.length === limit) break

@@ -4,6 +4,7 @@
 import type { Entry, Json } from '../../store/index.ts'
 import { escalationId, type OpenRequest } from './open-requests.ts'
 import type { RelayContext } from '../context.ts'
+import { type LimitUse, limitUse } from '../request/trace-rules.ts'
 import { type RelayEvent, eventIn, holdOn, type Taken, traceKey } from './events.ts'
 import { type Envelope, type HandoffResponse, human, type Rejection } from '../schema.ts'
 
@@ -24,7 +25,12 @@ export type HandoffHistoryRow = {
   /** Empty when a trace got another owner without a request. */
   readonly requestId: string
 } & (
-  | { readonly type: 'requested'; readonly envelope: Envelope }
+  | {
+      readonly type: 'requested'
+      readonly envelope: Envelope
+      /** How much of the limits its trace had used by then, with this request. */
+      readonly used: LimitUse
+    }
   | {
       readonly type: 'answered'
       readonly response: HandoffResponse
@@ -142,8 +148,9 @@ async function rowsOf(
   const about = { entry: entry.id, date: entry.date, ...idsOf(event) }
   switch (event.type) {
     case 'requested': {
-      const { envelope, rejection } = event
-      const requested = { ...about, type: 'requested', envelope } as const
+      const { envelope, rejection, trace } = event
+      const used = limitUse(trace, envelope.request)
+      const requested = { ...about, type: 'requested', envelope, used } as const
       // One entry is two events: the request, and that a person is asked.
       if (envelope.request.handoffTo !== human || rejection !== undefined) return [requested]
       return [{ ...about, type: 'escalated', escalation: escalationId(entry.id) }, requested]

@@ -4,6 +4,7 @@ import { checked } from '../../config/index.ts'
 import { type RelayContext, iso } from '../context.ts'
 import { unknownRequest } from '../request/answers.ts'
 import { type Envelope, type HandoffResponse, type Rejection, requestIdSchema } from '../schema.ts'
+import type { Limits } from '../settings.ts'
 import type { LostDelivery, Progressed } from './events.ts'
 import type { Counters } from './open-requests.ts'
 
@@ -47,6 +48,7 @@ export interface RelayStatus {
   readonly counters: Counters
   /** Pending and claimed requests of each agent that has any. */
   readonly agents: Readonly<Record<string, { readonly pending: number; readonly claimed: number }>>
+  readonly limits: Limits
   /** Entries of the tape that were damaged and could not be kept when it was repaired. */
   readonly lost: readonly number[]
 }
@@ -96,7 +98,7 @@ async function questionOf({ journal }: RelayContext, requestId: string): Promise
   return { requestId, question, by, text }
 }
 
-export async function relayStatus({ journal }: RelayContext): Promise<RelayStatus> {
+export async function relayStatus({ journal, settings }: RelayContext): Promise<RelayStatus> {
   const openRequests = await journal.current()
   const agents = new Map<string, { pending: number; claimed: number }>()
   const sums = { pending: 0, claimed: 0, escalated: 0 }
@@ -116,6 +118,7 @@ export async function relayStatus({ journal }: RelayContext): Promise<RelayStatu
     deadLetters: openRequests.deadLetters.size,
     counters: { ...openRequests.counters },
     agents: Object.fromEntries(agents),
+    limits: settings.limits,
     lost: await journal.lost(),
   }
 }

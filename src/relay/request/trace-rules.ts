@@ -61,6 +61,17 @@ function isSameEdge({ from, to, item = '' }: Edge, request: HandoffRequest): boo
   return from === request.sourceAgent && to === request.handoffTo && item === itemOf(request)
 }
 
+/** How much of the limits a trace has used, for the item of a request. */
+export interface LimitUse {
+  readonly perItem: number
+  readonly perPipeline: number
+  readonly people: number
+}
+
+export function limitUse(state: TraceState, request: HandoffRequest): LimitUse {
+  return { perItem: attemptsOn(state, itemOf(request)), perPipeline: state.hops, people: state.people ?? 0 }
+}
+
 export function overLimit(state: TraceState, request: HandoffRequest, limits: Limits): RequestRefusal | undefined {
   const { maxHandoffsPerItem, maxHandoffsPerPipeline, maxHumanRequestsPerPipeline } = limits
   if (request.handoffTo === human) {

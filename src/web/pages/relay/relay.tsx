@@ -24,6 +24,7 @@ export default function Relay() {
     <PageFrame title="Relay" about="Requests between agents, and to people.">
       <Answer query={status}>{(answer) => <Figures status={answer} />}</Answer>
       <Alerts />
+      {status.data && <Limits limits={status.data.limits} requests={recent.data?.requests ?? []} />}
       <Answer query={recent}>
         {({ requests }) =>
           requests.length === 0 ? (
@@ -72,6 +73,60 @@ function Figures({ status }: { status: Status }) {
   )
 }
 
+interface LimitsProps {
+  readonly limits: Status['limits']
+  readonly requests: readonly Request[]
+}
+
+/** What is configured, and how much of it the open requests have used. */
+function Limits({ limits, requests }: LimitsProps) {
+  const open = new Set(requests.filter(isOpen).map(({ traceId }) => traceId))
+  // A later request of the same trace counts for it, even where that one has ended.
+  const used = requests.filter(({ traceId }) => open.has(traceId)).map((request) => request.used)
+  const most = (of: keyof Request['used']) => Math.max(0, ...used.map((each) => each[of]))
+  const counted: [string, number, number][] = [
+    ['per item', most('perItem'), limits.maxHandoffsPerItem],
+    ['per pipeline', most('perPipeline'), limits.maxHandoffsPerPipeline],
+    ['to people', most('people'), limits.maxHumanRequestsPerPipeline],
+  ]
+  const times: [string, number][] = [
+    ['timeout', limits.handoffTimeoutMs],
+    ['cooldown', limits.handoffCooldownMs],
+  ]
+  return (
+    <Panel
+      title="Limits"
+      aside={
+        <span className="muted small">
+          {open.size === 0
+            ? 'of handoffs; no pipeline is open'
+            : 'of handoffs, and the most that an open pipeline has used'}
+        </span>
+      }
+    >
+      <dl className="relay-figures">
+        {counted.map(([name, use, limit]) => (
+          <div key={name} data-tone={use >= limit ? 'bad' : undefined}>
+            <dt className="muted small">{name}</dt>
+            <dd className="number">
+              {open.size > 0 && `${countText(use)} of `}
+              {countText(limit)}
+            </dd>
+          </div>
+        ))}
+        {times.map(([name, ms]) => (
+          <div key={name}>
+            <dt className="muted small">{name}</dt>
+            <dd className="number">{spanText(ms)}</dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  )
+}
+
+const isOpen = ({ status }: Request) => status === 'open' || status === 'claimed' || status === 'escalated'
+
 function Alerts() {
   const alerts = useOperation('relayAlerts', {}, { everyMs: 15_000 })
   const on = alerts.data?.alerts.filter((alert) => alert.on) ?? []
@@ -118,11 +173,12 @@ function Topology({ requests, agents }: TopologyProps) {
 /** An agent stands right of those that ask it; in a circle, the first one seen is on the left. */
 function layOut(requests: readonly Request[]) {
   const pairs = new Map<string, { from: string; to: string; count: number; open: number }>()
-  for (const { from, to, status } of requests.toReversed()) {
+  for (const request of requests.toReversed()) {
+    const { from, to } = request
     const key = `${from}\n${to}`
     const pair = pairs.get(key) ?? { from, to, count: 0, open: 0 }
     pair.count += 1
-    if (status === 'open' || status === 'claimed' || status === 'escalated') pair.open += 1
+    if (isOpen(request)) pair.open += 1
     pairs.set(key, pair)
   }
   const columns = new Map<string, number>()
