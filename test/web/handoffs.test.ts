@@ -55,6 +55,24 @@ test('a document is written in the browser, read, compared, and each fact leads 
   await page.getByRole('button', { name: 'Compare' }).click()
   await page.getByText('Use tabs in the tests').first().waitFor()
   expect(new URL(page.url()).searchParams.get('against')).toBe(String(first))
+
+  // Over two hops, the chain leads to the document that each parent had by then.
+  await server.client.tapeFork({ tape: 'main', child: 'side' })
+  await server.client.tapeAppend({ tape: 'side', entries: [message('Try spaces.')] })
+  const { document: ofSide } = await server.client.documentWrite({ tape: 'side', goal: 'try spaces' })
+  await server.client.tapeFork({ tape: 'side', child: 'leaf' })
+  const { document: ofLeaf } = await server.client.documentWrite({ tape: 'leaf', goal: 'end it' })
+  // Written after the fork, so nothing of it was handed over.
+  await server.client.documentWrite({ tape: 'side', goal: 'too late' })
+  await page.goto(`${server.url}/handoffs/leaf/${ofLeaf.id}`)
+  const hops = page.getByRole('region', { name: 'Chain' }).locator('.chain-origin')
+  await hops.getByRole('link', { name: `#${ofSide.id} try spaces` }).waitFor()
+  await hops.getByRole('link', { name: `#${document.id} use tabs` }).waitFor()
+  expect(await hops.count()).toBe(2)
+  expect(await hops.getByText('too late').count()).toBe(0)
+  await expectAccessible(page)
+  await hops.getByRole('link', { name: 'try spaces' }).click()
+  await page.waitForURL(`**/handoffs/side/${ofSide.id}`)
   await expectAccessible(page)
 })
 

@@ -19,6 +19,7 @@ import { DocumentDiff, DocumentText, sectionTitle } from './document.tsx'
 import './handoffs.css'
 
 type Items = AnswerOf<'documentItems'>
+type Listed = AnswerOf<'documentList'>['documents'][number]
 
 export default function Handoff({ fields: { tape = '', id: idText = '' } }: PageProps) {
   const id = Number(idText)
@@ -108,6 +109,8 @@ function Chain({ tape, id }: { tape: string; id: number }) {
   const against = usePlace().query.get('against')
   const documents = useOperation('documentList', { tape, limit: 50 })
   const lineage = useOperation('lineageShow', { tape }).data
+  // Those of the workspace, because a parent need not have a tape here; the list of handoffs has them already.
+  const all = useOperation('documentList', { limit: 500 })
   return (
     <Panel
       title="Chain"
@@ -137,19 +140,51 @@ function Chain({ tape, id }: { tape: string; id: number }) {
             <Ago date={each.date} className="faint tiny" />
           </li>
         ))}
-        {(lineage?.edges ?? [])
-          .filter(({ child }) => child === tape)
-          .map(({ parent, how, anchor, date }) => (
-            <li key={`${parent} ${how} ${date}`} className="chain-hop chain-origin">
-              <Link to={tapeAddress(parent)} className="grow cut" title={anchor}>
-                {how} of <Text max={60}>{parent}</Text>
-              </Link>
+        {hopsTo(tape, lineage?.edges ?? []).map((hop) => {
+          const { parent, how, anchor, date } = hop
+          const document = documentBefore(hop, all.data?.documents ?? [])
+          return (
+            <li key={`${hop.child} ${parent} ${how} ${date}`} className="chain-hop chain-origin">
+              <span className="grow chain-parent">
+                <Link to={tapeAddress(parent)} className="cut" title={anchor}>
+                  {how} of <Text max={60}>{parent}</Text>
+                </Link>
+                {document !== undefined && (
+                  <Link to={documentAddress(parent, document.id)} className="small">
+                    <span className="number">#{document.id}</span>{' '}
+                    <Text max={80}>{document.goal ?? document.profile}</Text>{' '}
+                    <Ago date={document.date} className="faint tiny" />
+                  </Link>
+                )}
+              </span>
               <Ago date={date} className="faint tiny" />
             </li>
-          ))}
+          )
+        })}
       </ol>
     </Panel>
   )
+}
+
+type Hop = AnswerOf<'lineageShow'>['edges'][number]
+
+/** The hops that lead to a tape, the nearest first. */
+function hopsTo(tape: string, edges: readonly Hop[]): Hop[] {
+  const reached = [tape]
+  const hops: Hop[] = []
+  for (const each of reached) {
+    for (const hop of edges) {
+      if (hop.child !== each || hops.includes(hop)) continue
+      hops.push(hop)
+      if (!reached.includes(hop.parent)) reached.push(hop.parent)
+    }
+  }
+  return hops
+}
+
+/** The document that the parent had when the hop was made. */
+function documentBefore({ parent, date }: Hop, documents: readonly Listed[]): Listed | undefined {
+  return documents.find((each) => each.tape === parent && Date.parse(each.date) <= Date.parse(date))
 }
 
 function Check({ tape, id }: { tape: string; id: number }) {
