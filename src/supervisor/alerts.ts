@@ -76,7 +76,7 @@ export class Alerts implements Notify {
   async close(): Promise<boolean> {
     const left = Promise.all(this.#underWay)
     const isDone = new AbortController()
-    // Also one that is only being written to the tape yet is still sent.
+    // An alert that is still being written to the tape is sent, too.
     await Promise.race([left.finally(() => isDone.abort()), pause(closeMs, isDone.signal)])
     await this.#options.notifier.close({ withinMs: 0 })
     this.#closing.abort()
