@@ -4,7 +4,7 @@
 //   setup.mjs             packages and build
 //   setup.mjs --no-build  packages only
 //   setup.mjs --tests     packages, build, and the programs that the tests drive
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { accessSync, constants, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { buildFingerprint, clearStamp, installFingerprint, readStamp, root, writeStamp } from './stamps.mjs'
@@ -21,33 +21,45 @@ const TEST_PACKAGES = {
 }
 
 const flags = new Set(process.argv.slice(2))
-installPackages()
-if (flags.has('--tests')) installPrograms()
-if (flags.has('--tests')) installTestPackages()
-if (!flags.has('--no-build')) build()
+// Side by side, since most of the time is the network's. One that fails says so at once and lets the others end: a second
+// start finds what they have done.
+const steps = [
+  installPackages().then(() => (flags.has('--no-build') ? undefined : build())),
+  ...(flags.has('--tests') ? [installPrograms(), ...installTestPackages()] : []),
+]
+await Promise.all(
+  steps.map((step) =>
+    Promise.resolve(step).catch((error) => {
+      say(error.message)
+      process.exitCode = 1
+    }),
+  ),
+)
 
-function installPackages() {
+async function installPackages() {
   if (readStamp('install') === installFingerprint()) return
   say('installing packages (npm install)')
   clearStamp('install')
   const npm = process.env['npm_execpath']?.endsWith('npm-cli.js')
     ? [process.execPath, process.env['npm_execpath']]
     : ['npm']
-  run([...npm, 'install', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
+  await run([...npm, 'install', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
   writeStamp('install', installFingerprint())
 }
 
 /** What only tests use: apart from the product's packages, each by a lock of its own. */
 function installTestPackages() {
-  installApart('test/real', '.agents', 'the agents that the tests drive (npm install, 1.3 GB, a minute)')
-  // They hold Node for this platform only; elsewhere the tests of the package run on the Node that runs them.
-  if (`${process.platform}-${process.arch}` === 'linux-x64')
-    installApart('test/package', '.newcomers', 'other versions of Node and of the AI SDK for the tests')
-  installApart('test/mcp/conformance', '.conformance', 'the conformance suite of MCP')
+  return [
+    installApart('test/real', '.agents', 'the agents that the tests drive (npm install, 1.3 GB, a minute)'),
+    // They hold Node for this platform only; elsewhere the tests of the package run on the Node that runs them.
+    `${process.platform}-${process.arch}` === 'linux-x64' &&
+      installApart('test/package', '.newcomers', 'other versions of Node and of the AI SDK for the tests'),
+    installApart('test/mcp/conformance', '.conformance', 'the conformance suite of MCP'),
+  ]
 }
 
 /** @param {string} from the folder with the lock @param {string} to in node_modules @param {string} what */
-function installApart(from, to, what) {
+async function installApart(from, to, what) {
   const [source, target] = [join(root, from), join(root, 'node_modules', to)]
   const lock = readFileSync(join(source, 'package-lock.json'), 'utf8')
   const installed = join(target, 'node_modules/.package-lock.json')
@@ -58,7 +70,7 @@ function installApart(from, to, what) {
   for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(source, name), join(target, name))
   // Not `npm ci`: that wants the programs of every platform in the lock, and a registry may lack some. With --force,
   // because a package for another version of Node is wanted here, and npm would warn of it.
-  run([
+  await run([
     'npm',
     'install',
     '--prefix',
@@ -72,13 +84,13 @@ function installApart(from, to, what) {
   writeFileSync(stamp, lock)
 }
 
-function build() {
+async function build() {
   if (readStamp('build') === buildFingerprint() && existsSync(join(root, 'dist/cli/main.js'))) return
   say('building dist/')
-  run([process.execPath, join(root, 'scripts/build.mjs')])
+  await run([process.execPath, join(root, 'scripts/build.mjs')])
 }
 
-function installPrograms() {
+async function installPrograms() {
   const missing = Object.entries(TEST_PACKAGES).filter(([program]) => !onPath(program))
   if (missing.length === 0) return
   const packages = [...new Set(missing.map(([, name]) => name))].join(' ')
@@ -86,13 +98,13 @@ function installPrograms() {
   const names = missing.map(([program]) => program).join(', ')
   const asRoot = process.getuid?.() === 0
   if (!onPath('apt-get') || !(asRoot || works(['sudo', '-n', 'true']))) {
-    fail(`the tests drive ${names}, which this machine lacks. Install with:\n${command}`)
+    throw new Error(`the tests drive ${names}, which this machine lacks. Install with:\n${command}`)
   }
   say(`installing ${names} (apt-get)`)
   const shell = ['env', 'DEBIAN_FRONTEND=noninteractive', 'sh', '-c', command]
-  run(asRoot ? shell : ['sudo', '-n', ...shell])
+  await run(asRoot ? shell : ['sudo', '-n', ...shell])
   const still = missing.filter(([program]) => !onPath(program)).map(([program]) => program)
-  if (still.length > 0) fail(`${still.join(', ')} still missing after: ${command}`)
+  if (still.length > 0) throw new Error(`${still.join(', ')} still missing after: ${command}`)
 }
 
 /** @param {string} program */
@@ -112,21 +124,19 @@ function works([program = '', ...args]) {
   return spawnSync(program, args, { stdio: 'ignore' }).status === 0
 }
 
-/** Quiet unless it fails. @param {string[]} command */
+/** Quiet unless it fails. @param {string[]} command @returns {Promise<void>} */
 function run([program = '', ...args]) {
-  const options = { cwd: root, encoding: /** @type {const} */ ('utf8'), maxBuffer: 2 ** 26 }
-  const { status, error, stdout, stderr } = spawnSync(program, args, options)
-  if (status === 0) return
-  fail(`${[program, ...args].join(' ')} failed\n${error?.message ?? ''}${stdout}${stderr}`.trimEnd())
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+    const failure = () => new Error(`${[program, ...args].join(' ')} failed\n${output}`.trimEnd())
+    child.on('error', ({ message }) => ((output += message), reject(failure())))
+    child.on('close', (code) => (code === 0 ? resolve() : reject(failure())))
+  })
 }
 
 /** On stderr, so that `npm start -- … --json` keeps its stdout clean. @param {string} line */
 function say(line) {
   process.stderr.write(`setup: ${line}\n`)
-}
-
-/** @param {string} line @returns {never} */
-function fail(line) {
-  say(line)
-  process.exit(1)
 }
