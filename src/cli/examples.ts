@@ -101,9 +101,8 @@ const examples: Record<string, string | readonly string[]> = {
   task: 'baton task',
   'task approve': 'baton task approve LOGIN --note "backed up"',
   'task diff': 'baton task diff LOGIN 2 4',
-  'task gate': 'baton task gate LOGIN --phase review',
-  'task handoff':
-    'baton task handoff LOGIN --from planner --to coder --phase implementation --artifact docs/plan.md:document',
+  'task gate': 'baton task gate LOGIN --phase testing',
+  'task handoff': 'baton task handoff LOGIN --from planner --to coder --phase implementing --artifact docs/plan.md:doc',
   'task history': 'baton task history LOGIN',
   'task ls': 'baton task ls',
   'task new': 'baton task new LOGIN --title "Sign in with a passkey"',

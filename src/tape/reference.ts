@@ -141,7 +141,7 @@ export async function findAnchor(
 export function nearest(asked: string, names: Iterable<string>, limit = 3): string[] {
   const wanted = asked.toLowerCase()
   const scored = [...new Set(names)].map((name) => ({ name, score: distance(wanted, name.toLowerCase()) }))
-  const bound = Math.max(2, Math.ceil(wanted.length / 2))
+  const bound = Math.max(2, Math.ceil(wanted.length / 3))
   return scored
     .filter(({ name, score }) => score <= bound || name.toLowerCase().includes(wanted))
     .sort((a, b) => a.score - b.score || (a.name < b.name ? -1 : 1))

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { examplesOf } from '../../src/cli/examples.ts'
 import { filled } from '../../src/cli/itself/docs.ts'
 import { build } from '../../src/cli/program.ts'
 import { temporaryFolder } from '../support/workspace.ts'
@@ -27,6 +28,46 @@ test('the help of every command has an example', async () => {
   expect(lacking).toEqual([])
 })
 
+// Started, they would run until they are ended, or wait for somebody: of these only the words are checked.
+const lasting = ['attach', 'chat', 'demo', 'follow', 'mcp', 'run', 'tape tail', 'up'].concat(
+  ['ask', 'claim', 'inbox', 'request', 'serve', 'status', 'watch'].map((verb) => `relay ${verb}`),
+)
+
+test('no command refuses the words of its own example', async ({ onTestFinished }) => {
+  const cwd = temporaryFolder(onTestFinished)
+  await baton(cwd, ['tape', 'append', 'main'], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')
+  await baton(cwd, ['task', 'new', 'LOGIN', '--title', 'Sign in'])
+  fs.mkdirSync(path.join(cwd, 'docs'))
+  for (const file of ['docs/plan.md', 'handoff.md']) fs.writeFileSync(path.join(cwd, file), '')
+  const refused: string[] = []
+  for (const name of commandsOf(build(ioOf(cwd))))
+    for (const example of examplesOf(name)) {
+      const [, words = ''] = /(?:^|\| )baton ?(.*?)(?: [>|].*)?$/.exec(example) ?? []
+      const args = wordsOf(words)
+      if (lasting.includes(name)) args.splice(name.split(' ').length, 0, '--help')
+      const { code, err } = await baton(cwd, args)
+      if (code === 2) refused.push(`${example}: ${err.split('\n')[0]}`)
+    }
+  // These are refused for what is not here; of all others, what they name is found, or missed with 4.
+  const nobody = 'baton: Nothing of LOGIN waits for a person'
+  const nowhere = 'baton: "TRACE" is not the id of a trace, and no trace begins like that'
+  const silent = 'baton notify test: baton: baton.config.json names no channel to notify'
+  expect(refused).toEqual([
+    `baton task approve LOGIN --note "backed up": ${nobody}`,
+    `baton task reject LOGIN --note "not on a Friday": ${nobody}`,
+    `baton task withdraw LOGIN: ${nobody}`,
+    `baton relay owner TRACE: ${nowhere}`,
+    `baton relay return TRACE --from researcher --reason "done here": ${nowhere}`,
+    silent,
+    silent,
+  ])
+})
+
+/** The words of a command line as a shell would pass them on. */
+function wordsOf(line: string): string[] {
+  return Array.from(line.matchAll(/"([^"]*)"|'([^']*)'|\S+/g), ([word, double, single]) => double ?? single ?? word)
+}
+
 test('help, version and mistyped words answer as people expect', async ({ onTestFinished }) => {
   const cwd = temporaryFolder(onTestFinished)
   const [help, tape] = [await baton(cwd, ['help']), await baton(cwd, ['help', 'tape', 'append'])]
@@ -40,6 +81,7 @@ test('help, version and mistyped words answer as people expect', async ({ onTest
     out: '',
     err: 'baton: There is no command "handof"\n  Did you mean "baton handoff"?\n',
   })
+  expect((await baton(cwd, ['nonsense'])).err).toBe('baton: There is no command "nonsense"\n  See "baton --help".\n')
   expect((await baton(cwd, ['tape', 'lst'])).err).toContain('Did you mean "baton tape ls"?')
 })
 
