@@ -1,18 +1,18 @@
 // The ledger: facts of a phase, taken from its entries by code. It reads each entry once, keeps facts and not entries, and
-// gives the same answer for the same entries. A call is booked when its result arrives; until then it is in flight. shell/ reads
-// commands, files/ keeps what happened to files, words/ reads what people and the assistant say, tools/ the other calls.
+// gives the same answer for the same entries. shell/ reads commands, files/ keeps what happened to files, words/ reads
+// what people and the assistant say, tools/ the calls that are open, and the other ones.
 
 import type { Entry } from '../../store/index.ts'
 import { EndingBook } from './ending-book.ts'
 import { documentPathIn } from '../agent-prompts.ts'
-import { contentText } from '../../tape/index.ts'
-import { documentIn } from './words/document-text.ts'
+import { InheritedBook } from './inherited-book.ts'
 import { withUnansweredEdits } from './files/unanswered-edits.ts'
 import { Conversation } from './words/conversation.ts'
-import { answered, asksBack, decisionsOfState, planTitle, readAnswers } from './words/decisions.ts'
-import type { Decision, Failure, Inherited, Ledger, Quote } from './facts.ts'
+import { DecisionBook, decisionsOfState, planTitle } from './words/decisions.ts'
+import type { Failure, Ledger, Quote } from './facts.ts'
 import { FailureBook } from './tools/failure-book.ts'
 import { judgeFailures } from './tools/open-failures.ts'
+import { type OpenCall, OpenCalls } from './tools/open-calls.ts'
 import { countFiles, FileTable } from './files/file-table.ts'
 import {
   cutByBaton,
@@ -25,12 +25,12 @@ import {
   readShellOutput,
 } from './tools/output.ts'
 import { WorkingFolder } from './files/working-folder.ts'
-import { type Script, ShellBook } from './shell/shell-book.ts'
+import { ShellBook } from './shell/shell-book.ts'
 import { ReplyBook, messageText } from './words/message-text.ts'
 import { started, SubagentBook } from './tools/subagent-book.ts'
 import { TodoList, withMentions } from './tools/todo-list.ts'
 import { ToolBook } from './tools/tool-book.ts'
-import { isFields, line, readCall, readTodos, type Asked, type Call } from './tools/tool-calls.ts'
+import { isFields, line, readCall, readTodos, type Asked } from './tools/tool-calls.ts'
 import { reportedFailure } from './tools/reported-failure.ts'
 import { userCommandIn, type UserCommand } from './words/user-command.ts'
 import { readUserWords, type Notice } from './words/user-words.ts'
@@ -61,33 +61,20 @@ export function ledger(
 /** The event that a supervisor puts on the tape of a session right before it interrupts the agent. */
 export const interruptEvent = 'baton/interrupt'
 
-interface Pending {
-  readonly id: number
-  readonly callId: string
-  readonly name: string
-  readonly call: Call
-  /** A subagent made it. */
-  readonly aside: boolean
-  readonly script?: Script
-}
-
 type Fields = Readonly<Record<string, unknown>>
 
 export class LedgerBuilder {
   #first: Entry | undefined
   #last: Entry | undefined
   readonly #counts = { entries: 0, userMessages: 0, assistantMessages: 0, toolCalls: 0, toolErrors: 0 }
-  readonly #pending = new Map<string, Pending[]>()
-  /** Calls without a result that only wrap others. */
-  readonly #wrapping = new Map<string, { readonly id: number; readonly name: string; readonly what: string }>()
+  readonly #openCalls = new OpenCalls()
   readonly #workingFolder: WorkingFolder
   readonly #files = new FileTable()
   readonly #failures = new FailureBook()
   readonly #shell: ShellBook
   readonly #conversation = new Conversation()
   readonly #todos = new TodoList()
-  readonly #decisions: Decision[] = []
-  readonly #decided = new Set<string>()
+  readonly #decisions = new DecisionBook()
   readonly #tools = new ToolBook(this.#files, this.#failures)
   readonly #subagents = new SubagentBook()
   #lastWords: Quote | undefined
@@ -104,8 +91,7 @@ export class LedgerBuilder {
   #settledId = 0
   /** Where a supervisor last interrupted the agent: what the agent says of calls before it is not the user's word. */
   #cutId = 0
-  #inherited: Inherited | undefined
-  #noted: Inherited | undefined
+  readonly #inherited = new InheritedBook()
 
   constructor({ cwd }: LedgerOptions = {}) {
     this.#workingFolder = new WorkingFolder(cwd)
@@ -145,32 +131,28 @@ export class LedgerBuilder {
   /** The facts so far; adding may go on afterwards. */
   finish(): Ledger {
     const { interrupted, ...shell } = this.#shell.facts()
-    const all = [...this.#pending.values()].flat().filter(({ aside }) => !aside)
-    // What was cut off before the user's last words but one is of no concern any more: work has moved on since.
-    const open = all.filter(({ id }) => id > this.#settledId)
+    const standpoint = {
+      settledId: this.#settledId,
+      answeredId: this.#answeredId,
+      lastSpokenId: this.#lastSpokenId,
+      cutId: this.#cutId,
+    }
+    const open = this.#openCalls.since(this.#settledId)
     const files = withUnansweredEdits(
       this.#files.facts((path) => this.#workingFolder.isScratch(path)),
       open,
       this.#lastSpokenId,
     )
-    const todos = this.#latestTodos(open)
+    const todos = this.#todos.factsWith(open)
     const { goal, lastRequest, instructions, questions, decisions } = this.#conversation.facts({
       calls: open,
       lastWords: this.#lastWords,
       answeredId: this.#answeredId,
       todos,
-      decisions: this.#decisions,
+      decisions: this.#decisions.facts(),
     })
-    const wrapping = [...this.#wrapping].map(([callId, call]) => ({ ...call, callId }))
     const ending = this.#ending.fact({
-      open: [
-        ...open.map(({ id, call, name }) => ({
-          id,
-          what: line(call.what || name),
-          isQuestion: isAsking(call),
-        })),
-        ...wrapping.map(({ id, what }) => ({ id, what, isQuestion: false })),
-      ].filter(({ id }) => id > this.#answeredId),
+      open: this.#openCalls.waitedFor(standpoint),
       questions: questions.filter(({ passedOver }) => passedOver === undefined),
       lastWords: this.#lastWords,
       lastCommand: this.#lastCommand,
@@ -208,32 +190,11 @@ export class LedgerBuilder {
         ...this.#subagents.facts(),
         ...open.flatMap(({ call, id }) => (call.kind === 'subagent' ? [started(call, id)] : [])),
       ],
-      inFlight: [
-        ...interrupted.filter(({ id }) => id > this.#settledId),
-        // A dialog that waits for the user is a question, unless the work went on without its answer.
-        ...open
-          .filter(({ call, id }) => !isAsking(call) || id <= this.#answeredId)
-          .map(({ callId, name, call, id }) => ({
-            callId,
-            tool: name,
-            what: line(call.what),
-            id,
-            interrupted: id < Math.max(this.#lastSpokenId, this.#cutId),
-            ...(id < this.#cutId && { by: 'baton' as const }),
-          })),
-        ...wrapping
-          .filter(({ id }) => id > this.#settledId)
-          .map(({ callId, name, what, id }) => ({
-            callId,
-            tool: name,
-            what,
-            id,
-            interrupted: id < this.#lastSpokenId,
-          })),
-      ].sort((a, b) => a.id - b.id),
+      inFlight: [...interrupted.filter(({ id }) => id > this.#settledId), ...this.#openCalls.inFlight(standpoint)].sort(
+        (a, b) => a.id - b.id,
+      ),
       unknownTools: this.#tools.facts(),
-      inherited: this.#inherited,
-      noted: this.#noted,
+      ...this.#inherited.facts(),
       git: this.#workingFolder.fact(),
     }
   }
@@ -255,20 +216,20 @@ export class LedgerBuilder {
     }
     if (role !== 'user') return
     if (payload['customType'] === 'handoff' || meta?.['isCompactSummary'] === true) {
-      this.#handedOver(payload['customType'] === 'handoff' ? 'handoff' : 'compaction', text, id)
+      this.#inherited.add(payload['customType'] === 'handoff' ? 'handoff' : 'compaction', text, id)
       return
     }
     const ran = userCommandIn(text)
     if (ran !== undefined) this.#userRan(ran, id)
     if (ran !== undefined || payload['customType'] !== undefined || meta?.['isMeta'] === true) return
     const path = documentPathIn(text.trimStart())
-    if (path !== undefined) this.#inherited = { id, name: 'handoff', state: '', path }
+    if (path !== undefined) this.#inherited.toRead(path, id)
     const heard = readUserWords(text)
     // A compaction that keeps messages puts them on the tape a second time.
     if (meta?.['kept'] === true && heard.kind === 'words' && this.#conversation.has(heard.text)) return
     for (const notice of heard.notices) this.#notice(notice, id)
     if (heard.kind === 'inherited') {
-      this.#handedOver(heard.name, heard.text, id)
+      this.#inherited.add(heard.name, heard.text, id)
     }
     const words = heard.kind === 'words' ? heard.text : heard.kind === 'inherited' ? (heard.words ?? '') : ''
     if (words !== '') {
@@ -296,29 +257,11 @@ export class LedgerBuilder {
     this.#shell.settle({ id: runId, callId: '', name: 'user', call, script }, readOutput(output, false), id)
   }
 
-  /** A document holds until the next one; what the agent sums up in between goes beside it. */
-  #handedOver(name: 'handoff' | 'compaction', state: unknown, id: number): void {
-    const document = this.#inherited?.name === 'handoff' ? this.#inherited : undefined
-    this.#inherited =
-      name === 'compaction' && document !== undefined ? { ...document, summary: { id, state } } : { id, name, state }
-    if (name === 'handoff') this.#noted = undefined
-  }
-
-  /** The document that the session was told to read, as the result of whatever call it read it with. */
-  #readDocument({ call }: Pending, output: unknown, id: number): void {
-    const { path, state } = this.#inherited ?? {}
-    if (path === undefined || state !== '' || this.#inherited === undefined) return
-    const name = path.slice(path.lastIndexOf('/') + 1)
-    if (!call.what.includes(name)) return
-    const text = documentIn(contentText(output).text)
-    if (text !== undefined) this.#inherited = { ...this.#inherited, id, state: text }
-  }
-
   #userSaid(quote: Quote, refused?: string): void {
     const before = this.#lastWords && this.#lastWords.id > this.#answeredId ? this.#lastWords : undefined
     if (before) this.#replies.add(before, this.#ending.isCut)
     const decision = this.#conversation.userSaid(quote, before, this.#todos.facts(), refused)
-    if (decision) this.#decide([decision], quote.id)
+    if (decision) this.#decisions.add([decision], quote.id)
     this.#ending.see('request', quote.id)
     this.#reported = reportedFailure(quote) ?? this.#reported
     this.#lastSpokenId = quote.id
@@ -341,9 +284,8 @@ export class LedgerBuilder {
     this.#counts.toolCalls += 1
     this.#failures.succeed([], ['turn'], id)
     if (meta?.['isSidechain'] !== true) this.#ending.see('call', id)
-    // What a call that only wraps others did is told by those; until they are told, it is all that is known.
     if (meta?.['wraps'] !== undefined) {
-      this.#wrapping.set(callId, { id, name, what: typeof meta['wraps'] === 'string' ? line(meta['wraps']) : name })
+      this.#openCalls.addWrapping(callId, name, meta['wraps'], id)
       return
     }
     const call = readCall(name, value['arguments'] ?? value['input'] ?? value['args'])
@@ -351,7 +293,7 @@ export class LedgerBuilder {
     const aside = meta?.['isSidechain'] === true
     // Of a subagent, what it did to files counts, and what it committed: its plans and questions are its own.
     if (aside && call.kind !== 'files' && call.kind !== 'shell') return
-    const pending: Pending = {
+    const open: OpenCall = {
       id,
       callId,
       name,
@@ -363,10 +305,8 @@ export class LedgerBuilder {
       ...(call.kind === 'shell' && { script: this.#shell.read(call, here) }),
     }
     if (call.kind === 'unknown') this.#tools.called(name, id)
-    if (!aside) this.#conversation.called(call, value['arguments'] ?? value['input'] ?? value['args'], pending.script)
-    const queue = this.#pending.get(callId)
-    if (queue) queue.push(pending)
-    else this.#pending.set(callId, [pending])
+    if (!aside) this.#conversation.called(call, value['arguments'] ?? value['input'] ?? value['args'], open.script)
+    this.#openCalls.add(open)
   }
 
   #result(value: unknown, { id, meta }: Entry): void {
@@ -374,10 +314,7 @@ export class LedgerBuilder {
     const output = readOutput(value['output'], value['is_error'] === true)
     if (output.isError) this.#counts.toolErrors += 1
     const callId = typeof value['call_id'] === 'string' ? value['call_id'] : ''
-    this.#wrapping.delete(callId)
-    const queue = this.#pending.get(callId)
-    const pending = queue?.shift()
-    if (queue?.length === 0) this.#pending.delete(callId)
+    const pending = this.#openCalls.answer(callId)
     if (meta?.['isSidechain'] !== true) this.#answered(pending, output, id)
     if (!pending) return
     if (value['unknown'] === true) {
@@ -385,7 +322,7 @@ export class LedgerBuilder {
       return
     }
     if (isCancelled(output) || isRefused(pending.call, output)) return
-    this.#readDocument(pending, value['output'], id)
+    this.#inherited.wasRead(pending.call.what, value['output'], id)
     const isRejection = isRejected(pending.call, output)
     const { call } = pending
     const isCut = isRejection || (call.kind === 'shell' && readShellOutput(output, call.marksFailure).interrupted)
@@ -395,7 +332,7 @@ export class LedgerBuilder {
     else this.#settle(pending, output, id)
   }
 
-  #answered(pending: Pending | undefined, output: Output, id: number): void {
+  #answered(pending: OpenCall | undefined, output: Output, id: number): void {
     const call = pending?.call
     if (call?.kind === 'result' && !output.isError) {
       this.#lastWords = { text: call.text, id }
@@ -404,7 +341,7 @@ export class LedgerBuilder {
   }
 
   /** A person said no: nothing was run. */
-  #rejected({ call, name }: Pending, output: Output, id: number): void {
+  #rejected({ call, name }: OpenCall, output: Output, id: number): void {
     if (call.kind === 'questions') {
       this.#answeredDialog(call.questions, output, id, id)
       return
@@ -420,7 +357,7 @@ export class LedgerBuilder {
               ),
             )
     const said = commentOf(output)
-    this.#decide(
+    this.#decisions.add(
       [{ text: `Rejected: ${refused}`, ...(said !== undefined && { why: said }), by: 'user', source: 'answer' }],
       id,
     )
@@ -429,7 +366,7 @@ export class LedgerBuilder {
     this.#userSaid({ text: said, id }, call.kind === 'plan' ? undefined : refused)
   }
 
-  #settle(pending: Pending, output: Output, id: number): void {
+  #settle(pending: OpenCall, output: Output, id: number): void {
     const { call } = pending
     switch (call.kind) {
       case 'files':
@@ -454,39 +391,17 @@ export class LedgerBuilder {
         }
         return
       case 'todos':
-        if (!output.isError) this.#todos.replace(call.todos, pending.id)
-        else if (isDisabled(output)) this.#todos.replace([], pending.id)
-        else this.#todos.doubt(call.todos)
-        return
       case 'todo-add':
-        if (isDisabled(output)) this.#todos.replace([], pending.id)
-        else if (!output.isError) this.#todos.add(call.text, output.head.slice(0, 200), pending.id)
-        return
       case 'todo-list':
-        if (!output.isError) this.#todos.readList(output.head === output.tail ? output.head : '', id)
-        return
       case 'todo-set':
-        if (isGone(output)) this.#todos.set({ ...call, status: 'deleted' }, pending.id)
-        // The result of a toggle says whether the item is done now.
-        else if (!output.isError)
-          this.#todos.set(
-            /\bun(?:completed|done|checked)\b/i.test(output.head.slice(0, 200)) ? { ...call, status: 'pending' } : call,
-            pending.id,
-          )
+        this.#todos.settle(call, output, pending.id, id)
         return
       case 'questions':
         this.#answeredDialog(call.questions, output, pending.id, id)
         return
-      case 'plan': {
-        const plan = call.text || (/## Approved Plan[^\n]*\n([\s\S]+)/.exec(output.head)?.[1] ?? '')
-        const title = planTitle(plan)
-        if (!output.isError)
-          this.#decide(
-            [{ text: title === '' ? 'Approved the plan' : `Approved plan: ${title}`, by: 'user', source: 'plan' }],
-            id,
-          )
+      case 'plan':
+        if (!output.isError) this.#decisions.approve(call.text, output, id)
         return
-      }
       case 'subagent':
         this.#subagents.settle(call, pending.id, output, id)
         return
@@ -499,19 +414,9 @@ export class LedgerBuilder {
   }
 
   #answeredDialog(asked: readonly Asked[], output: Output, askedId: number, id: number): void {
-    const answers = readAnswers(asked, output)
-    const isOpen = (each: Asked, index: number) => answers[index] !== undefined && asksBack(each, answers[index])
-    this.#decide(
-      asked.flatMap((each, index) =>
-        answers[index] === undefined || isOpen(each, index) ? [] : [answered(each, answers[index])],
-      ),
-      id,
-    )
-    this.#conversation.askedBack(asked.filter(isOpen), askedId)
-    this.#conversation.dialogLeft(
-      asked.filter((_, index) => answers[index] === undefined),
-      askedId,
-    )
+    const { askedBack, left } = this.#decisions.answer(asked, output, id)
+    this.#conversation.askedBack(askedBack, askedId)
+    this.#conversation.dialogLeft(left, askedId)
   }
 
   #polled(handle: string, output: Output, id: number): void {
@@ -535,9 +440,9 @@ export class LedgerBuilder {
       if (todos && todos.length > 0 && this.#todos.empty) this.#todos.replace(todos, id)
     }
     if (name === 'session/start') return
-    this.#decide(decisionsOfState(state), id)
-    if (name === 'compaction') this.#handedOver(name, state ?? null, id)
-    else this.#noted = { id, name, state: state ?? null }
+    this.#decisions.add(decisionsOfState(state), id)
+    if (name === 'compaction') this.#inherited.add(name, state ?? null, id)
+    else this.#inherited.note(name, state ?? null, id)
   }
 
   #event(payload: Fields, { id }: Entry): void {
@@ -546,7 +451,7 @@ export class LedgerBuilder {
     const status = data['status']
     if (/(?:^|\/)turn_started$/.test(String(payload['name']))) this.#ending.began()
     if (/^turn_(?:ended|closed)$/.test(String(payload['name']))) {
-      this.#wrapping.clear()
+      this.#openCalls.turnEnded()
       this.#ending.ended(status === 'done' ? 'done' : status === 'failed' ? 'failed' : 'aborted')
       this.#conversation.turnEnded(status === 'done' ? 'done' : 'cut')
     }
@@ -571,35 +476,6 @@ export class LedgerBuilder {
     const failure = { what: kind, kind: 'error', role: 'step', message: line(message), lastId: id } as const
     this.#failures.fail(`error ${kind}`, failure, [{ subjects: ['turn'] }])
   }
-
-  #decide(found: readonly Omit<Decision, 'id'>[], id: number): void {
-    for (const decision of found) {
-      if (this.#decided.has(decision.text)) continue
-      this.#decided.add(decision.text)
-      this.#decisions.push({ ...decision, id })
-    }
-  }
-
-  /** A list that was written but not yet answered is still what the agent plans. */
-  #latestTodos(open: readonly Pending[]): Ledger['todos'] {
-    const latest = open.findLast(({ call }) => call.kind === 'todos')
-    if (latest?.call.kind !== 'todos') return this.#todos.facts()
-    return latest.call.todos.map((todo) => ({ ...todo, id: latest.id }))
-  }
-}
-
-function isAsking({ kind }: Call): boolean {
-  return kind === 'questions' || kind === 'plan'
-}
-
-/** The agent has no list at all, as Claude Code says of some models: what stood in an earlier one is not its plan. */
-function isDisabled({ head }: Output): boolean {
-  return /^(?:<tool_use_error>)?(?:Error: )?\S+ (?:is|are) (?:disabled|not (?:available|enabled))\b/i.test(head)
-}
-
-/** The agent knows no such item any more: its list began anew. */
-function isGone({ head }: Output): boolean {
-  return /^(?:<tool_use_error>)?(?:Error: )?(?:task|todo|item)\b.{0,40}\b(?:not found|does not exist)/i.test(head)
 }
 
 function quoteOf({ text, id, blob }: Quote): Quote {

@@ -3,28 +3,58 @@
 import type { Quote, Todo } from '../facts.ts'
 import { sentencesOf } from '../words/sentences.ts'
 import { asAmong, type Terms, termsOf, weightIn } from '../words/terms.ts'
+import type { OpenCall } from './open-calls.ts'
+import type { Output } from './output.ts'
 import type { Call } from './tool-calls.ts'
+
+type TodoCall = Call & { kind: 'todos' | 'todo-add' | 'todo-list' | 'todo-set' }
 
 export class TodoList {
   #items = new Map<string, Todo>()
+
+  /** A call that reads or changes the list was answered. */
+  settle(call: TodoCall, output: Output, id: number, resultId: number): void {
+    switch (call.kind) {
+      case 'todos':
+        if (!output.isError) this.replace(call.todos, id)
+        else if (isDisabled(output)) this.replace([], id)
+        else this.#doubt(call.todos)
+        return
+      case 'todo-add':
+        if (isDisabled(output)) this.replace([], id)
+        else if (!output.isError) this.#add(call.text, output.head.slice(0, 200), id)
+        return
+      case 'todo-list':
+        if (!output.isError) this.#readList(output.head === output.tail ? output.head : '', resultId)
+        return
+      case 'todo-set':
+        if (isGone(output)) this.#set({ ...call, status: 'deleted' }, id)
+        // The result of a toggle says whether the item is done now.
+        else if (!output.isError)
+          this.#set(
+            /\bun(?:completed|done|checked)\b/i.test(output.head.slice(0, 200)) ? { ...call, status: 'pending' } : call,
+            id,
+          )
+    }
+  }
 
   replace(todos: readonly Omit<Todo, 'id'>[], id: number): void {
     this.#items = new Map(todos.map((todo, index) => [String(index + 1), { ...todo, id }]))
   }
 
   /** A list that could not be written tells what has changed: of the old one, only what both say is still true. */
-  doubt(todos: readonly Omit<Todo, 'id'>[]): void {
+  #doubt(todos: readonly Omit<Todo, 'id'>[]): void {
     const said = new Map(todos.map(({ text, status }) => [text, status]))
     for (const [key, { text, status }] of this.#items) if (said.get(text) !== status) this.#items.delete(key)
   }
 
   /** Claude Code numbers its tasks; the result names the number. */
-  add(text: string, output: string, id: number): void {
+  #add(text: string, output: string, id: number): void {
     const key = /#(\w+)/.exec(output)?.[1] ?? String(this.#items.size + 1)
     this.#items.set(key, { text, status: 'pending', id })
   }
 
-  set({ key, status, text }: Call & { kind: 'todo-set' }, id: number): void {
+  #set({ key, status, text }: Call & { kind: 'todo-set' }, id: number): void {
     const known = this.#items.get(key)
     if (status === 'deleted') this.#items.delete(key)
     else if (known) this.#items.set(key, { text: text ?? known.text, status: status ?? known.status, id })
@@ -32,7 +62,7 @@ export class TodoList {
   }
 
   /** The list as Claude Code prints it, `#3 [pending] Write the page`: what is not on it is gone. */
-  readList(printed: string, id: number): void {
+  #readList(printed: string, id: number): void {
     const rows = [...printed.matchAll(/^\s*(?:[-*] )?#(\w+)\.? \[(pending|in_progress|completed|cancelled)\] (.+)$/gm)]
     if (rows.length === 0) {
       if (/^\W*no (?:tasks|todos|items)\b/i.test(printed)) this.#items.clear()
@@ -54,6 +84,23 @@ export class TodoList {
   facts(): Todo[] {
     return [...this.#items.values()]
   }
+
+  /** A list that was written but not yet answered is still what the agent plans. */
+  factsWith(open: readonly OpenCall[]): Todo[] {
+    const latest = open.findLast(({ call }) => call.kind === 'todos')
+    if (latest?.call.kind !== 'todos') return this.facts()
+    return latest.call.todos.map((todo) => ({ ...todo, id: latest.id }))
+  }
+}
+
+/** The agent has no list at all, as Claude Code says of some models: what stood in an earlier one is not its plan. */
+function isDisabled({ head }: Output): boolean {
+  return /^(?:<tool_use_error>)?(?:Error: )?\S+ (?:is|are) (?:disabled|not (?:available|enabled))\b/i.test(head)
+}
+
+/** The agent knows no such item any more: its list began anew. */
+function isGone({ head }: Output): boolean {
+  return /^(?:<tool_use_error>)?(?:Error: )?(?:task|todo|item)\b.{0,40}\b(?:not found|does not exist)/i.test(head)
 }
 
 /** A todo that says less could be about anything. */

@@ -7,8 +7,45 @@ import { asks } from './sentences.ts'
 
 type Found = Omit<Decision, 'id'>
 
+/** Each decision once, in the order in which they were made. */
+export class DecisionBook {
+  readonly #all: Decision[] = []
+  readonly #texts = new Set<string>()
+
+  add(found: readonly Found[], id: number): void {
+    for (const decision of found) {
+      if (this.#texts.has(decision.text)) continue
+      this.#texts.add(decision.text)
+      this.#all.push({ ...decision, id })
+    }
+  }
+
+  /** Books what the user chose in a dialog: it leaves the questions that they asked something about, and those without an answer. */
+  answer(asked: readonly Asked[], output: Output, id: number): { askedBack: Asked[]; left: Asked[] } {
+    const answers = readAnswers(asked, output)
+    const isOpen = (each: Asked, index: number) => answers[index] !== undefined && asksBack(each, answers[index])
+    this.add(
+      asked.flatMap((each, index) =>
+        answers[index] === undefined || isOpen(each, index) ? [] : [answered(each, answers[index])],
+      ),
+      id,
+    )
+    return { askedBack: asked.filter(isOpen), left: asked.filter((_, index) => answers[index] === undefined) }
+  }
+
+  /** Some agents print the plan with its approval. */
+  approve(plan: string, output: Output, id: number): void {
+    const title = planTitle(plan || (/## Approved Plan[^\n]*\n([\s\S]+)/.exec(output.head)?.[1] ?? ''))
+    this.add([{ text: title === '' ? 'Approved the plan' : `Approved plan: ${title}`, by: 'user', source: 'plan' }], id)
+  }
+
+  facts(): readonly Decision[] {
+    return this.#all
+  }
+}
+
 /** The answers to questions that were asked with a tool; undefined for one that got none. */
-export function readAnswers(asked: readonly Asked[], output: Output): (string | undefined)[] {
+function readAnswers(asked: readonly Asked[], output: Output): (string | undefined)[] {
   if (
     output.isError ||
     /^(?:The user doesn't want|User declined|User dismissed|\[Request interrupted)/.test(output.head)
@@ -47,7 +84,7 @@ function answerText(value: unknown): string | undefined {
 }
 
 /** Whether whoever answers a dialog asks something in return: nothing is decided then. An option may be a question, too. */
-export function asksBack({ options = [] }: Asked, answer: string): boolean {
+function asksBack({ options = [] }: Asked, answer: string): boolean {
   return asks(answer) && !options.some((option) => answer.includes(option))
 }
 
