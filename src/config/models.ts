@@ -126,10 +126,7 @@ const fileName = 'baton.config.json'
 /** What the user says about models. Where there is no file, nothing is loaded to read it with: lists start fast. */
 export async function configuredModels(cwd: string = process.cwd()): Promise<Models> {
   if (!existsUpwards(path.resolve(cwd))) return {}
-  const [{ loadConfig }, { transcriptsSection }] = await Promise.all([
-    import('./config.ts'),
-    import('./models-section.ts'),
-  ])
+  const { loadConfig, transcriptsSection } = await import('./config.ts')
   return loadConfig(cwd).section('transcripts', transcriptsSection).models
 }
 

@@ -14,7 +14,7 @@ import { parseClaims } from './document/markdown/parse.ts'
 import { type Problem, validate } from './document/check/validate.ts'
 import type { Ledger, Quote } from './ledger/facts.ts'
 import { reconcileWithGit } from './ledger/files/git.ts'
-import { withSubagentFiles } from './ledger/files/subagent-files.ts'
+import { withSubagentFiles } from './ledger/tools/subagent-book.ts'
 import { ledger } from './ledger/ledger.ts'
 import { documentIn } from './ledger/words/document-text.ts'
 import {

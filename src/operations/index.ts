@@ -23,7 +23,7 @@ export { sessionContinue, workList } from './agents/work.ts'
 export { documentCheck, documentList, documentShow } from './document/documents.ts'
 export { documentWrite, tapeContinue } from './document/write.ts'
 export { escalationAnswer, escalationList, escalationShow } from './relay/escalations.ts'
-export { relayAlerts, relayHistory, relayStatus } from './relay/history.ts'
+export { relayAlerts, relayHistory, relayStatus, traceArchive, traceOwner, traceReturn } from './relay/history.ts'
 export { progressText, relayAsk, relayCancel, relayReply, relayRequest, relayShow } from './relay/requests.ts'
 export {
   relayAnswer,
@@ -37,7 +37,6 @@ export {
   relayProgress,
   relayRelease,
 } from './relay/work.ts'
-export { traceArchive, traceOwner, traceReturn } from './relay/traces.ts'
 export {
   taskCreate,
   taskDecide,

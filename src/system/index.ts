@@ -1,10 +1,9 @@
 // What the operating system gives: running commands, ending processes, locks, durable files, watching a folder, reading shell text.
 
 export { timeText } from './clock-text.ts'
-export { createFile, makeFolder, replaceFile, syncFolder, writeAll } from './durable.ts'
+export { createFile, makeFolder, replaceFile, syncFolder, writeAll, asRefusal, asStorageError } from './durable.ts'
 export { type Holder, holderSchema, isHolding, lifeOf, silentMs, thisProcess } from './holder.ts'
 export { Lock } from './lock.ts'
-export { asRefusal, asStorageError } from './storage-error.ts'
 export {
   agentAbove,
   agentMark,

@@ -16,8 +16,16 @@ import {
 } from '../agents/index.ts'
 import { type Cursor, isSame, TranscriptReader, type ReadStep } from './transcript-reader.ts'
 import { placeOf, rewind } from './rewind.ts'
-import { event, opening, openingAnchor, EntryBuilder, type Carried } from './facts-to-entries.ts'
-import { ImportBatch, lightBytes, spillLarge } from './import-batch.ts'
+import {
+  event,
+  opening,
+  openingAnchor,
+  EntryBuilder,
+  type Carried,
+  ImportBatch,
+  lightBytes,
+  spillLarge,
+} from './facts-to-entries.ts'
 
 export interface ImportOptions {
   /** `agent:session` unless given. */

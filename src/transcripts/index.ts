@@ -2,10 +2,9 @@
 // particular to one agent is in src/agents; nothing here asks which agent it is.
 
 export { sessionEntries } from './facts-to-entries.ts'
-export { follow, type Followed } from './follow.ts'
+export { follow, type Followed, LiveSession } from './follow.ts'
 export { type ImportedSession, importSession } from './import-session.ts'
 export { type Imported, importFile, type ImportOptions, markOf } from './import.ts'
-export { LiveSession } from './live-session.ts'
 export { type Cost, type Meter, meterOf } from './meter.ts'
 export { meterHistory } from './meter-history.ts'
 export { TranscriptReader } from './transcript-reader.ts'

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { findProject } from '../../src/config/project.ts'
-import { checked } from '../../src/config/validate.ts'
+import { checked } from '../../src/config/config.ts'
 import { taskSection } from '../../src/task/settings.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 

@@ -4,13 +4,22 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import type { Agent, CompactionQuery, SessionFile, SessionRecord, TurnOutcome, TurnOutput } from '../agent.ts'
+import type {
+  Agent,
+  CompactionQuery,
+  SessionFile,
+  SessionRecord,
+  TurnOutcome,
+  TurnOutput,
+  ScreenState,
+  Screen,
+} from '../agent.ts'
 import { fields, isFields, list } from '../fields.ts'
 import { fieldsIn, filesBelow, isDocument } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
 import { geminiParser, isLimit } from './parser.ts'
-import { readScreen } from './screen.ts'
 import { geminiConnection } from './connection.ts'
+import { aboutOf, questionIn } from '../screen-parsing.ts'
 
 export const gemini: Agent = {
   name: 'gemini',
@@ -128,4 +137,47 @@ function outcome(output: TurnOutput): TurnOutcome {
   const words = (result?.error as { message?: unknown } | undefined)?.message
   const error = typeof words === 'string' ? words : turnFailure(output, result?.status === 'success')
   return { session, error, isLimit: error !== undefined && isLimit(error) }
+}
+
+/** The line above the input: a rule, or the top of a box in older versions. */
+const rule = /^(─{20,}|╭─{20,}╮)$/
+const inputStart = /^[\s│]*[>!*](\s|$)/
+const edge = /^[\s│]*$|[╰▀▄─]{5,}/
+
+function readScreen({ lines, solid }: Screen): ScreenState {
+  const composer = composerIn(lines)
+  if (composer === undefined) {
+    const question = choiceIn(lines)
+    if (question !== undefined) return { is: 'dialog', question, about: aboutOf(question) }
+    return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
+  }
+  const { from, until } = composer
+  const rows = solid.slice(from, until).map((row) => row.replaceAll('│', ' ').trim())
+  const typed = rows
+    .join('\n')
+    .replace(/^[>!*]\s*/, '')
+    .trim()
+  const draft = typed.startsWith('Type your message') ? '' : typed
+  const busy = lines.slice(Math.max(0, from - 12), from).some((line) => /\(esc to cancel/i.test(line))
+  return busy ? { is: 'busy', draft } : { is: 'prompt', draft }
+}
+
+/** The input. Earlier prompts are drawn like it, but have more text or a question below them. */
+function composerIn(lines: readonly string[]): { from: number; until: number } | undefined {
+  const from = lines.findLastIndex((line) => inputStart.test(line))
+  if (from < 0 || !lines.slice(Math.max(0, from - 3), from).some((line) => rule.test(line.trim()))) return undefined
+  const end = lines.findIndex((line, i) => i > from && edge.test(line))
+  const until = end < 0 ? from + 1 : end
+  return lines.slice(until + 1).some((line) => /^\s*[│╭✦ℹ✕⚠]/.test(line)) ? undefined : { from, until }
+}
+
+/** A question that replaces the input, with one of its answers marked. */
+function choiceIn(lines: readonly string[]): string | undefined {
+  const found = questionIn(lines)
+  if (found !== undefined) return found
+  const at = lines.findLastIndex((line) => /^[\s│]*●\s*\d+[.)]\s+\S/.test(line))
+  if (at < 0) return undefined
+  const from = lines.slice(0, at).findLastIndex((line) => line.includes('╭'))
+  const words = lines.slice(from + 1, at).map((line) => line.replaceAll(/[│╭╮╰╯]/g, ' ').trim())
+  return words.join(' ').replaceAll(/\s+/g, ' ').trim().slice(0, 300)
 }

@@ -2,13 +2,12 @@
 
 import os from 'node:os'
 import path from 'node:path'
-import type { Agent, CompactionQuery, TurnOutcome, TurnOutput } from '../agent.ts'
+import type { Agent, CompactionQuery, TurnOutcome, TurnOutput, ScreenState, Screen } from '../agent.ts'
 import { fields } from '../fields.ts'
 import { fieldsIn, readJson } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
 import { exportedRecords, isExport, findSessions, outlinesOf, recordsOf, subagentsOf, windowsIn } from './sessions.ts'
 import { opencodeParser } from './parser.ts'
-import { readScreen } from './screen.ts'
 import { isDatabase } from './sqlite.ts'
 import { opencodeConnection } from './connection.ts'
 
@@ -103,4 +102,26 @@ function outcome(output: TurnOutput): TurnOutcome {
   if (failed === undefined) return { session, error: turnFailure(output, told.length > 0) }
   const { name, data } = (failed.error ?? {}) as { name?: unknown; data?: { message?: unknown } }
   return { session, error: String(data?.message ?? name ?? 'error') }
+}
+
+const question = /△\s*(.+)|Permission required/
+
+function readScreen({ lines }: Screen): ScreenState {
+  const asked = lines.findLastIndex((line) => question.test(line))
+  if (asked >= 0 && lines.slice(asked).some((line) => /Allow once|Reject|Allow always/.test(line))) {
+    const words = lines.slice(asked, asked + 6).map((line) => line.replaceAll(/[┃△]/g, ' ').trim())
+    return { is: 'dialog', question: words.join(' ').replaceAll(/\s+/g, ' ').trim().slice(0, 300), about: 'permission' }
+  }
+  // The input has bars to its left and a foot below; its last line names the model.
+  const foot = lines.findLastIndex((line) => /^\s*╹▀{10,}/.test(line))
+  if (foot < 0) return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
+  const width = lines[foot]!.length
+  let from = foot
+  while (from > 0 && /^\s*┃/.test(lines[from - 1]!) && !/┃\s*$/.test(lines[from - 1]!.trimStart().slice(1))) from--
+  const rows = lines.slice(from, foot - 1).map((row) => row.slice(0, width).replace(/^\s*┃/, '').trim())
+  const typed = rows.join('\n').trim()
+  const draft = typed.startsWith('Ask anything…') ? '' : typed
+  const below = lines.slice(foot, foot + 3).join('\n')
+  if (!/ctrl\+p|esc (again to )?interrupt/.test(below)) return { is: 'starting' }
+  return /esc (again to )?interrupt/.test(below) ? { is: 'busy', draft } : { is: 'prompt', draft }
 }

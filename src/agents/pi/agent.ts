@@ -2,13 +2,13 @@
 
 import os from 'node:os'
 import path from 'node:path'
-import type { Agent, CompactionQuery, SessionFile, TurnOutcome, TurnOutput } from '../agent.ts'
+import type { Agent, CompactionQuery, SessionFile, TurnOutcome, TurnOutput, ScreenState, Screen } from '../agent.ts'
 import { fields, list } from '../fields.ts'
 import { fieldsIn, filesBelow, readJson } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
 import { piParser } from './parser.ts'
-import { readScreen } from './screen.ts'
 import { piConnection } from './connection.ts'
+import { composerIn, draftOf, lastWritten } from '../screen-parsing.ts'
 
 export const pi: Agent = {
   name: 'pi',
@@ -88,4 +88,21 @@ function outcome(output: TurnOutput): TurnOutcome {
   const failed = typeof last?.errorMessage === 'string' ? last.errorMessage : undefined
   if (retried?.success === false) return { session, error: String(retried.finalError ?? 'error') }
   return { session, error: failed ?? turnFailure(output, end !== undefined) }
+}
+
+/** The meter, such as `0.0%/40k (auto)`: the last thing that pi draws when it starts. */
+const footer = /(\d|\?)%?\/[\d.]+[kM]?\b/
+
+function readScreen(screen: Screen): ScreenState {
+  const composer = composerIn(screen)
+  const below = composer === undefined ? [] : screen.lines.slice(composer.until + 1)
+  if (composer === undefined || !below.some((line) => footer.test(line)))
+    return lastWritten(screen.lines) < 0 || composer === undefined ? { is: 'starting' } : { is: 'unknown' }
+  const picks = composer.text.some((line) => /^\s*(→|❯|›)\s/.test(line))
+  if (picks) return { is: 'dialog', question: draftOf(composer.text, /^/).slice(0, 300), about: 'other' }
+  const draft = draftOf(composer.text, /^/)
+  const above = screen.lines.slice(Math.max(0, composer.from - 6), composer.from)
+  // pi loses what is typed while it counts down to a retry.
+  if (above.some((line) => /Retrying \(\d+\/\d+\)/.test(line))) return { is: 'busy', draft, deaf: true }
+  return above.some((line) => /^\s*[⠁-⣿]\s/.test(line)) ? { is: 'busy', draft } : { is: 'prompt', draft }
 }

@@ -9,12 +9,12 @@ export function addConnect(program: Command): void {
   placed(add('connect', 'let an agent use Baton: hooks, MCP tools, status line; shows what it changes', 'connect'))
   placed(add('disconnect', 'remove exactly what connect has added', 'disconnect'))
   lazily(program, () => import('./mcp.ts'))('mcp', 'the MCP server on standard input and output, for agents', 'mcp')
-  lazily(program, () => import('./doctor.ts'))(
+  lazily(program, () => import('./connect.ts'))(
     'doctor',
     'check that everything Baton needs is there and works, and say what to do if not',
     'doctor',
   )
-  lazily(program, () => import('./trust.ts'))(
+  lazily(program, () => import('./connect.ts'))(
     'trust [folder]',
     'let what a project brings (baton.config.json, .baton) run commands, send messages and open sessions',
     'trust',

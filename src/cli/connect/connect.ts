@@ -1,11 +1,23 @@
-// `baton connect` and `baton disconnect`: Baton beside the agents that a person works with.
+// `baton connect`, `baton disconnect`, `baton trust` and `baton doctor`: Baton beside the agents that a person works with, what a
+// cloned repository may bring along, and whether everything that Baton needs is there.
 
 import fs from 'node:fs'
 import path from 'node:path'
 import { agentNamed, type AgentName, type ConnectionPlace } from '../../agents/index.ts'
-import { type ConnectPlan, diffLines, planConnect, planDisconnect, realProject } from '../../connect/index.ts'
+import {
+  type ConnectPlan,
+  diffLines,
+  planConnect,
+  planDisconnect,
+  realProject,
+  examine,
+  type Finding,
+} from '../../connect/index.ts'
 import { InvalidError } from '../../errors.ts'
-import { type Globals, Output } from '../base/output.ts'
+import { type Globals, Output, age } from '../base/output.ts'
+import { distrustProject, findProject, trustedProjects, trustProject } from '../../config/index.ts'
+import { personAt } from '../base/io.ts'
+import { chosenWorkspace } from '../base/chosen-workspace.ts'
 
 interface ConnectOptions extends Globals {
   user?: boolean
@@ -81,4 +93,60 @@ function show(
   }
   out.line(dryRun ? 'Nothing was written: this was a dry run.' : said.done)
   for (const note of plan.notes) out.note(note)
+}
+
+interface TrustOptions extends Globals {
+  remove?: boolean
+  list?: boolean
+}
+
+export async function trust(options: TrustOptions, folder?: string): Promise<void> {
+  const { io } = options
+  const out = new Output(options)
+  if (options.list === true) {
+    return out.list(trustedProjects(io.env), {
+      none: 'No project is trusted yet.',
+      line: ({ project, since }) => `${project}  (${age(since)})`,
+    })
+  }
+  const project = findProject(path.resolve(io.cwd(), folder ?? '.'))
+  if (options.remove === true) {
+    const was = distrustProject(project, io.env)
+    return out.record(
+      { project, trusted: false },
+      was ? `${project} is not trusted any more.` : `${project} was not trusted.`,
+    )
+  }
+  // An agent that works in a cloned repository must not be talked into trusting it.
+  personAt(io)
+  const top = trustProject(project, io.env)
+  out.record(
+    { project: top, trusted: true },
+    `${top} is trusted: its baton.config.json and its .baton may run commands, send messages and open sessions.`,
+  )
+}
+
+const marks = { ok: 'ok', warning: 'warning', problem: 'problem' } as const satisfies Record<Finding['is'], string>
+const colours = { ok: 'green', warning: 'yellow', problem: 'red' } as const
+
+export async function doctor(globals: Globals): Promise<void> {
+  const { io } = globals
+  const out = new Output(globals)
+  const cwd = io.cwd()
+  const [node, script] = io.self
+  const findings = await examine({
+    cwd,
+    env: io.env,
+    project: realProject(cwd),
+    address: chosenWorkspace(globals).address,
+    self: [node, fs.existsSync(script) ? fs.realpathSync(script) : script],
+  })
+  if (out.json) for (const finding of findings) out.data(finding)
+  else {
+    for (const { is, text, advice } of findings) {
+      out.line(`${out.style(colours[is], marks[is].padEnd(8))} ${text}`)
+      if (advice !== undefined) out.line(`${' '.repeat(9)}${advice}`)
+    }
+  }
+  if (findings.some(({ is }) => is === 'problem')) io.exit.code = 1
 }

@@ -2,7 +2,17 @@
 // Whatever goes wrong, the agent hears nothing of it: the exit code is 0, and the log has the error.
 
 import { spawn } from 'node:child_process'
-import { answerHook, HookState, printedAnswer, readInput } from '../../connect/index.ts'
+import {
+  answerHook,
+  HookState,
+  printedAnswer,
+  readInput,
+  joinStatus,
+  originalStatusLine,
+  ownStatusLine,
+  type StatusInput,
+  statusText,
+} from '../../connect/index.ts'
 import type { Io } from '../base/io.ts'
 
 /** How long to wait for what the agent writes on standard input. */
@@ -11,7 +21,7 @@ const patienceMs = 1_000
 export async function hook(io: Io, agent: string, event: string): Promise<void> {
   try {
     const text = await inputOf(io)
-    if (event === 'statusline') return await (await import('./status-line.ts')).printStatusLine(io, agent, text)
+    if (event === 'statusline') return await printStatusLine(io, agent, text)
     const { text: answer, given, hasWork } = answerHook(agent, event, readInput(text, io.cwd()), io.env)
     if (answer !== undefined) {
       await print(io, `${printedAnswer(event, answer)}\n`)
@@ -49,4 +59,13 @@ async function inputOf({ stdin }: Io): Promise<string> {
   })
   stdin.destroy()
   return Buffer.concat(chunks).toString('utf8')
+}
+
+/** `baton hook claude statusline`: the person's own line with Baton's behind it. */
+export async function printStatusLine(io: Io, agent: string, text: string): Promise<void> {
+  const input = (text.trim() === '' ? {} : JSON.parse(text)) as StatusInput & { session_id?: string }
+  const command = originalStatusLine(io.env, agent)
+  const own = command === undefined ? '' : ownStatusLine(command, text, io.env)
+  const gauge = new HookState(io.env).gauge(agent, input.session_id ?? '')
+  io.stdout.write(`${joinStatus(own, statusText(input, gauge))}\n`)
 }

@@ -12,7 +12,7 @@ export function addDemo(program: Command): void {
     .addOption(new Option('--driver <driver>', 'where the agent runs').choices(['tmux', 'headless']))
     .option('--here', 'in the workspace of this folder instead of a new one')
     .option('--fast', 'an agent that does not take time to think')
-  lazily(program, () => import('./scripted-agent.ts'))(
+  lazily(program, () => import('./demo.ts'))(
     'scripted-agent',
     'a small coding agent whose model is a script: for the demo and for tests',
     'scriptedAgent',

@@ -6,16 +6,17 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { trustProject } from '../../config/index.ts'
-import { setUpDemo } from '../../demo/index.ts'
+import { setUpDemo, ScriptedAgent, onScreen } from '../../demo/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
 import { shellWord } from '../../system/index.ts'
 import { freeName, type Run, sessionRows } from '../../supervisor/index.ts'
 import { stopHere, superviseHere } from '../supervise/foreground.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
-import { inFolder, type Io } from '../base/io.ts'
+import { inFolder, type Io, cancellable } from '../base/io.ts'
 import { type Globals, Output } from '../base/output.ts'
 import { defaultDriver } from '../supervise/run.ts'
 import { sessionRow } from '../supervise/background.ts'
+import { NotFoundError } from '../../errors.ts'
 
 interface DemoOptions extends Globals {
   fast?: boolean
@@ -147,4 +148,34 @@ function invocation(io: Io): string {
 
 function since(start: number): number {
   return Math.round((performance.now() - start) / 1000)
+}
+
+export interface ScriptedAgentOptions extends Globals {
+  home?: string
+  window?: number
+  growth?: number
+  pace?: number
+  perTurn?: number
+  session?: string
+  sessionId?: string
+  print?: boolean
+}
+
+export async function scriptedAgent(options: ScriptedAgentOptions, prompt: string | undefined): Promise<void> {
+  const { io } = options
+  const agent = new ScriptedAgent({
+    cwd: io.cwd(),
+    home: options.home ?? io.env.PI_CODING_AGENT_DIR ?? path.join(io.env.HOME || os.homedir(), '.scripted-agent'),
+    window: options.window ?? 60_000,
+    growth: options.growth ?? 6_000,
+    pace: options.pace ?? 500,
+    perTurn: options.perTurn ?? 2,
+    ...(options.session === undefined ? {} : { session: options.session }),
+    ...(options.sessionId === undefined ? {} : { sessionId: options.sessionId }),
+  })
+  if (options.session !== undefined && agent.session === undefined) {
+    throw new NotFoundError(`There is no session ${options.session} of this folder`)
+  }
+  if (options.print !== true) return onScreen(agent, { input: io.stdin, output: io.stdout }, prompt)
+  await cancellable(io, (signal) => agent.turn(prompt ?? '', (line) => void io.stdout.write(`${line}\n`), signal))
 }

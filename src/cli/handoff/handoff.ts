@@ -15,8 +15,7 @@ import {
   validate,
 } from '../../handoff/index.ts'
 import { documentCheck, documentList, documentShow, documentWrite, tapeContinue } from '../../operations/index.ts'
-import { edited } from '../base/editor.ts'
-import { cancellable } from '../base/io.ts'
+import { edited, cancellable } from '../base/io.ts'
 import { age, count, type Globals, Output } from '../base/output.ts'
 import { ProgressLine } from '../base/progress.ts'
 import { type Door, handoffsFolder, withWorkspace } from '../base/workspace.ts'

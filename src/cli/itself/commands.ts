@@ -39,6 +39,6 @@ export function addItself(program: Command): void {
     .command('man', { hidden: true })
     .description('the man page, for the package')
     .action(async (_options, command: Command) =>
-      (await import('./man.ts')).man(command.optsWithGlobals<Globals>(), program),
+      (await import('./completion.ts')).man(command.optsWithGlobals<Globals>(), program),
     )
 }

@@ -1,10 +1,12 @@
-// `baton completion`: scripts with which a shell completes commands, options and ids. They ask `baton complete`, which knows the
-// commands of this very version.
+// What is made of the table of commands: scripts with which a shell completes commands, options and ids (they ask `baton complete`,
+// which knows the commands of this very version), and the man page.
 
 import type { Command, Option } from 'commander'
+import manifest from '../../../package.json' with { type: 'json' }
 import { InvalidError } from '../../errors.ts'
 import { isHidden } from '../base/commands.ts'
 import { entryCount, type Globals, Output } from '../base/output.ts'
+import { examplesOf } from '../examples.ts'
 
 const scripts = {
   bash: `# baton for bash: baton completion bash >> ~/.bashrc
@@ -141,4 +143,58 @@ async function tasks(globals: Globals): Promise<Candidate[]> {
   const { taskList } = await import('../../operations/index.ts')
   const { tasks } = await withWorkspace(globals, ({ run }) => run(taskList, {}))
   return tasks.map(({ task_id, task_title }) => ({ word: task_id, about: task_title }))
+}
+
+export async function man(globals: Globals, program: Command): Promise<void> {
+  new Output(globals).write(page(program))
+}
+
+function page(program: Command): string {
+  const lines = [
+    `.TH BATON 1 "" "baton ${manifest.version}" "Baton"`,
+    '.SH NAME',
+    `baton \\- ${escaped(program.description())}`,
+    '.SH SYNOPSIS',
+    '.B baton',
+    '[options] [command]',
+    '.SH OPTIONS',
+    ...optionLines(program),
+    '.SH COMMANDS',
+    ...program.commands.flatMap((each) => commandLines(each, [])),
+    '.SH EXIT STATUS',
+    ...['0: done', '1: failed', '2: incorrect use', '3: conflict', '4: not found', '130: cancelled'].flatMap((each) => [
+      '.br',
+      escaped(each),
+    ]),
+    '.SH SEE ALSO',
+    'baton docs',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function commandLines(command: Command, above: readonly string[]): string[] {
+  if (isHidden(command)) return []
+  const words = [...above, command.name()]
+  const name = words.join(' ')
+  const examples = examplesOf(name).flatMap((each) => ['.br', `.I ${escaped(each)}`])
+  return [
+    `.SS "baton ${escaped(name)} ${escaped(command.usage())}"`,
+    escaped(command.description()),
+    ...optionLines(command),
+    ...(examples.length === 0 ? [] : ['.PP', 'For example:', ...examples]),
+    ...command.commands.flatMap((each) => commandLines(each, words)),
+  ]
+}
+
+function optionLines(command: Command): string[] {
+  return command.options.flatMap(({ flags, description }) => ['.TP', `.B ${escaped(flags)}`, escaped(description)])
+}
+
+/** The formatter of man pages takes a line that begins with a dot or a quote for a command. */
+function escaped(text: string): string {
+  return text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll('"', '\\(dq')
+    .replace(/^([.'])/, '\\&$1')
 }

@@ -19,7 +19,7 @@ export function addRelay(program: Command): void {
 }
 
 function addAsk(relay: Command): void {
-  const add = lazily(relay, () => import('./ask.ts'))
+  const add = lazily(relay, () => import('./request.ts'))
   add('ask <from> <to> <summary>', 'ask another agent, or human, and print the answer; Ctrl-C cancels', 'ask')
     .option('--missing <key[:type[:text]]>', 'what is needed, such as budget:number', collect)
     .option('--item <name>', 'what is worked on: limits count for each item')
@@ -183,7 +183,7 @@ function addEscalations(program: Command): void {
 
 export function addNotify(program: Command): void {
   const notify = program.command('notify').description('how Baton notifies people who are needed')
-  const add = lazily(notify, () => import('./notify.ts'))
+  const add = lazily(notify, () => import('./escalations.ts'))
   add('test', 'send a test notification to every channel of baton.config.json, and say what happened', 'test')
 }
 

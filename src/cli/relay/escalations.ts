@@ -1,13 +1,18 @@
-// `baton escalations …`: what agents ask people, and the answers.
+// `baton escalations …`: what agents ask people, and the answers. `baton notify test` tries out the channels that tell people of them.
 
+import os from 'node:os'
 import { escalationAnswer, escalationList, escalationShow } from '../../operations/index.ts'
 import { answerCommand, type Escalation } from '../../relay/index.ts'
 import { personAt, userName } from '../base/io.ts'
-import { brief, type Globals } from '../base/output.ts'
+import { brief, type Globals, Output } from '../base/output.ts'
 import { withWorkspace } from '../base/workspace.ts'
-import { parseInputs } from './input.ts'
-import { duration, indented, printRequest, printResponse } from './text.ts'
+import { parseInputs } from './request.ts'
+import { duration, indented, printRequest, printResponse } from './views.ts'
 import { printResult } from './work.ts'
+import { configFile, loadConfig } from '../../config/index.ts'
+import { InvalidError } from '../../errors.ts'
+import { type NotifyChannel, type NotifyOutcome, notifySection, openNotifier } from '../../notify/index.ts'
+import { demandTrustedProject } from '../base/chosen-workspace.ts'
 
 export async function ls(options: Globals & { answered?: boolean }): Promise<void> {
   if (options.answered === true) return lsAnswered(options)
@@ -82,4 +87,44 @@ export async function answer(options: AnswerOptions, id: string): Promise<void> 
     const { status, reason } = options
     printResult(out, id, await run(escalationAnswer, { id, inputs, status, reason, by }, person))
   })
+}
+
+export async function test(globals: Globals): Promise<void> {
+  demandTrustedProject('Nothing was sent', globals)
+  const config = loadConfig(globals.io.cwd())
+  const settings = config.section('notify', notifySection)
+  if (settings.channels.length === 0) {
+    const where = config.file ?? configFile
+    const example =
+      '{"notify": {"channels": [{"type": "webhook", "preset": "ntfy", "url": "https://ntfy.sh/YOUR-TOPIC"}]}}'
+    throw new InvalidError(`${where} names no channel to notify`, { hint: `For example: ${example}` })
+  }
+  const out = new Output(globals)
+  const tried = await Promise.all(
+    settings.channels.map(async (channel) => {
+      const alone = openNotifier({ ...settings, channels: [channel] }, { env: globals.io.env })
+      return (await alone.notify(trial(channel)))[0]!
+    }),
+  )
+  for (const outcome of tried) {
+    if (out.json) out.data(outcome)
+    else out.line(`${outcome.channel}: ${sentence(outcome)}`)
+  }
+  if (tried.some(({ status }) => status === 'failed')) globals.io.exit.code = 1
+}
+
+function trial({ levels }: NotifyChannel) {
+  return {
+    level: levels[0]!,
+    title: 'Baton can reach you',
+    body: `A test from ${os.hostname()}: when a person is needed, a message arrives here.`,
+    action: 'Nothing to do.',
+    source: 'notify test',
+  }
+}
+
+function sentence(outcome: NotifyOutcome): string {
+  if (outcome.status === 'repeated') return 'sent a moment ago'
+  const tries = outcome.attempts === 1 ? '' : ` after ${outcome.attempts} attempts`
+  return outcome.status === 'sent' ? `sent in ${outcome.ms} ms${tries}` : `FAILED${tries}: ${outcome.error}`
 }

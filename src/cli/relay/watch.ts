@@ -5,8 +5,7 @@ import { cancellable } from '../base/io.ts'
 import { brief, type Globals, type Output } from '../base/output.ts'
 import { withRelay } from '../base/workspace.ts'
 import { progressText } from '../../operations/index.ts'
-import { duration } from './text.ts'
-import { printAdvice } from './views.ts'
+import { duration, printAdvice } from './views.ts'
 
 export async function watch(options: Globals & { every: number }): Promise<void> {
   await withRelay(options, async ({ relay, store, notifier, out }) => {

@@ -15,8 +15,8 @@ import { answerCommandFor, type HandoffResponse, type InboxItem } from '../../re
 import { cancellable, personAt, userName } from '../base/io.ts'
 import { readObject } from '../base/json-file.ts'
 import { age, brief, type Globals, type Output } from '../base/output.ts'
-import { given, parseInputs } from './input.ts'
-import { duration, printRequest, printResponse } from './text.ts'
+import { given, parseInputs } from './request.ts'
+import { duration, printRequest, printResponse } from './views.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
 
 export async function inbox(options: Globals & { watch?: boolean }, agent: string): Promise<void> {

@@ -113,7 +113,7 @@ async function supervised(globals: Globals): Promise<SessionRow[]> {
 async function printSupervised(rows: readonly SessionRow[], out: Output): Promise<void> {
   if (rows.length === 0) return
   if (out.json) return rows.forEach((row) => out.data({ supervised: row }))
-  const { supervisedRows } = await import('../supervise/supervised-table.ts')
+  const { supervisedRows } = await import('../supervise/supervised.ts')
   out.line(supervisedRows(rows, out, Date.now()).join('\n'))
   out.line()
 }
@@ -150,7 +150,7 @@ async function watch(options: LsOptions): Promise<void> {
   const { stdout } = io
   const screen = stdout.isTTY === true && !out.json
   const models = await configuredModels(options.io.cwd())
-  const { supervisedRows } = await import('../supervise/supervised-table.ts')
+  const { supervisedRows } = await import('../supervise/supervised.ts')
   let before = ''
   const draw = async () => {
     const held = await supervised(options)

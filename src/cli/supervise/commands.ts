@@ -44,7 +44,7 @@ export function addSupervise(program: Command): void {
     'superviseDetached',
     { hidden: true },
   )
-  lazily(program, () => import('./deliver.ts'))('deliver', 'what sends alerts after the end of a run', 'deliver', {
+  lazily(program, () => import('./setup.ts'))('deliver', 'what sends alerts after the end of a run', 'deliver', {
     hidden: true,
   })
   addControl(program)
@@ -57,7 +57,7 @@ function addControl(program: Command): void {
   add('unpause <session>', 'former name of resume', 'unpause', { hidden: true })
   add('stop <session>', 'end a session and its agent; it stays ended', 'stop')
   add('cycle <session>', 'hand over now, however full the context is', 'cycle')
-  lazily(program, () => import('./attach.ts'))('attach <session>', "the agent's own screen", 'attach')
+  add('attach <session>', "the agent's own screen", 'attach')
   lazily(program, () => import('./logs.ts'))('logs <session>', 'former name of log', 'logs', {
     hidden: true,
   }).option('-f, --follow', 'keep printing new entries')

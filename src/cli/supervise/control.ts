@@ -1,11 +1,14 @@
-// `baton pause|unpause|stop|cycle`: what a person wants of a session, written on its tape for whoever supervises it.
+// `baton pause|unpause|stop|cycle`: what a person wants of a session, written on its tape for whoever supervises it. `baton attach`
+// shows the screen of its agent, to look at and to type into.
 
-import { BatonError } from '../../errors.ts'
+import { spawnSync } from 'node:child_process'
+import * as z from 'zod'
+import { BatonError, NotFoundError, UnsupportedError } from '../../errors.ts'
 import { supervisedControl } from '../../operations/index.ts'
 import { shellWord } from '../../system/index.ts'
 import type { ControlCommand } from '../../supervisor/index.ts'
 import { stopHere } from './foreground.ts'
-import type { Globals } from '../base/output.ts'
+import { type Globals, Output } from '../base/output.ts'
 import { withSupervised } from './supervised.ts'
 
 const done: Record<ControlCommand, string> = {
@@ -39,4 +42,49 @@ async function send(globals: Globals, ref: string, wanted: ControlCommand): Prom
     if (wanted === 'stop' || held) return
     out.warn(`Nobody supervises ${row.name} now; this happens once somebody does, for example "baton watch".`)
   })
+}
+
+const screenPlace = z.looseObject({ driver: z.literal('tmux'), socket: z.string(), pane: z.string() })
+
+export async function attach(globals: Globals, ref: string): Promise<void> {
+  const { row, place } = await withSupervised(globals, ref, (_store, _out, { row }) =>
+    Promise.resolve({ row, place: screenPlace.safeParse(row.place).data }),
+  )
+  if (place === undefined) {
+    throw new UnsupportedError(`${row.name} has no screen`, {
+      hint: `It runs without one; see what it does with "baton log ${shellWord(row.name)} --follow".`,
+    })
+  }
+  if (row.state === 'ended') {
+    throw new NotFoundError(`${row.name} has ended`, { hint: `Reopen it: baton resume ${shellWord(row.name)}` })
+  }
+  const commands = attachCommands(place, globals.io.env)
+  if (globals.json === true) return new Output(globals).data({ name: row.name, place, commands })
+  if (globals.io.stdin.isTTY !== true) {
+    const text = commands.map((command) => command.map(shellWord).join(' ')).join(' && ')
+    throw new UnsupportedError('Only a terminal can show a screen', { hint: `In one, run: ${text}` })
+  }
+  for (const [program, ...args] of commands) {
+    const { status, error } = spawnSync(program!, args, { env: globals.io.env, stdio: 'inherit' })
+    if (error !== undefined || status !== 0) {
+      throw new BatonError('refused', `The screen of ${row.name} cannot be shown`, {
+        hint: `Its agent may be gone; see "baton health ${shellWord(row.name)}".`,
+        cause: error,
+      })
+    }
+  }
+}
+
+/** Inside the same server the client moves to the pane's window; elsewhere a client of its own is started. */
+function attachCommands(place: z.output<typeof screenPlace>, env: NodeJS.ProcessEnv): string[][] {
+  const tmux = ['tmux', '-S', place.socket]
+  const inside = env.TMUX?.split(',')[0] === place.socket
+  const select = [...tmux, 'select-window', '-t', place.pane]
+  if (inside) return [select, [...tmux, 'switch-client', '-t', place.pane]]
+  if (env.TMUX !== undefined && env.TMUX !== '') {
+    throw new UnsupportedError('This terminal is in another tmux server than the session', {
+      hint: `Run it outside of tmux, or: env -u TMUX tmux -S ${shellWord(place.socket)} attach -t ${shellWord(place.pane)}`,
+    })
+  }
+  return [select, [...tmux, 'attach-session', '-t', place.pane]]
 }

@@ -14,8 +14,7 @@ import {
 import { registerWorkspace } from '../../config/index.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { inFolder } from '../base/io.ts'
-import { deliverLeftAlerts, supervisorSetup } from './setup.ts'
-import { deliverInBackground } from './deliver.ts'
+import { deliverInBackground, deliverLeftAlerts, supervisorSetup } from './setup.ts'
 import { EventPrinter } from './event-lines.ts'
 import type { Globals, Output } from '../base/output.ts'
 

@@ -1,5 +1,7 @@
-// What a supervisor gets from the command line: how to open agents, the current settings, and a way to notify people.
+// What a supervisor gets from the command line: how to open agents, the current settings, and a way to notify people. Alerts that no
+// channel would take when a run ended are sent by a process in the background.
 
+import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { loadConfig } from '../../config/index.ts'
 import { type Notifier, notifySection, openNotifier } from '../../notify/index.ts'
@@ -19,7 +21,7 @@ import {
 } from '../../supervisor/index.ts'
 import { adapterNamed, agentNames } from '../../agents/index.ts'
 import type { Globals, Output } from '../base/output.ts'
-import { workspaceFolder } from '../base/workspace.ts'
+import { sameWorkspace, withStore, workspaceFolder } from '../base/workspace.ts'
 
 export interface SupervisorSetup extends Required<
   Pick<SupervisorOptions, 'openAgent' | 'settings' | 'onSettings' | 'notify' | 'timings'>
@@ -85,4 +87,28 @@ export function runningHere(env: NodeJS.ProcessEnv, cwd: string): Promise<Runnin
 /** Tests have no time for the usual waits, and reach a command only by its environment. */
 function timingsIn({ BATON_TIMINGS: text = '{}' }: NodeJS.ProcessEnv): Timings {
   return timingsSchema.parse(JSON.parse(text))
+}
+
+/** Starts a process that outlives this one and sends what is left. */
+export function deliverInBackground(globals: Globals): void {
+  const { io } = globals
+  const same = sameWorkspace(globals)
+  const child = spawn(io.self[0], [io.self[1], 'deliver', ...same.args], {
+    cwd: io.cwd(),
+    env: same.env,
+    detached: true,
+    stdio: 'ignore',
+  })
+  // If it cannot be started, the next supervisor or watcher sends them.
+  child.on('error', () => undefined).unref()
+}
+
+/** Runs in that process: ends when each alert has been sent, or is too old. */
+export async function deliver(globals: Globals): Promise<void> {
+  const stop = new AbortController()
+  const end = () => stop.abort()
+  globals.io.signals.on('SIGINT', end)
+  globals.io.signals.on('SIGTERM', end)
+  globals.io.signals.on('SIGHUP', () => undefined)
+  await withStore(globals, (store, out) => deliverLeftAlerts(store, globals, out, stop.signal))
 }

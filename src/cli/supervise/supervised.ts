@@ -1,4 +1,5 @@
-// Finds supervised sessions by the names that people give them: in this workspace first, then in every other one of this machine.
+// Finds supervised sessions by the names that people give them: in this workspace first, then in every other one of this machine. For
+// people they are rows of a table: state, last cycle, and when to expect the next one.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -8,8 +9,10 @@ import { registeredWorkspaces } from '../../config/index.ts'
 import { supervisedList } from '../../operations/index.ts'
 import type { SessionRow } from '../../supervisor/index.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
-import { type Globals, Output } from '../base/output.ts'
+import { type Globals, Output, age, brief } from '../base/output.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
+import { percent, stateWord } from './event-lines.ts'
+import { gauge } from '../sessions/table.ts'
 
 /** The sessions of one workspace, those that have ended too. */
 export async function allSupervised({ run }: Door): Promise<readonly SessionRow[]> {
@@ -89,4 +92,39 @@ function hintFor(names: readonly string[]): string {
 
 function onlyOne<T>(found: readonly T[]): T | undefined {
   return found.length === 1 ? found[0] : undefined
+}
+
+export function supervisedRows(rows: readonly SessionRow[], out: Output, now: number): string[] {
+  const cells = rows.map((row) => [
+    row.name,
+    row.agent,
+    brief(path.basename(row.project), 20),
+    row.step === undefined ? stateWord(row) : `${row.state}: ${brief(row.step, 40)}`,
+    row.context_usage === undefined
+      ? '?'
+      : gauge({ tokens: row.tokens ?? 0, percent: row.context_usage * 100, quotas: [] }),
+    row.lastCycle === undefined ? `${row.cycles}` : `${row.cycles}, ${age(row.lastCycle, now)}`,
+    nextOf(row),
+    row.usd === undefined ? '' : `$${row.usd.toFixed(2)}`,
+  ])
+  const head = ['SUPERVISED', 'AGENT', 'PROJECT', 'STATE', 'CONTEXT', 'CYCLES', 'NEXT', 'COST']
+  const widths = head.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]!.length)))
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i]!))
+      .join('  ')
+      .trimEnd()
+  return [out.style('dim', line(head)), ...cells.map((row, i) => styled(line(row), rows[i]!, out))]
+}
+
+function styled(text: string, { state }: SessionRow, out: Output): string {
+  if (state === 'dialog' || state === 'limited' || state === 'restarting') return out.style('yellow', text)
+  return state === 'ended' ? out.style('dim', text) : text
+}
+
+/** Says when to expect the next cycle. */
+function nextOf({ nextCycleTurns, threshold, state }: SessionRow): string {
+  if (state === 'ended' || state === 'cycling') return ''
+  if (nextCycleTurns !== undefined) return `~${nextCycleTurns} turn${nextCycleTurns === 1 ? '' : 's'}`
+  return threshold === undefined ? '' : `at ${percent(threshold)}`
 }

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import path from 'node:path'
+import fs from 'node:fs'
 import { type Adapter, adapterNamed, capability, type Command, type LaunchOptions } from '../../agents/index.ts'
 import { configuredModels } from '../../config/index.ts'
 import { InvalidError, NotFoundError } from '../../errors.ts'
@@ -13,7 +14,6 @@ import type { OpenAgent, Run, Start } from '../run.ts'
 import type { SupervisorSettings } from '../settings.ts'
 import type { AgentPlace, Driver } from './driver.ts'
 import { HeadlessDriver } from './headless.ts'
-import { needProgram } from './program.ts'
 import { launchedIn, longestPrompt, startInTmux, takePane } from './tmux-start.ts'
 import { TmuxDriver } from './tmux.ts'
 import { hasBegun } from './turn.ts'
@@ -137,4 +137,29 @@ async function withoutScreen(
 
 function turnsOf(env: NodeJS.ProcessEnv): string {
   return path.join(env.XDG_STATE_HOME || path.join(env.HOME || os.homedir(), '.local', 'state'), 'baton', 'turns')
+}
+
+/** Throws a `NotFoundError` for an agent whose program is not there. */
+export function needProgram(adapter: Adapter, { program, env: own }: Command, env: NodeJS.ProcessEnv): void {
+  if (isProgram(program, { ...env, ...own })) return
+  const where = program.includes('/')
+    ? `There is no program ${program}`
+    : `There is no program "${program}" on the PATH`
+  throw new NotFoundError(`${where}: ${adapter.label} cannot be started`, {
+    hint: `Install it, or say where it is: supervisor.agents.${adapter.name}.command in baton.config.json.`,
+  })
+}
+
+export function isProgram(program: string, env: NodeJS.ProcessEnv): boolean {
+  if (program.includes('/')) return isExecutable(program)
+  return (env.PATH ?? '').split(path.delimiter).some((folder) => isExecutable(path.join(folder || '.', program)))
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.X_OK)
+    return fs.statSync(file).isFile()
+  } catch {
+    return false
+  }
 }

@@ -2,16 +2,17 @@
 // decides what is left out. A narrative adds what a model says, as claims; on facts the ledger has the last word.
 
 import type { Ledger } from '../../ledger/facts.ts'
-import type { HandoffDocument, Header, Item, Profile, SectionKey } from '../document.ts'
-import { contains } from '../check/similarity.ts'
+import type { HandoffDocument, Header, Item, Profile, SectionKey, Section } from '../document.ts'
+import { contains, sameText } from '../check/similarity.ts'
 import { normaliseDocument } from '../markdown/normalise.ts'
 import { ruleOf } from '../sections.ts'
 import { withInherited } from './inherited.ts'
 import { LaterWords } from './later-words.ts'
 import { Material } from './material.ts'
-import { mergeNarrative } from './merge.ts'
 import * as said from './said-items.ts'
 import * as work from './work-items.ts'
+import { contradictions } from '../check/claims.ts'
+import { isConcrete, isNone, isPlaceholder } from '../check/concrete.ts'
 
 export interface ComposeOptions extends Omit<Header, 'range'> {
   /** `session` unless said otherwise. */
@@ -106,4 +107,35 @@ function withNone(document: HandoffDocument): HandoffDocument {
     return { ...section, items: [{ text: 'None', status: 'verified' as const, refs: [] }] }
   })
   return { ...document, sections }
+}
+
+/** Sections that take their items from the ledger alone. */
+const factual: ReadonlySet<SectionKey> = new Set(['files', 'failures'])
+
+function mergeNarrative(facts: HandoffDocument, narrative: HandoffDocument, ledger: Ledger): HandoffDocument {
+  const wrong = contradictions(narrative, ledger)
+  const claims = new Map(
+    narrative.sections.map((section) => [
+      section.key,
+      section.items.filter((item) => usable(item) && !wrong.has(item)),
+    ]),
+  )
+  const keys = new Set<SectionKey>([...facts.sections, ...narrative.sections].map((section) => section.key))
+  const sections = [...keys].map((key): Section => {
+    const own = facts.sections.find((section) => section.key === key)?.items ?? []
+    const said = factual.has(key) ? [] : (claims.get(key) ?? [])
+    const fresh = said.filter((item) => !own.some((fact) => sameText(fact.text, item.text)))
+    return { key, items: joined(key, own, fresh) }
+  })
+  return { ...facts, sections }
+}
+
+/** A model that has read it all knows better what comes next; everywhere else the facts come first. */
+function joined(key: SectionKey, own: readonly Item[], said: readonly Item[]): Item[] {
+  if (key !== 'next' || said[0] === undefined || !isConcrete(said[0].text)) return [...own, ...said]
+  return [...said, ...own]
+}
+
+function usable({ text }: Item): boolean {
+  return !isPlaceholder(text) && !isNone(text)
 }

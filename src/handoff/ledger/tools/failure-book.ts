@@ -2,9 +2,10 @@
 // the same program on at least the same part of the work.
 
 import { covers, type Check, impliedRunners, isGlob, isInside } from '../shell/checks.ts'
-import type { Closed, Failure } from '../facts.ts'
+import type { Closed, Failure, Quote } from '../facts.ts'
 import { type StepRun, toRun } from '../shell/outcome.ts'
 import { readScript } from '../shell/steps.ts'
+import { line } from './tool-calls.ts'
 
 interface Open {
   fact: { -readonly [key in keyof Failure]: Failure[key] }
@@ -16,7 +17,7 @@ interface Open {
 }
 
 /** How the failed command can be told from the same one with other arguments. */
-export interface Attempt {
+interface Attempt {
   readonly families: readonly string[]
   /** It complained in a line or two, naming no place in a file. */
   readonly isBrief: boolean
@@ -37,7 +38,7 @@ const mostInParts = 500
 const noAttempt: Attempt = { families: [], isBrief: false }
 
 /** A run that must succeed, or something done about one of these subjects: either will do. */
-export interface Need {
+interface Need {
   readonly run?: StepRun
   readonly subjects?: readonly string[]
 }
@@ -243,4 +244,36 @@ export function failureKey(runs: readonly StepRun[], command: string): string {
 
 export function checkKey({ runner, cwd, selection, filters }: Check): string {
   return [runner, cwd, selection.join(' '), filters.join(' ')].join('\u0000')
+}
+
+/** Lines of programs that stopped because of an error. */
+const stoppedLine =
+  /^(?:.*\s)?(?:fatal: |##\[error\]|error: |ERROR:? |panic: |npm (?:ERR!|error) |remote: (?:error|Permission)\b|\w*(?:Error|Exception): |FAIL(?:ED)?[ \t]|curl: \(\d+\))|\bexit(?:ed)? (?:with )?(?:code|status) [1-9]\d*\b/
+
+/** A paste has several lines; one line of an error within a sentence is part of a question. */
+const leastLines = 3
+
+/**
+ * A failure that the user pasted: the log of a server, the output of a command that they ran themselves. Nothing on the tape
+ * shows whether it was put right, except that something was changed since.
+ */
+export function reportedFailure({ text, id }: Quote): Failure | undefined {
+  if (text.length > 100_000) return undefined
+  const lines = text.split('\n').filter((each) => each.trim() !== '')
+  if (lines.length < leastLines) return undefined
+  const found = lines.filter((each) => stoppedLine.test(each.trim()))
+  const [first] = found
+  if (first === undefined) return undefined
+  // The line that says why stands before the one that says that it ended.
+  const why = found.find((each) => !/\bexit(?:ed)? (?:with )?(?:code|status)\b/.test(each)) ?? first
+  const message = line(why)
+  return {
+    what: 'Reported by the user',
+    kind: 'command',
+    role: 'report',
+    message,
+    times: 1,
+    firstId: id,
+    lastId: id,
+  }
 }

@@ -1,8 +1,11 @@
-// Subagents that were started, and whether they have come back.
+// Subagents that were started, whether they have come back, and the files that they changed: their work is work of the session
+// that started them.
 
-import type { Subagent } from '../facts.ts'
+import type { Subagent, FileFact, Ledger } from '../facts.ts'
 import type { Output } from './output.ts'
 import type { Call } from './tool-calls.ts'
+import { countFiles } from '../files/file-table.ts'
+import { below, joinPath } from '../files/paths.ts'
 
 type Started = Call & { kind: 'subagent' }
 
@@ -57,3 +60,29 @@ export function started({ task, type }: Started, id: number): Subagent {
 }
 
 const handlePattern = /\b(?:agentId|agent_id|task_id|Task ID|agent ID)["']?:\s*["']?([\w-]+)/i
+
+/** The ledger with the files that its subagents changed. What the session itself says of a file stands. */
+export function withSubagentFiles(ledger: Ledger, subagents: readonly Ledger[]): Ledger {
+  const files = new Map(ledger.files.map((file) => [file.path, file]))
+  for (const { files: theirs, git } of subagents) {
+    for (const file of theirs) {
+      if (file.state !== 'changed' || file.folder === true) continue
+      const name = (path: string) => below(ledger.git?.cwd, joinPath(git?.cwd ?? '', path))
+      const path = name(file.path)
+      const known = files.get(path)
+      if (known !== undefined && known.state !== 'read') continue
+      // Entries of another tape: their numbers mean nothing on this one.
+      const { firstId: _first, lastId: _last, from, ...fact } = file
+      files.set(path, {
+        ...fact,
+        path,
+        ...(from !== undefined && { from: name(from) }),
+        reads: known?.reads ?? 0,
+      } satisfies FileFact)
+    }
+  }
+  const all = [...files.values()]
+  return all.length === ledger.files.length && all.every((file, index) => file === ledger.files[index])
+    ? ledger
+    : { ...ledger, files: all, counts: { ...ledger.counts, ...countFiles(all) } }
+}
