@@ -1,7 +1,7 @@
 // Everything Baton knows about the agents people already use, one folder for each: where its sessions lie, how they are
 // read, how it is started, what its screen shows. docs/adding-an-agent.md explains how to add one.
 
-export { type Adapter, capability, type Command } from './adapter.ts'
+export { type Adapter, capability, type Command, adapterNamed, agentSettings, type AgentSettings } from './adapter.ts'
 export {
   type Agent,
   type AgentStatus,
@@ -14,7 +14,6 @@ export {
   type TurnOutput,
 } from './agent.ts'
 export { type AgentConnection, type Change, type ConnectionPlace } from './connection.ts'
-export { adapterNamed, agentSettings, type AgentSettings } from './custom.ts'
 export {
   type About,
   type Compacted,

@@ -6,8 +6,17 @@ import type { Part, ToolCall, ToolResult } from '../../tape/index.ts'
 import { type Fact, type Parser, saidFact } from '../fact.ts'
 import { date, fields, type Fields, given, isFields, list, number, text } from '../fields.ts'
 import { limitEnd } from '../limit-end.ts'
-import { contentOf, thoughtsOf, wordsOf } from './content.ts'
-import { type Memory, remembered, remindOf, renewed, rewoundTo, type Shown } from './history.ts'
+import {
+  contentOf,
+  thoughtsOf,
+  wordsOf,
+  type Memory,
+  remembered,
+  remindOf,
+  renewed,
+  rewoundTo,
+  type Shown,
+} from './history.ts'
 
 export function geminiParser(stored?: Fields): Parser {
   const memory: Memory = { shown: [], answered: [], prompts: [], ...(stored as Partial<Memory> | undefined) }
