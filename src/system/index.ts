@@ -21,6 +21,7 @@ export {
   isThere,
   killTree,
   markVariable,
+  mayWorkIn,
   openFilesOf,
   pause,
   type Process,

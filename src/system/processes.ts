@@ -82,6 +82,18 @@ export function folderOf(pid: number): string | undefined {
   }
 }
 
+/**
+ * Whether a process may work in that folder. One that the system lets us not look into is another user's, or a container's, and
+ * works with files of its own.
+ */
+export function mayWorkIn(pid: number, folder: string): boolean {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/cwd`) === folder
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EACCES'
+  }
+}
+
 /** The files that a process has open, where the system reports them. */
 export function openFilesOf(pid: number): string[] {
   const folder = `/proc/${pid}/fd`

@@ -6,11 +6,13 @@ import {
   folderOf,
   isHolding,
   isRunning,
+  mayWorkIn,
   processAt,
   shellWord,
   thisProcess,
   treeOf,
 } from '../../src/system/index.ts'
+import { canBeAlone, runAlone } from '../real/alone.ts'
 
 /** A shell with a child that ignores SIGTERM; resolves when both run. */
 async function stubbornTree(): Promise<number> {
@@ -27,6 +29,15 @@ test('a process is known by its number and its start, its folder and what it was
   expect(isRunning(process.pid, 'another time')).toBe(false)
   expect(folderOf(process.pid)).toBe(process.cwd())
   expect(processAt(2 ** 30)).toBeUndefined()
+})
+
+test('a process works in its own folder, and in none of ours where nobody lets us look', async () => {
+  const child = spawn('sleep', ['100'])
+  await once(child, 'spawn')
+  expect(mayWorkIn(child.pid!, process.cwd())).toBe(true)
+  expect(mayWorkIn(child.pid!, '/')).toBe(false)
+  if (canBeAlone) expect(await runAlone(new URL('./looks.ts', import.meta.url), [String(child.pid)], 60)).toBe('false')
+  child.kill('SIGKILL')
 })
 
 test('a tree of processes is ended with what does not listen', async () => {

@@ -6,7 +6,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { type Adapter, agentNamed, projectFolders, projectSession, type SessionFile } from '../../agents/index.ts'
-import { allProcesses, folderOf, openFilesOf, treeOf } from '../../system/index.ts'
+import { allProcesses, mayWorkIn, openFilesOf, treeOf } from '../../system/index.ts'
 import { addFact, emptyStats, TranscriptReader } from '../../transcripts/index.ts'
 import type { Moment } from '../cycle/clock.ts'
 import type { Driver } from '../drivers/driver.ts'
@@ -207,10 +207,7 @@ export class TranscriptFinder {
     const { adapter, cwd } = this.#options
     return !allProcesses().some(
       (each) =>
-        !own.includes(each.pid) &&
-        isAgent(each, adapter) &&
-        (folderOf(each.pid) ?? cwd) === cwd &&
-        each.pid !== process.pid,
+        !own.includes(each.pid) && isAgent(each, adapter) && mayWorkIn(each.pid, cwd) && each.pid !== process.pid,
     )
   }
 
