@@ -234,6 +234,8 @@ export type ScreenState =
   | { readonly is: 'prompt'; readonly draft: string }
   /** A question to the person: never typed into. */
   | { readonly is: 'dialog'; readonly question: string; readonly about: 'permission' | 'trust' | 'limit' | 'other' }
+  /** Asks at a limit whether to keep trying: `again` are the keys for yes, in tmux's names, after which the turn continues. */
+  | { readonly is: 'limited'; readonly words: string; readonly again: readonly string[] }
   /** Works, and takes words for later, unless `deaf`: what is typed now is lost. */
   | { readonly is: 'busy'; readonly draft: string; readonly deaf?: boolean }
   | { readonly is: 'unknown' }

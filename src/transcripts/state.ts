@@ -8,7 +8,8 @@ export type State =
   | { readonly state: 'working' | 'ended' }
   /** Its last turn is over. `guessed`: whether its agent still runs, and so waits for anybody, is not known. */
   | { readonly state: 'waiting'; readonly guessed?: true }
-  | { readonly state: 'limited'; readonly until?: string }
+  /** `chosen`: the agent names no time that is still to come, and Baton asks it again then. */
+  | { readonly state: 'limited'; readonly until?: string; readonly chosen?: true }
 
 /** A turn that has been silent for longer was cut off. */
 const silentTurn = 15 * 60_000

@@ -220,7 +220,13 @@ describe('screens', () => {
       const answers = ['│ ● 1. Allow once', '│   2. Allow for this session', '│   3. No, suggest changes (esc)']
       expect(asks(...shell, ...answers)).toMatchObject({ is: 'dialog', about: 'permission' })
       const limit = ['│ Usage limit reached for all Pro models.', '│ /model to switch models.', '│']
-      expect(asks(...limit, '│ ● 1. Keep trying', '│   2. Stop', '│')).toMatchObject({ is: 'dialog', about: 'limit' })
+      const again = { is: 'limited', words: expect.stringContaining('Usage limit reached') as string, again: ['1'] }
+      expect(asks(...limit, '│ ● 1. Keep trying', '│   2. Stop', '│')).toMatchObject(again)
+      expect(asks(...limit, '│   1. Keep trying', '│ ● 2. Stop', '│')).toMatchObject(again)
+      expect(asks(...limit, '│ ● 1. Switch to flash', '│   2. Stop', '│')).toMatchObject({
+        is: 'dialog',
+        about: 'limit',
+      })
       const trust = [
         '│ Do you trust the files in this folder?',
         '│',

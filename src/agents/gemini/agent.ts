@@ -142,14 +142,19 @@ function outcome(output: TurnOutput): TurnOutcome {
 /** The line above the input: a rule, or the top of a box in older versions. */
 const rule = /^(─{20,}|╭─{20,}╮)$/
 const inputStart = /^[\s│]*[>!*](\s|$)/
+/** What it offers at the limit of a day; the other answers give up the turn, or change the model. */
+const keepTrying = /^[\s│]*●?\s*(\d)[.)]\s+Keep trying\b/
 const edge = /^[\s│]*$|[╰▀▄─]{5,}/
 
 function readScreen({ lines, solid }: Screen): ScreenState {
   const composer = composerIn(lines)
   if (composer === undefined) {
     const question = choiceIn(lines)
-    if (question !== undefined) return { is: 'dialog', question, about: aboutOf(question) }
-    return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
+    if (question === undefined) return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
+    const about = aboutOf(question)
+    const again = about === 'limit' ? lines.map((line) => keepTrying.exec(line)?.[1]).find(Boolean) : undefined
+    if (again !== undefined) return { is: 'limited', words: question, again: [again] }
+    return { is: 'dialog', question, about }
   }
   const { from, until } = composer
   const rows = solid.slice(from, until).map((row) => row.replaceAll('│', ' ').trim())

@@ -87,7 +87,7 @@ export function stateWord({ state, until }: Pick<SessionRow, 'state' | 'until'>)
     case 'dialog':
       return 'asks you something: answer it on its screen'
     case 'limited':
-      return until === undefined ? 'limited' : `limited until ${timeText(until)}`
+      return until === undefined ? 'limited: Baton asks again now and then' : `limited until ${timeText(until)}`
     case 'unsupervised':
       return 'nobody supervises it'
     case 'lost':

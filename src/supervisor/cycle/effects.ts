@@ -68,6 +68,15 @@ export class EffectRunner {
     return touch(what, () => driver.submit(promptFor(adapter, text), this.#options.signal))
   }
 
+  /** Has an agent keep trying that asks at a limit whether to. Where that is refused, its screen no longer asks. */
+  async keepTrying({ driver }: AgentHandle): Promise<void> {
+    try {
+      await driver.keepTrying?.(this.#options.signal)
+    } catch (error) {
+      if (!BatonError.is(error) || !['refused', 'cancelled'].includes(error.code)) throw error
+    }
+  }
+
   /** Somebody may have removed the file since it was written. */
   async #restoreDocument(): Promise<void> {
     const { store, session } = this.#options

@@ -77,6 +77,8 @@ export interface Driver {
    * names what it is to be `about`.
    */
   interrupt(signal: AbortSignal, about?: string): Promise<void>
+  /** Has an agent keep trying that asks at a limit whether to; nothing happens where its screen does not ask that. */
+  keepTrying?(signal: AbortSignal): Promise<void>
   /** Ends what lives on of an agent that is not `alive`: two at a time would work in one project. */
   endRest?(): Promise<void>
   /** Removes what an agent that has ended leaves behind, such as its dead pane. A person's own pane stays. */

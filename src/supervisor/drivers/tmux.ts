@@ -161,7 +161,12 @@ export class TmuxDriver implements Driver {
       const screen = this.#read(pane)
       const isOurs = about !== undefined && screen.is === 'dialog' && screen.question.includes(about)
       if (screen.is === 'dialog' && !isOurs) throw dialogOpen(this.#adapter, screen.question)
-      if (screen.is === 'starting' || (screen.is === 'prompt' && this.#adapter.showsWork === true)) return
+      if (
+        screen.is === 'starting' ||
+        screen.is === 'limited' ||
+        (screen.is === 'prompt' && this.#adapter.showsWork === true)
+      )
+        return
       if (performance.now() - this.#interrupted < interruptPause) return
       if (pane.inMode) await this.#leaveMode()
       for (const [i, key] of keys.entries()) {
@@ -170,6 +175,18 @@ export class TmuxDriver implements Driver {
       }
       this.#interrupted = performance.now()
       await this.#takeBack()
+    })
+  }
+
+  keepTrying(signal: AbortSignal): Promise<void> {
+    return this.#alone(async () => {
+      throwIfAborted(signal)
+      const pane = await this.#look()
+      await this.#mustBeOurs(pane)
+      const screen = this.#read(pane)
+      if (screen.is !== 'limited') return
+      if (pane.inMode) await this.#leaveMode()
+      for (const key of screen.again) await this.#keys(key)
     })
   }
 

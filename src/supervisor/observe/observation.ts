@@ -20,8 +20,11 @@ export interface Observation {
   readonly turnSince: string | undefined
   readonly turns: number
   readonly state: State
-  /** The last limit that the agent told of, whether its time has passed or not; undefined once it has gone on. */
-  readonly limit?: { readonly until?: string; readonly date?: string } | undefined
+  /**
+   * The last limit that the agent told of, whether its time has passed or not; undefined once it has gone on. `asks`: its screen asks
+   * whether to keep trying.
+   */
+  readonly limit?: { readonly until?: string; readonly date?: string; readonly asks?: true } | undefined
   readonly meter: Meter
   readonly model?: string | undefined
   readonly compactions: number

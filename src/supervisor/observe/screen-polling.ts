@@ -10,6 +10,8 @@ const steps = [1_000, 3_000, 6_000, 12_000, 24_000]
 const longest = 15_000
 /** How often the screen is read while it shows a question. */
 const whileAsked = 1_000
+/** How often while it shows a limit. */
+const whileLimited = 5_000
 /** How long the screen takes to show what the transcript says. */
 export const settling = 100
 
@@ -34,6 +36,7 @@ export class ScreenPolling {
   #restsSince: number | undefined
   #asked: string | undefined
   #changed: number | undefined
+  #limitedSince: number | undefined
 
   constructor(driver: Driver) {
     this.#driver = driver
@@ -44,6 +47,7 @@ export class ScreenPolling {
     const now = Date.now()
     if (this.#last.is === 'dialog') return now - this.#at >= whileAsked
     const seen = now - this.#at
+    if (this.#last.is === 'limited') return seen >= whileLimited
     if (tells) return this.#last.is === 'unknown' && seen > longest
     // After a turn one reading suffices, for a question that came with its end.
     if (turn === 'idle') return quiet >= steps[0]! && seen > quiet - steps[0]! && seen > steps[0]!
@@ -55,20 +59,25 @@ export class ScreenPolling {
   async poll({ quiet, turn, asks, failed, unclear, changed }: Reasons): Promise<void> {
     const news = asks !== this.#asked
     this.#asked = asks
-    if (changed !== this.#changed) {
+    const hasMoved = changed !== this.#changed
+    if (hasMoved) {
       this.#changed = changed
       this.#rests = 0
       this.#restsSince = undefined
     }
     if (unclear && this.#rests === 0 && quiet < settling) return
-    const asked = news || failed || (unclear && this.#rests === 0)
-    if (!asked && this.#last.is !== 'dialog' && quiet < steps[0]!) return
+    const mayBeOver = hasMoved && this.#last.is === 'limited'
+    const asked = news || failed || mayBeOver || (unclear && this.#rests === 0)
+    const isOpen = this.#last.is === 'dialog' || this.#last.is === 'limited'
+    if (!asked && !isOpen && quiet < steps[0]!) return
     if (!asked && !this.isDue(quiet, turn, false)) return
     const screen = await this.#driver.screenState().catch((): ScreenState => ({ is: 'unknown' }))
     const now = Date.now()
     this.#rests = screen.is === 'prompt' ? this.#rests + 1 : 0
     if (this.#rests < 2) this.#restsSince = undefined
     else this.#restsSince ??= now
+    if (screen.is !== 'limited') this.#limitedSince = undefined
+    else this.#limitedSince ??= now
     this.#last = screen
     this.#at = now
   }
@@ -85,6 +94,12 @@ export class ScreenPolling {
   /** Since when the screen has shown an agent at rest, seen more than once. */
   restsSince(): number | undefined {
     return this.#restsSince
+  }
+
+  /** What the screen says of a limit, and since when. */
+  limit(): { readonly words: string; readonly date: string } | undefined {
+    if (this.#last.is !== 'limited' || this.#limitedSince === undefined) return undefined
+    return { words: this.#last.words, date: new Date(this.#limitedSince).toISOString() }
   }
 
   dialog(asks: string | undefined): string | undefined {

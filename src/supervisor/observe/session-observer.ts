@@ -370,13 +370,12 @@ export class SessionObserver implements Observer {
     return { turn: turn === undefined || isUnwritten ? 'none' : 'idle', turnSince: since }
   }
 
-  /** The limit that has ended a headless turn, where its transcript does not tell. */
-  #limitOfProcess(): Observation['limit'] {
+  /** The limit of which the transcript holds nothing: it is on the screen, or has ended a headless turn. */
+  #untoldLimit(): Observation['limit'] {
+    const shown = this.#screenPolling.limit()
+    if (shown !== undefined) return { ...limitIn(shown.words, shown.date), asks: true }
     const { error = '', isLimit = false } = this.#ending ?? {}
-    if (!isLimit) return undefined
-    const date = new Date(this.#endedAt).toISOString()
-    const until = limitEnd(error, date)
-    return { date, ...(until === undefined ? {} : { until }) }
+    return isLimit ? limitIn(error, new Date(this.#endedAt).toISOString()) : undefined
   }
 
   /** Whether a headless turn has ended since the last refresh, so that its ending is not known yet. */
@@ -405,7 +404,7 @@ export class SessionObserver implements Observer {
       ...turn,
       turns: stats?.turns ?? 0,
       state: stateOf(stats ?? {}, view?.changed ?? now, now, live),
-      limit: stats?.limit ?? this.#limitOfProcess(),
+      limit: stats?.limit ?? this.#untoldLimit(),
       meter: view?.meter(models) ?? noMeter,
       model: stats?.model,
       compactions: stats?.compactions ?? 0,
@@ -431,6 +430,11 @@ export class SessionObserver implements Observer {
   }
 }
 
+function limitIn(words: string, date: string): { readonly until?: string; readonly date: string } {
+  const until = limitEnd(words, date)
+  return { date, ...(until === undefined ? {} : { until }) }
+}
+
 /** When the process of an agent that ran already was started. A turn without a screen is a process, but not the agent. */
 function startedAt({ driver, pid, started }: AgentPlace): number | undefined {
   if (driver === 'headless' || pid === undefined || !isRunning(pid, started)) return undefined
@@ -445,6 +449,6 @@ const noWork: ReadonlySet<string> = new Set()
 const noMeter: Meter = { quotas: [] }
 
 /** Equal for two observations that differ in nothing but their time. */
-function signOf({ file, session, turn, changed, alive, dialog, turns, error, meter }: Observation): string {
-  return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog, error, meter.cost?.usd])
+function signOf({ file, session, turn, changed, alive, dialog, limit, turns, error, meter }: Observation): string {
+  return JSON.stringify([file?.path, session, turn, turns, changed, alive, dialog, limit, error, meter.cost?.usd])
 }

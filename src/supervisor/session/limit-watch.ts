@@ -15,9 +15,11 @@ const longestMs = 900_000
 
 export class LimitWatch {
   /** The limit that holds now: what it is known by, and when the agent may be asked again. */
-  #limit: { readonly key: string; readonly until: number } | undefined
+  #limit: { readonly key: string; readonly until: number; readonly chosen: boolean } | undefined
   /** Limits in a row that were told after their reset, or without one. */
   #tries = 0
+  /** Baton has had the agent keep trying, and counted that; a limit that it then tells of is no further one. */
+  #keepsTrying = false
 
   /** Whether none holds. Where no reset was named, only a turn that ends well shows that. */
   get isOver(): boolean {
@@ -36,13 +38,28 @@ export class LimitWatch {
     const key = `${limit?.date ?? 'quota'} ${reset}`
     if (this.#limit?.key !== key) {
       const isAhead = reset > at
-      const until = isAhead ? reset + graceMs : at + Math.min(backoffMs * 2 ** this.#tries, longestMs)
-      if (!isAhead) this.#tries++
-      this.#limit = { key, until }
+      if (!isAhead && !this.#keepsTrying) this.#tries++
+      this.#keepsTrying = false
+      this.#limit = { key, until: isAhead ? reset + graceMs : at + this.#waitMs(backoffMs), chosen: !isAhead }
     }
-    const { until } = this.#limit
-    if (at < until) return { ...observation, state: { state: 'limited', until: new Date(until).toISOString() } }
-    // The next prompt will show whether it still holds.
+    const { until, chosen } = this.#limit
+    if (at < until) {
+      const state = { state: 'limited', until: new Date(until).toISOString(), ...(chosen && { chosen }) } as const
+      return { ...observation, state }
+    }
+    // The next prompt, or the next try, will show whether it still holds.
     return state.state === 'limited' ? { ...observation, state: { state: 'waiting' } } : observation
+  }
+
+  /** The agent keeps trying since `at`: it may be refused again, at once and in the same words. */
+  keepTrying(at: number, { backoffMs }: LimitPatience): void {
+    if (this.#limit === undefined) return
+    this.#tries++
+    this.#keepsTrying = true
+    this.#limit = { ...this.#limit, until: at + this.#waitMs(backoffMs), chosen: true }
+  }
+
+  #waitMs(backoffMs: number): number {
+    return Math.min(backoffMs * 2 ** (this.#tries - 1), longestMs)
   }
 }

@@ -3,7 +3,7 @@
 import { Clock } from '../cycle/clock.ts'
 import type { Observation } from '../observe/observation.ts'
 import type { AgentHandle } from '../run.ts'
-import { LimitWatch } from './limit-watch.ts'
+import { type LimitPatience, LimitWatch } from './limit-watch.ts'
 import type { Mailbox } from './mailbox.ts'
 import type { SessionState } from './session-state.ts'
 
@@ -59,6 +59,16 @@ export class Observing {
     return this.#limitWatch.isOver
   }
 
+  /** The agent has been told to keep trying at its limit. */
+  keepTrying(now: number): void {
+    this.#limitWatch.keepTrying(now, this.#patience)
+  }
+
+  get #patience(): LimitPatience {
+    const { limitSeconds, errorSeconds } = this.#session.settings()
+    return { graceMs: limitSeconds * 1000, backoffMs: errorSeconds * 1000 }
+  }
+
   /** By how many milliseconds the clock of the machine was set since this was asked last. */
   leap(): number {
     return this.#clock.leap()
@@ -73,10 +83,8 @@ export class Observing {
     if (handle === undefined) return undefined
     // An observation of an agent that has been replaced says nothing about the one that runs now.
     const isCurrent = seen !== undefined && seen.handle === handle
-    const { limitSeconds, errorSeconds } = this.#session.settings()
-    const patience = { graceMs: limitSeconds * 1000, backoffMs: errorSeconds * 1000 }
     const looked = isCurrent ? seen.observation : await handle.observer.observe()
-    const observation = this.#limitWatch.apply(looked, patience)
+    const observation = this.#limitWatch.apply(looked, this.#patience)
     const isNewContext = this.#session.update(observation)
     return { observation, isNewContext, isTurnOver: observation.turn === 'idle' && before?.turn !== 'idle' }
   }

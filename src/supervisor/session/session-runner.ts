@@ -251,6 +251,9 @@ export class SessionRunner {
     if (session.paused) return this.#recorder.show({ state: 'paused' })
     if (observation.state.state === 'limited') {
       if (await this.#atLimit(handle, observation)) return
+    } else if (observation.limit?.asks === true) {
+      await this.#effects.keepTrying(handle)
+      this.#observing.keepTrying(now)
     } else if (this.#observing.isLimitOver) await this.#recorder.report('quota', 'ok', 'No usage limit', '')
     this.#meet(...this.#needs(observation, bounds, now))
     if (this.#isOver()) return
@@ -406,10 +409,13 @@ export class SessionRunner {
   async #atLimit(handle: AgentHandle, observation: Observation): Promise<boolean> {
     const { quota } = this.#session.settings()
     const { state, limit } = observation
-    const until = state.state === 'limited' ? state.until : undefined
-    // A time that Baton has chosen, to ask again, is no news each time.
-    const isNamed = until !== undefined && (limit === undefined || limit.until !== undefined)
-    const what = `Usage limit reached${isNamed ? `, until ${timeText(until)}` : '; the agent does not say until when'}`
+    const until = state.state === 'limited' && state.chosen !== true ? state.until : undefined
+    const what =
+      until !== undefined
+        ? `Usage limit reached, until ${timeText(until)}`
+        : limit?.until === undefined
+          ? 'Usage limit reached; the agent does not say until when'
+          : `The usage limit still holds after its reset at ${timeText(limit.until)}`
     if (quota === 'wait' || quota.continueIn === this.#session.agent) {
       await this.#recorder.report('quota', 'warning', what, 'limit')
       return false

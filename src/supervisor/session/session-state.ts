@@ -171,7 +171,8 @@ export class SessionState {
     const threshold = this.threshold(now)
     const percent = observation?.meter.percent
     const share = percent === undefined ? undefined : percent / 100
-    const limit = observation?.state.state === 'limited' ? observation.state.until : undefined
+    const { state } = observation ?? {}
+    const limit = state?.state === 'limited' && state.chosen !== true ? state.until : undefined
     const { tokens, window, growth } = observation?.meter ?? {}
     const left = turnsLeft(share, threshold, growth, window)
     const usd = this.usd

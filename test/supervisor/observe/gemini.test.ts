@@ -130,3 +130,16 @@ test('it is given a document itself, without words that it would take for files 
     expect(promptFor({ inlineAbove: 0 }, text)).toBe(`${text} Here it is:\n\n${words}`)
   for (const text of [restartText(), resumeText(`${file}.none`)]) expect(promptFor({ inlineAbove: 0 }, text)).toBe(text)
 })
+
+test('a question whether to keep trying at a limit is a limit, and none any more when it is gone [C17]', async () => {
+  const { shown, write, until } = stage()
+  write(sessions[0], { id: '1', type: 'user', content: [{ text: 'go on' }] })
+  const words = 'Usage limit reached for all Pro models. Access resets at 11:30 PM UTC.'
+  shown.screen = { is: 'limited', words, again: ['1'] }
+  const limited = await until(({ limit }) => limit !== undefined)
+  expect(limited.dialog).toBeUndefined()
+  expect(limited.limit).toMatchObject({ asks: true, until: expect.stringMatching(/T23:30:00/) as string })
+  shown.screen = { is: 'busy', draft: '' }
+  write(sessions[0], { id: '2', type: 'gemini', content: 'I go on.', toolCalls: [] })
+  expect((await until(({ limit }) => limit === undefined)).turn).toBe('working')
+})
