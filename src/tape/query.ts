@@ -1,6 +1,6 @@
 // Entries that a caller asks a tape for: by the anchors around them, or by the text in them.
 
-import { BatonError, InvalidError, NotFoundError } from '../errors.ts'
+import { BatonError, CancelledError, InvalidError, NotFoundError } from '../errors.ts'
 import type { AnchorRef, Damage, Entry, Range, Store } from '../store/index.ts'
 import { readBlob, wholeCharacter } from './content/blob.ts'
 import { findAnchor } from './reference.ts'
@@ -66,6 +66,7 @@ export interface SearchQuery {
   /** Also what resets have archived. */
   archived?: boolean
   onDamage?: (damage: Damage) => void
+  signal?: AbortSignal
 }
 
 export interface Hit {
@@ -93,6 +94,7 @@ export async function search(store: Store, tape: string, text: string, query: Se
   if (limit <= 0) return found
   const seen = new Map<string, Hit['blob']>()
   for await (const entry of store.read(tape, range)) {
+    if (query.signal?.aborted === true) throw new CancelledError('The search was cancelled')
     const when = Date.parse(entry.date)
     if (when < from || when >= to) continue
     if (holds(entry.payload, wanted) || holds(entry.meta, wanted)) found.push({ entry })

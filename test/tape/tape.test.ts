@@ -141,6 +141,12 @@ test('search finds any script in payload and meta, regardless of case, newest fi
   await expect(tape.search('')).rejects.toMatchObject({ code: 'invalid' })
 })
 
+test('a search whose caller is gone ends [T9]', async () => {
+  const tape = new Tape(await temporaryStore(), 'main')
+  await tape.append([user('one'), user('two')])
+  await expect(tape.search('one', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'cancelled' })
+})
+
 test('info tells entries, anchors, what came since, size and last usage [T10]', async () => {
   const tape = await sample()
   await tape.recordStep({

@@ -116,11 +116,11 @@ export const tapeSearch = operation('tape.search', 'read', 'GET /tapes/{tape}/se
     ),
     damage: z.array(damage),
   }),
-  async run({ store }, { tape, text, ...query }, { caller }) {
+  async run({ store }, { tape, text, ...query }, { caller, signal }) {
     await demandTape(store, tape)
     const found: Damage[] = []
     const onDamage = (each: Damage) => void found.push(each)
-    const hits = await new Tape(store, tape).find(text, { ...query, onDamage })
+    const hits = await new Tape(store, tape).find(text, { ...query, onDamage, signal })
     return { hits, damage: placedFor(caller, found) }
   },
 })

@@ -2,6 +2,7 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import { BatonError, ConflictError, NotFoundError, StorageError } from '../../errors.ts'
 import { asAnchor, prepare } from '../draft.ts'
@@ -25,7 +26,7 @@ import { archivesOf, asArchiveRef, linkArchive, nameArchive, purgeArchives } fro
 import { getBlob, putBlob } from './write/blobs.ts'
 import { infoOf, readManifest, type Summary, writeManifest } from './manifest.ts'
 import { Layout, namesIn, prepareWorkspace, tapeOf, tapeOfArchive } from './layout.ts'
-import { layOut, parseLine } from './line.ts'
+import { hasKind, kindMark, layOut, parseLine } from './line.ts'
 import { repairTape, verifyTape } from './damage/repair.ts'
 import { writeBeside } from './write/new-tape.ts'
 import { OpenTapes } from './write/open-tapes.ts'
@@ -36,6 +37,9 @@ export interface FileStoreOptions extends OpenOptions {
   /** How long to wait for another process that holds a tape, in milliseconds. */
   patience?: number
 }
+
+/** So long a read keeps the process to itself: a server has other callers, and a supervisor has sessions to look after. */
+const turnMs = 5
 
 /** Opens the workspace in that folder, making it if there is none. */
 export async function openFileStore(root: string, options: FileStoreOptions = {}): Promise<Store> {
@@ -131,7 +135,19 @@ class FileStore implements Store {
 
   async *read(tape: string, range: Range = {}): AsyncIterable<Entry> {
     this.#assertOpen()
-    for (const line of readRange(this.#layout, tape, this.#tapes.segment(tape), range)) yield parseLine(line)
+    const marks = range.kinds?.map(kindMark)
+    let left = range.limit ?? Number.MAX_SAFE_INTEGER
+    if (left <= 0) return
+    let turn = performance.now()
+    for (const line of readRange(this.#layout, tape, this.#tapes.segment(tape), range)) {
+      if (marks === undefined || hasKind(line, marks)) {
+        yield parseLine(line)
+        if (--left === 0) return
+      }
+      if (performance.now() - turn < turnMs) continue
+      await nextTurn()
+      turn = performance.now()
+    }
   }
 
   async anchors(tape: string, query: AnchorQuery = {}): Promise<AnchorRef[]> {

@@ -48,6 +48,21 @@ export const reading: readonly StorePromise[] = [
     },
   },
   {
+    title: 'a long read lets the process do other work, also where it passes over entries of other kinds',
+    ids: ['T3'],
+    async keep({ store }) {
+      await fill(store, 'main', 20_000, 'x'.repeat(300))
+      for (const range of [{}, { reverse: true }, { kinds: ['event'] }]) {
+        let isOther = false
+        setImmediate(() => (isOther = true))
+        const before: number[] = []
+        for await (const { id } of store.read('main', range)) if (!isOther) before.push(id)
+        expect(isOther).toBe(true)
+        expect(before.length).toBeLessThan(20_000)
+      }
+    },
+  },
+  {
     title: 'a read sees the tape as it was when it began',
     ids: ['T3'],
     async keep({ store }) {

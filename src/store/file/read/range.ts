@@ -4,14 +4,14 @@ import type { Damage, Range } from '../../store.ts'
 import { archivesOf, gapBehind } from '../write/archives.ts'
 import { damagedError } from '../damage/damaged-error.ts'
 import type { Layout } from '../layout.ts'
-import { hasKind, kindMark, type Line } from '../line.ts'
+import type { Line } from '../line.ts'
 import { Segment } from './segment.ts'
 
 type Reach = Pick<Range, 'after' | 'before' | 'reverse' | 'archived'>
 
+/** All lines of it, whatever their kind and however many. */
 export function* readRange(layout: Layout, tape: string, current: Segment | undefined, range: Range): Generator<Line> {
   const { after = 0, before = Number.MAX_SAFE_INTEGER, reverse = false } = range
-  const marks = range.kinds?.map(kindMark)
   const report =
     range.onDamage ??
     ((damage: Damage) => {
@@ -19,16 +19,10 @@ export function* readRange(layout: Layout, tape: string, current: Segment | unde
     })
   const linesOf = (segment: Segment) =>
     reverse ? segment.linesBackward(after, before, report) : segment.lines(after, before, report)
-  let left = range.limit ?? Number.MAX_SAFE_INTEGER
-  if (left <= 0) return
   // Taken now, so that what is written while archives are read does not count.
   const newest = current && linesOf(current)
   for (const segment of segmentsOf(layout, tape, current, range, report)) {
-    for (const line of segment === current ? newest! : linesOf(segment)) {
-      if (marks !== undefined && !hasKind(line, marks)) continue
-      yield line
-      if (--left === 0) return
-    }
+    yield* segment === current ? newest! : linesOf(segment)
   }
 }
 
