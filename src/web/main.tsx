@@ -17,8 +17,14 @@ import './style/base.css'
 import './style/parts.css'
 import './style/shell.css'
 import { createRoot } from 'react-dom/client'
+import { codeInAddress } from './data/access.ts'
+import { askAhead, sessionsAsked } from './data/queries.ts'
 import { App } from './shell/app.tsx'
+import { pageAt } from './shell/pages.ts'
 import { applyTheme } from './shell/theme.ts'
 
+// While it is not known yet who looks, the server can find what almost every page begins with.
+pageAt(window.location.pathname)?.page.view.load()
+if (codeInAddress() === null) askAhead('sessionList', sessionsAsked)
 applyTheme()
 createRoot(document.getElementById('root')!).render(<App />)

@@ -12,8 +12,13 @@ export type Access =
 
 export const access = value<Access>({ state: 'checking' })
 
+/** The code that the address carries, if it was just opened to sign in. */
+export function codeInAddress(): string | null {
+  return new URLSearchParams(window.location.hash.slice(1)).get('code')
+}
+
 export async function signIn(): Promise<void> {
-  const code = new URLSearchParams(window.location.hash.slice(1)).get('code')
+  const code = codeInAddress()
   if (code === null) {
     const me = await fetch('/v1/me')
     return access.set(me.ok ? { state: 'in' } : { state: 'out' })

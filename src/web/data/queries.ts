@@ -58,6 +58,21 @@ interface QueryOptions {
   readonly keep?: boolean
 }
 
+function queryOf<N extends OnceName>(name: N, input: InputOf<N>) {
+  return {
+    queryKey: [name, input],
+    queryFn: ({ signal }: { signal: AbortSignal }) => call(name)(input, { signal }),
+  }
+}
+
+/** Asks before anybody has drawn what shows the answer. */
+export function askAhead<N extends OnceName>(name: N, input: InputOf<N>): void {
+  void queryClient.prefetchQuery(queryOf(name, input))
+}
+
+/** The sessions that pages look at: the same question everywhere, so that it is asked once. */
+export const sessionsAsked = { limit: 300 }
+
 /** The answer of an operation, kept fresh by the live stream. */
 export function useOperation<N extends OnceName>(
   name: N,
@@ -65,8 +80,7 @@ export function useOperation<N extends OnceName>(
   { enabled = true, everyMs, keep = false }: QueryOptions = {},
 ): UseQueryResult<AnswerOf<N>> {
   return useQuery<AnswerOf<N>>({
-    queryKey: [name, input],
-    queryFn: ({ signal }) => call(name)(input, { signal }),
+    ...queryOf(name, input),
     enabled,
     ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
     ...(keep ? { placeholderData: (before: AnswerOf<N> | undefined) => before } : {}),

@@ -1,10 +1,10 @@
 // What people call a tape: the title of the session that it was imported from, or its name without the parts that only programs need.
 
 import { useMemo } from 'react'
-import { useOperation } from './queries.ts'
+import { sessionsAsked, useOperation } from './queries.ts'
 
 export function useTitles(): (tape: string) => string {
-  const sessions = useOperation('sessionList', { limit: 300 }).data?.sessions
+  const sessions = useOperation('sessionList', sessionsAsked).data?.sessions
   return useMemo(() => {
     const titles = new Map((sessions ?? []).map(({ agent, id, title }) => [`${agent}:${id}`, title]))
     return (tape) => titles.get(tape) ?? shortName(tape)

@@ -1,16 +1,16 @@
 // The whole: who may see it, the live stream, the frame, and the page of the address.
 
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Component, type ReactNode, Suspense, useEffect } from 'react'
+import { Component, type ReactNode, useEffect } from 'react'
 import { access, signIn } from '../data/access.ts'
 import { startLive } from '../data/live.ts'
 import { queryClient } from '../data/queries.ts'
 import { useValue } from '../data/store.ts'
-import { Empty, Failure, Loading } from '../parts/states.tsx'
+import { Empty, Failure } from '../parts/states.tsx'
 import { Frame } from './frame.tsx'
 import { Notices } from './notices.tsx'
-import { pages } from './pages.ts'
-import { Link, match, usePlace } from './router.tsx'
+import { pageAt } from './pages.ts'
+import { Link, usePlace } from './router.tsx'
 import { listenToKeys } from './shortcuts.tsx'
 import { SignIn } from './sign-in.tsx'
 
@@ -47,23 +47,21 @@ function SignedIn() {
 
 function CurrentPage() {
   const { path } = usePlace()
-  for (const page of pages) {
-    const fields = match(page.path, path)
-    if (fields === undefined) continue
-    const View = page.view
+  const found = pageAt(path)
+  if (found === undefined) {
     return (
-      <Boundary key={path}>
-        <Title text={page.title} />
-        <Suspense fallback={<Loading rows={6} />}>
-          <View fields={fields} />
-        </Suspense>
-      </Boundary>
+      <Empty icon="search" title="There is no such page">
+        <Link to="/">Go to the overview</Link>
+      </Empty>
     )
   }
+  const { page, fields } = found
+  const View = page.view
   return (
-    <Empty icon="search" title="There is no such page">
-      <Link to="/">Go to the overview</Link>
-    </Empty>
+    <Boundary key={path}>
+      <Title text={page.title} />
+      <View fields={fields} />
+    </Boundary>
   )
 }
 

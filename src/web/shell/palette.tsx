@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useRef, useState } from 'react'
 import { signOut } from '../data/access.ts'
-import { useOperation } from '../data/queries.ts'
+import { sessionsAsked, useOperation } from '../data/queries.ts'
 import { useValue, value } from '../data/store.ts'
 import { ModalFrame } from '../parts/dialog.tsx'
 import { Icon, type IconName } from '../parts/icon.tsx'
@@ -117,7 +117,7 @@ function useFound(text: string, onKeys: () => void): readonly Command[] {
   const own = [...useValue(offered).values()].flat()
   const recent = text.trim() === '' ? mostRecent : undefined
   const tapes = useOperation('tapeList', { limit: 1000 }).data?.tapes ?? []
-  const sessions = useOperation('sessionList', { limit: 300 }).data?.sessions ?? []
+  const sessions = useOperation('sessionList', sessionsAsked).data?.sessions ?? []
   // What people come for stands above what they seldom need.
   const all: Command[] = [
     ...own,

@@ -3,7 +3,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { PageFrame, Panel } from '../../parts/page.tsx'
-import { useOperation, type AnswerOf } from '../../data/queries.ts'
+import { type AnswerOf, sessionsAsked, useOperation } from '../../data/queries.ts'
 import { countText, usdText } from '../../parts/numbers.ts'
 import { Answer, Loading, Empty } from '../../parts/states.tsx'
 import { useNow, Ago } from '../../parts/time.tsx'
@@ -22,7 +22,7 @@ import { useTitles, writerText } from '../../data/titles.ts'
 const lookMs = 3_000
 
 export default function Overview() {
-  const found = useOperation('sessionList', { limit: 300 }, { everyMs: lookMs })
+  const found = useOperation('sessionList', sessionsAsked, { everyMs: lookMs })
   const supervised = useOperation('supervisedList', {})
   const documents = useOperation('documentList', { limit: 50 })
   const running = useMemo(

@@ -1,7 +1,7 @@
 // A session of an agent: brought onto its tape when it is opened, and kept up to date while it is looked at.
 
 import { useEffect } from 'react'
-import { useAction, useOperation } from '../../data/queries.ts'
+import { sessionsAsked, useAction, useOperation } from '../../data/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Gauge } from '../../parts/gauge.tsx'
 import { usdText } from '../../parts/numbers.ts'
@@ -20,7 +20,7 @@ export default function SessionPage({ fields: { agent = '', id = '' } }: PagePro
 }
 
 function OwnSession({ agent, id }: { agent: string; id: string }) {
-  const { data } = useOperation('sessionList', { limit: 300 }, { everyMs: lookMs })
+  const { data } = useOperation('sessionList', sessionsAsked, { everyMs: lookMs })
   const supervised = useOperation('supervisedList', { all: true }).data?.sessions ?? []
   const running = runningOf(data?.sessions ?? [], supervised).find((each) => each.key === `${agent}:${id}`)
   const updated = running?.updated
