@@ -1,8 +1,8 @@
 // The commands and their options. What a command does is loaded when it runs: hooks start this program often.
 
-import { Command, CommanderError, Option, type OutputConfiguration } from 'commander'
+import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { wholeNumber, lazily, pathOf, whenBare } from './base/commands.ts'
+import { lazily, pathOf, whenBare } from './base/commands.ts'
 import { addChat } from './chat/commands.ts'
 import { addConnect } from './connect/commands.ts'
 import { addDemo } from './demo/commands.ts'
@@ -136,25 +136,4 @@ function addWorkspace(program: Command): void {
   const addStore = lazily(store, () => import('./store.ts'))
   addStore('copy <from> <to>', 'copy everything to another store, or finish a copy that was cut short', 'copy')
   addStore('verify [other]', 'read everything and check it, or compare it with another store', 'verify')
-  lazily(program, () => import('./tape/show.ts'))(
-    'show <ref>',
-    'print what a reference points at: main#12, main#12..40, main@anchor, tape://…, blob:…',
-    'show',
-  )
-    .option('--offset <bytes>', 'of a blob: where to begin', wholeNumber)
-    .option('--length <bytes>', 'of a blob: how much', wholeNumber)
-    .option('--files', 'of a range: the files it changed or read')
-    .option('--commands', 'of a range: the commands it ran')
-    .option('--failures', 'of a range: what failed')
-    .option('--todos', 'of a range: its last todo list')
-    .option('--instructions', "of a range: the user's words")
-    .option('--decisions', 'of a range: what was decided')
-    .option('--section <title>', 'of a range: a section of its handoff document, whole')
-    .option('--left-out <document>', 'of a range: what that document about it left out; with --section, of one section')
-    .addOption(new Option('--profile <profile>', 'with --section: the kind of document').choices(['session', 'cycle']))
-  lazily(program, () => import('./tape/lineage.ts'))(
-    'lineage [tape]',
-    'which tape came from which',
-    'lineage',
-  ).addOption(new Option('--format <format>', 'how to draw it').choices(['tree', 'mermaid']).default('tree'))
 }

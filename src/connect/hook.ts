@@ -164,8 +164,8 @@ function withJob({ agent, session, input, state }: HookCall, what: Pick<Job, 'wo
     agent,
     session,
     cwd,
-    ...(transcript === undefined ? {} : { transcript }),
-    ...(bytes === undefined ? {} : { bytes }),
+    transcript,
+    bytes,
     ...what,
   })
   return { hasWork: true }

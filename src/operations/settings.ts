@@ -70,19 +70,17 @@ function sentence({ message, hint }: BatonError): string {
   return hint === undefined ? message : `${message}. ${hint}`
 }
 
+const finding = z.object({
+  about: z.string(),
+  is: z.enum(['ok', 'warning', 'problem']),
+  text: z.string(),
+  advice: z.string().optional().describe('What to do about it.'),
+})
+
 export const doctorCheck = operation('doctor.check', 'admin', 'POST /doctor', {
   summary: 'Whether everything that Baton needs is there and works: each finding is fine, a warning or a problem.',
   input: z.object({}),
-  output: z.object({
-    findings: z.array(
-      z.object({
-        about: z.string(),
-        is: z.enum(['ok', 'warning', 'problem']),
-        text: z.string(),
-        advice: z.string().optional().describe('What to do about it.'),
-      }),
-    ),
-  }),
+  output: z.object({ findings: z.array(finding) }),
   async run({ cwd, env, address, self: [node, script] }) {
     const self = [node, fs.existsSync(script) ? fs.realpathSync(script) : script] as const
     return { findings: await examine({ cwd, env, project: realProject(cwd), address, self }) }

@@ -36,6 +36,7 @@ export {
   type InboxItem,
   type ProvidedInputs,
   type RequestOutcome,
+  requestRow,
 } from './results.ts'
 export {
   answerSchema,

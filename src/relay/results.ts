@@ -23,15 +23,24 @@ export type RequestOutcome =
 
 export type ProvidedInputs = Readonly<NonNullable<HandoffResponse['providedInputs']>>
 
-/** A request as it lies in an inbox. */
-export interface InboxItem {
-  readonly requestId: string
+interface RequestRow {
   readonly traceId: string
   readonly from: string
   readonly to: string
   readonly priority: Priority
   readonly reason: string
   readonly summary: string
+}
+
+/** What a list says of a request. */
+export function requestRow(request: HandoffRequest): RequestRow {
+  const { traceId, sourceAgent: from, handoffTo: to, priority, reason, contextForTarget } = request
+  return { traceId, from, to, priority, reason, summary: contextForTarget.summary }
+}
+
+/** A request as it lies in an inbox. */
+export interface InboxItem extends RequestRow {
+  readonly requestId: string
   readonly acceptedAt: string
   readonly deadline?: string | undefined
 }

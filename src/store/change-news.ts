@@ -1,5 +1,6 @@
 // Tells the watchers of this process that a tape may have grown: at once for its own writes, by a notification for those of
-// other processes, and once a second in any case, since a notification is only a hint.
+// other processes, and once a second in any case, since a notification is only a hint. `followTape` is how every engine
+// watches a tape.
 
 import { everySecond } from '../system/index.ts'
 import type { Entry } from './entry.ts'
@@ -74,31 +75,7 @@ export class ChangeNews {
     ended: AbortSignal,
     read: (after: number) => AsyncIterable<Entry>,
   ): AsyncIterable<Entry> {
-    const known = typeof after === 'number' ? () => after : after
-    let last = known()
-    let isChanged = false
-    let wake = () => {}
-    const stop = () => wake()
-    const unsubscribe = this.#subscribe(tape, () => {
-      isChanged = true
-      wake()
-    })
-    ended.addEventListener('abort', stop)
-    try {
-      while (!ended.aborted) {
-        isChanged = false
-        for await (const entry of read(Math.max(last, known()))) {
-          last = entry.id
-          if (last <= known()) continue
-          yield entry
-          if (ended.aborted) return
-        }
-        if (!isChanged && !ended.aborted) await new Promise<void>((resolve) => (wake = resolve))
-      }
-    } finally {
-      ended.removeEventListener('abort', stop)
-      unsubscribe()
-    }
+    yield* followTape({ after, ended, read, subscribe: (listener) => this.#subscribe(tape, listener) })
   }
 
   #subscribe(tape: string, listener: () => void): () => void {
@@ -153,5 +130,43 @@ export class ChangeNews {
     await this.#notified
     const end = await this.#connection
     await end?.()
+  }
+}
+
+interface Following {
+  /** As a function: the last entry that whoever follows has seen elsewhere by now, which is not given again. */
+  readonly after: number | (() => number)
+  readonly ended: AbortSignal
+  /** Calls the listener when the tape may have grown, until the returned function is called. */
+  readonly subscribe: (listener: () => void) => () => void
+  readonly read: (after: number) => AsyncIterable<Entry> | Iterable<Entry>
+}
+
+/** Every entry that `read` gives after an id, and again whenever the tape may have grown, until the signal. */
+export async function* followTape({ after, ended, subscribe, read }: Following): AsyncIterable<Entry> {
+  const known = typeof after === 'number' ? () => after : after
+  let last = known()
+  let isChanged = false
+  let wake = () => {}
+  const stop = () => wake()
+  const unsubscribe = subscribe(() => {
+    isChanged = true
+    wake()
+  })
+  ended.addEventListener('abort', stop)
+  try {
+    while (!ended.aborted) {
+      isChanged = false
+      for await (const entry of read(Math.max(last, known()))) {
+        last = entry.id
+        if (last <= known()) continue
+        yield entry
+        if (ended.aborted) return
+      }
+      if (!isChanged && !ended.aborted) await new Promise<void>((resolve) => (wake = resolve))
+    }
+  } finally {
+    ended.removeEventListener('abort', stop)
+    unsubscribe()
   }
 }

@@ -7,6 +7,14 @@ import { expectAccessible, message, openPage, startServer, useBrowser, writeSess
 
 useBrowser()
 
+/** The first page of a machine with one session, which has taken so many turns. */
+async function shopWith(turns: number) {
+  const folder = temporaryFolder()
+  writeSession(folder, 'shop', turns)
+  const page = await openPage(await startServer(folder))
+  return { folder, page, job: page.getByText('Job of shop').first() }
+}
+
 test('the first page shows each session with its context, and what waits on top; new ones come by themselves [W1, W9]', async () => {
   const folder = temporaryFolder()
   writeSession(folder, 'shop', 3)
@@ -43,11 +51,8 @@ test('the first page shows each session with its context, and what waits on top;
 })
 
 test('a session found on this machine is opened with a press, and followed [W10, W2]', async () => {
-  const folder = temporaryFolder()
-  writeSession(folder, 'shop', 2)
-  const server = await startServer(folder)
-  const page = await openPage(server)
-  await page.getByText('Job of shop').first().click()
+  const { folder, page, job } = await shopWith(2)
+  await job.click()
   await page.getByText('Done with part 1').waitFor()
   writeSession(folder, 'shop', 3)
   await page.getByText('Done with part 2').waitFor()
@@ -83,11 +88,8 @@ test('on an empty machine one button runs the demo, which is watched from its fi
 })
 
 test('the first page is at most 200 kB on the wire [W9]', async () => {
-  const folder = temporaryFolder()
-  writeSession(folder, 'shop', 1)
-  const server = await startServer(folder)
-  const page = await openPage(server)
-  await page.getByText('Job of shop').first().waitFor()
+  const { page, job } = await shopWith(1)
+  await job.waitFor()
   await page.evaluate('document.fonts.ready')
   const addresses = await page.evaluate<string[]>(
     "[location.origin + '/', ...performance.getEntriesByType('resource').map((each) => each.name)]",

@@ -2,17 +2,7 @@
 
 import type { AgentTool } from './tool.ts'
 import { bash } from './bash.ts'
-import {
-  agentSpawn,
-  blobRead,
-  tapeAnchors,
-  tapeFork,
-  tapeHandoff,
-  tapeInfo,
-  tapeSearch,
-  tapeGive,
-  tapeInbox,
-} from './tape.ts'
+import * as tape from './tape.ts'
 import { tapeRead } from './tape-read.ts'
 import { fsEdit } from './fs-edit.ts'
 import { fsList } from './fs-list.ts'
@@ -21,24 +11,8 @@ import { fsSearch } from './fs-search.ts'
 import { fsWrite } from './fs-write.ts'
 import { todoTool } from './todo.ts'
 
-export {
-  agentSpawn,
-  bash,
-  blobRead,
-  fsEdit,
-  fsList,
-  fsRead,
-  fsSearch,
-  fsWrite,
-  tapeAnchors,
-  tapeFork,
-  tapeGive,
-  tapeHandoff,
-  tapeInbox,
-  tapeInfo,
-  tapeRead,
-  tapeSearch,
-}
+export { bash, fsEdit, fsList, fsRead, fsSearch, fsWrite, tapeRead }
+export * from './tape.ts'
 
 /** Everything a coding agent needs, in the order in which a model sees it. */
 export function codingTools(): AgentTool[] {
@@ -50,15 +24,15 @@ export function codingTools(): AgentTool[] {
     fsSearch,
     bash,
     todoTool,
-    blobRead,
-    tapeHandoff,
-    tapeAnchors,
-    tapeSearch,
+    tape.blobRead,
+    tape.tapeHandoff,
+    tape.tapeAnchors,
+    tape.tapeSearch,
     tapeRead,
-    tapeInfo,
-    tapeFork,
-    tapeGive,
-    tapeInbox,
-    agentSpawn,
+    tape.tapeInfo,
+    tape.tapeFork,
+    tape.tapeGive,
+    tape.tapeInbox,
+    tape.agentSpawn,
   ]
 }

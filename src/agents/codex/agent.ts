@@ -5,22 +5,16 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { UnsupportedError } from '../../errors.ts'
-import type {
-  Agent,
-  CompactionQuery,
-  SessionFile,
-  SessionRecord,
-  TurnOutcome,
-  TurnOutput,
-  ScreenState,
-  Screen,
-} from '../agent.ts'
+import type { Agent, CompactionQuery, SessionFile, SessionRecord, TurnOutcome, TurnOutput } from '../agent.ts'
 import { fields, isFields, json } from '../fields.ts'
 import { filesBelow, firstBytes, type FoundFile } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
 import { codexParser } from './parser.ts'
 import { codexConnection } from './connection.ts'
 import { aboutOf, draftOf, questionIn } from '../screen-parsing.ts'
+
+/** The line below the input, such as `  gpt-5 default · /the/folder`. */
+const footer = /^\s{2}\S.* · \S/
 
 export const codex: Agent = {
   name: 'codex',
@@ -63,7 +57,20 @@ export const codex: Agent = {
   inlineAbove: 9_000,
   // Codex takes keys within 120 ms after a paste for a part of it.
   settle: 160,
-  readScreen,
+  readScreen({ lines, solid }) {
+    const question = questionIn(lines)
+    if (question !== undefined) return { is: 'dialog', question, about: aboutOf(question) }
+    const at = lines.findLastIndex((line) => /^›(\s|$)/.test(line))
+    if (at < 0) return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
+    if (lines.slice(0, 12).some((line) => /^\s*(model|directory):\s*loading/i.test(line))) return { is: 'starting' }
+    const end = lines.findIndex((line, i) => i > at && (line.trim() === '' || footer.test(line)))
+    const draft = draftOf(solid.slice(at, end < 0 ? undefined : end), /^›/)
+    const above = lines.slice(Math.max(0, at - 6), at)
+    // Codex shows this only until its answer begins, so its absence proves nothing.
+    return above.some((line) => /^\s*[•◦].*esc to interrupt/i.test(line))
+      ? { is: 'busy', draft }
+      : { is: 'prompt', draft }
+  },
 }
 
 function sessionFile({ path: at, name, bytes, changed }: FoundFile): SessionFile {
@@ -164,22 +171,4 @@ function readable(words: string): string {
   } catch {
     return words
   }
-}
-
-/** The line below the input, such as `  gpt-5 default · /the/folder`. */
-const footer = /^\s{2}\S.* · \S/
-
-function readScreen({ lines, solid }: Screen): ScreenState {
-  const question = questionIn(lines)
-  if (question !== undefined) return { is: 'dialog', question, about: aboutOf(question) }
-  const at = lines.findLastIndex((line) => /^›(\s|$)/.test(line))
-  if (at < 0) return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
-  if (lines.slice(0, 12).some((line) => /^\s*(model|directory):\s*loading/i.test(line))) return { is: 'starting' }
-  const end = lines.findIndex((line, i) => i > at && (line.trim() === '' || footer.test(line)))
-  const draft = draftOf(solid.slice(at, end < 0 ? undefined : end), /^›/)
-  const above = lines.slice(Math.max(0, at - 6), at)
-  // Codex shows this only until its answer begins, so its absence proves nothing.
-  return above.some((line) => /^\s*[•◦].*esc to interrupt/i.test(line))
-    ? { is: 'busy', draft }
-    : { is: 'prompt', draft }
 }

@@ -12,14 +12,11 @@ export interface ScriptCall {
 }
 
 /** Longer scripts and more calls are left alone: nobody writes them by hand. */
-const longest = 500_000
-const mostCalls = 200
-const mostRounds = 64
-const deepest = 8
+const limits = { characters: 500_000, calls: 200, rounds: 64, depth: 8 }
 
 /** In the order in which they run. None where the text is no JavaScript: then nothing of it ran. */
 export function callsIn(script: string): ScriptCall[] {
-  if (script.length > longest || !script.includes('tools')) return []
+  if (script.length > limits.characters || !script.includes('tools')) return []
   let program: Node
   try {
     program = parse(script, { ecmaVersion: 'latest', sourceType: 'module', allowReturnOutsideFunction: true })
@@ -69,7 +66,7 @@ class Walker {
       for (const each of value) this.walk(each, names, sure)
       return
     }
-    if (!isSyntax(value) || this.calls.length >= mostCalls) return
+    if (!isSyntax(value) || this.calls.length >= limits.calls) return
     switch (value.type) {
       case 'Program':
       case 'BlockStatement':
@@ -128,7 +125,7 @@ class Walker {
         ? (node.left.declarations as unknown[])[0]
         : node.left
     const pattern = isSyntax(left) && left.type === 'VariableDeclarator' ? left.id : left
-    const known = Array.isArray(items) && items.length <= mostRounds
+    const known = Array.isArray(items) && items.length <= limits.rounds
     for (const item of known ? (items as unknown[]) : [this.#unknown(node.right)]) {
       const inner = new Map(names)
       this.#bind(pattern, item instanceof Unknown ? this.#unknown(pattern) : item, inner)
@@ -152,7 +149,7 @@ class Walker {
       this.walk(object, names, sure)
       const items = this.#evaluate(object, names)
       const each = this.#evaluate(first, names)
-      if (Array.isArray(items) && items.length <= mostRounds) {
+      if (Array.isArray(items) && items.length <= limits.rounds) {
         items.forEach((item: unknown, index) => this.#enter(each, [item, index], sure))
         return
       }
@@ -174,7 +171,7 @@ class Walker {
   }
 
   #enter(called: unknown, args: readonly unknown[], sure: boolean): void {
-    if (!(called instanceof Closure) || this.#depth >= deepest) return
+    if (!(called instanceof Closure) || this.#depth >= limits.depth) return
     const names = this.#namesIn(called, args)
     this.#depth++
     this.walk(called.node.body, names, sure)
@@ -266,9 +263,9 @@ class Walker {
       return object.map(inText).join(first === undefined ? ',' : inText(argument))
     if (method === 'trim' && typeof object === 'string') return object.trim()
     if (method === 'concat' && typeof object === 'string') return object + inText(argument)
-    if (method === 'map' && Array.isArray(object) && argument instanceof Closure && object.length <= mostRounds) {
+    if (method === 'map' && Array.isArray(object) && argument instanceof Closure && object.length <= limits.rounds) {
       const { node: each } = argument
-      if (each.expression !== true || this.#depth >= deepest) return this.#unknown(node)
+      if (each.expression !== true || this.#depth >= limits.depth) return this.#unknown(node)
       this.#depth++
       const made = object.map((item: unknown, index) =>
         this.#evaluate(each.body, this.#namesIn(argument, [item, index])),

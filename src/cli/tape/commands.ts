@@ -1,9 +1,10 @@
-// The commands `baton tape …` and their options. What they do is in tape.ts.
+// The commands `baton show`, `baton lineage` and `baton tape …` with their options. What they do is in the files beside this one.
 
 import { type Command, Option } from 'commander'
 import { json, wholeNumber, words, lazily, whenBare } from '../base/commands.ts'
 
 export function addTape(program: Command): void {
+  addReading(program)
   const tape = program.command('tape').description('plumbing: tapes as they are stored')
   whenBare(tape, async (globals) => (await import('./tape.ts')).ls(globals))
   const add = lazily(tape, () => import('./tape.ts'))
@@ -81,4 +82,26 @@ export function addTape(program: Command): void {
   add('repair <name>', 'set damage aside so that the tape can be used again', 'repair')
   add('export <name>', 'print a tape so that it can be imported elsewhere', 'exportOne')
   add('import <name>', 'make a tape of exported lines', 'importOne').option('--file <file>', 'read them from a file')
+}
+
+function addReading(program: Command): void {
+  lazily(program, () => import('./show.ts'))(
+    'show <ref>',
+    'print what a reference points at: main#12, main#12..40, main@anchor, tape://…, blob:…',
+    'show',
+  )
+    .option('--offset <bytes>', 'of a blob: where to begin', wholeNumber)
+    .option('--length <bytes>', 'of a blob: how much', wholeNumber)
+    .option('--files', 'of a range: the files it changed or read')
+    .option('--commands', 'of a range: the commands it ran')
+    .option('--failures', 'of a range: what failed')
+    .option('--todos', 'of a range: its last todo list')
+    .option('--instructions', "of a range: the user's words")
+    .option('--decisions', 'of a range: what was decided')
+    .option('--section <title>', 'of a range: a section of its handoff document, whole')
+    .option('--left-out <document>', 'of a range: what that document about it left out; with --section, of one section')
+    .addOption(new Option('--profile <profile>', 'with --section: the kind of document').choices(['session', 'cycle']))
+  lazily(program, () => import('./lineage.ts'))('lineage [tape]', 'which tape came from which', 'lineage').addOption(
+    new Option('--format <format>', 'how to draw it').choices(['tree', 'mermaid']).default('tree'),
+  )
 }

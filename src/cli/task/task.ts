@@ -13,18 +13,7 @@ import {
   taskSchemaNames,
   type TaskState,
 } from '../../task/index.ts'
-import {
-  taskCreate,
-  taskDecide,
-  taskDiff,
-  taskGate,
-  taskHandoff,
-  taskHistory,
-  taskList,
-  taskReady,
-  taskReceive,
-  taskShow,
-} from '../../operations/index.ts'
+import * as operations from '../../operations/index.ts'
 import { startSdk } from '../../telemetry/index.ts'
 import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { cancellable, personAt, userName } from '../base/io.ts'
@@ -44,7 +33,7 @@ export async function create(options: Globals & { title?: string; spec?: string 
   const hasSpec = options.spec !== undefined
   await withTasks(options, async ({ run }, out) => {
     if (title === undefined) throw new InvalidError('A task needs a title', { hint: 'Give it with --title.' })
-    const made = await run(taskCreate, { task: id, title: title as string, ...(hasSpec ? { spec } : {}) })
+    const made = await run(operations.taskCreate, { task: id, title: title as string, ...(hasSpec ? { spec } : {}) })
     if (out.json) return out.data(made.state)
     out.line(`Created ${id} (version 1, ${made.state.phase}). State file: ${made.file}`)
   })
@@ -75,7 +64,7 @@ export async function handoff(options: HandoffOptions, id: string): Promise<void
     warnOfLost(out, id, await lostOf(run, id))
     const { expect, tokens } = options
     const wanted = { task: id, handoff: given, file: content, expect, force, tokens }
-    const command = await cancellable(options.io, (signal) => run(taskHandoff, wanted, { signal })).catch(
+    const command = await cancellable(options.io, (signal) => run(operations.taskHandoff, wanted, { signal })).catch(
       (error: unknown) => {
         if (error instanceof GateError) warnOfQuestions(out, error)
         throw error
@@ -91,7 +80,7 @@ export async function handoff(options: HandoffOptions, id: string): Promise<void
 /** A task that is not there has lost nothing; handing it over says so. */
 async function lostOf(run: Door['run'], task: string): Promise<LostVersions> {
   try {
-    return (await run(taskShow, { task })).lost
+    return (await run(operations.taskShow, { task })).lost
   } catch (error) {
     if (BatonError.is(error) && error.code === 'not_found') return { versions: [], behind: 0 }
     throw error
@@ -173,7 +162,7 @@ function forceOf({ force, reason }: HandoffOptions): string | undefined {
 
 export async function receive(options: Globals, id: string): Promise<void> {
   await withTasks(options, async ({ run }, out) => {
-    const received = await run(taskReceive, { task: id })
+    const received = await run(operations.taskReceive, { task: id })
     if (received.state_file_problem !== undefined) warnOfFile(out, received.state_file_problem)
     if (out.json) return out.data(received)
     warnOfLost(out, id, received.lost)
@@ -192,7 +181,7 @@ export async function receive(options: Globals, id: string): Promise<void> {
 export async function show(options: Globals & { full?: boolean; version?: number }, id: string): Promise<void> {
   const { version } = options
   await withTasks(options, async ({ run }, out) => {
-    const { state, summary, questions, lost, file } = await run(taskShow, { task: id, version })
+    const { state, summary, questions, lost, file } = await run(operations.taskShow, { task: id, version })
     warnOfLost(out, id, lost)
     if (options.full === true) {
       if (out.json) out.data(state)
@@ -234,9 +223,9 @@ export async function withdraw(options: DecisionOptions, id: string): Promise<vo
 async function decide(options: DecisionOptions, id: string, verb: 'approve' | 'reject' | 'withdraw'): Promise<void> {
   const { by = userName(), note, question: questions } = options
   await withTasks(options, async ({ run }, out) => {
-    await run(taskShow, { task: id })
+    await run(operations.taskShow, { task: id })
     const wanted = { task: id, verdict: verb, by, note, questions }
-    const decision = await run(taskDecide, wanted, { person: personAt(options.io) })
+    const decision = await run(operations.taskDecide, wanted, { person: personAt(options.io) })
     if (out.json) return out.data({ task_id: id, ...decision })
     const verdict = decision.verdict === 'withdrawn' ? 'withdrew' : decision.verdict
     out.line(`${by} ${verdict} at version ${decision.version} of ${id}:`)
@@ -246,7 +235,7 @@ async function decide(options: DecisionOptions, id: string, verb: 'approve' | 'r
 
 export async function history(options: Globals, id: string): Promise<void> {
   await withTasks(options, async ({ run }, out) => {
-    const { versions, lost } = await run(taskHistory, { task: id })
+    const { versions, lost } = await run(operations.taskHistory, { task: id })
     if (out.json) return versions.forEach((each) => out.data({ task_id: id, ...each }))
     const rows = versions.map((each) => {
       const decided = [
@@ -279,7 +268,7 @@ export async function diff(options: Globals, id: string, from?: string, to?: str
     throw new InvalidError(`"${text}" is not a version: it must be a whole number`)
   }
   await withTasks(options, async ({ run }, out) => {
-    const found = await run(taskDiff, { task: id, from: version(from), to: version(to) })
+    const found = await run(operations.taskDiff, { task: id, from: version(from), to: version(to) })
     if (out.json) return out.data(found)
     out.line(out.style('dim', `${id}, version ${found.from} to ${found.to}`))
     for (const [field, { from, to }] of Object.entries(found.fields)) {
@@ -309,7 +298,7 @@ const madeByBaton = new Set(['context_summary', 'handoff_timestamp', 'phase_star
 export async function gate(options: Globals & { phase?: string }, id: string): Promise<void> {
   await withTasks(options, async ({ run }, out) => {
     const { gates, ok } = await cancellable(options.io, (signal) =>
-      run(taskGate, { task: id, phase: options.phase }, { signal }),
+      run(operations.taskGate, { task: id, phase: options.phase }, { signal }),
     )
     for (const each of gates) {
       if (out.json) out.data({ task_id: id, ...each })
@@ -322,7 +311,7 @@ export async function gate(options: Globals & { phase?: string }, id: string): P
 
 export async function ls(options: Globals): Promise<void> {
   await withTasks(options, async ({ run }, out) => {
-    const { tasks: states, problems } = await run(taskList, {})
+    const { tasks: states, problems } = await run(operations.taskList, {})
     print(out, states)
     warnOfProblems(out, problems)
     if (states.length + problems.length === 0)
@@ -332,7 +321,7 @@ export async function ls(options: Globals): Promise<void> {
 
 export async function ready(options: Globals): Promise<void> {
   await withTasks(options, async ({ run }, out) => {
-    const { ready, waiting, problems } = await run(taskReady, {})
+    const { ready, waiting, problems } = await run(operations.taskReady, {})
     print(out, ready)
     warnOfProblems(out, problems)
     if (ready.length === 0) out.note('No task is ready.')

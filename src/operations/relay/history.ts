@@ -2,7 +2,7 @@
 // runs of a pipeline that requests belong to.
 
 import * as z from 'zod'
-import { limitsSchema, openAlerts } from '../../relay/index.ts'
+import { limitsSchema, openAlerts, requestRow } from '../../relay/index.ts'
 import { operation } from '../operation.ts'
 import { anyObject, agent } from './shapes.ts'
 
@@ -68,12 +68,7 @@ export const relayRecent = operation('relay.recent', 'read', 'GET /relay/recent'
         const end = ends.get(requestId) ?? { status: 'open' as const }
         requests.push({
           requestId,
-          traceId: request.traceId,
-          from: request.sourceAgent,
-          to: request.handoffTo,
-          priority: request.priority,
-          reason: request.reason,
-          summary: request.contextForTarget.summary,
+          ...requestRow(request),
           date: event.date,
           entry: event.entry,
           used: event.used,
@@ -112,26 +107,24 @@ export const relayMetrics = operation('relay.metrics', 'read', 'GET /relay/metri
   },
 })
 
+const alert = z.looseObject({
+  name: z.string(),
+  on: z.boolean(),
+  text: z.string(),
+  value: z.number(),
+  since: z.string().optional(),
+})
+
 export const relayAlerts = operation('relay.alerts', 'read', 'GET /relay/alerts', {
   summary: 'What should worry somebody about the relay, with its figures.',
   input: z.object({}),
-  output: z.object({
-    alerts: z.array(
-      z.looseObject({
-        name: z.string(),
-        on: z.boolean(),
-        text: z.string(),
-        value: z.number(),
-        since: z.string().optional(),
-      }),
-    ),
-  }),
+  output: z.object({ alerts: z.array(alert) }),
   async run(workspace, _input, { caller }) {
     const { relay, notifier } = await workspace.openedRelay()
     // On the command line, the configured channels are notified once, when an alert begins; a caller who only reads notifies nobody.
     const told = caller.local === true ? { notifier } : {}
     const alerts = await openAlerts({ relay, store: workspace.store, ...told }).evaluate()
-    return { alerts: alerts.map((alert) => ({ ...alert })) }
+    return { alerts: alerts.map((each) => ({ ...each })) }
   },
 })
 

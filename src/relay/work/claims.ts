@@ -10,7 +10,7 @@ import type { Answers } from '../request/answers.ts'
 import { beginning, clockTolerance } from '../clock.ts'
 import { isFree, type OpenRequests, type OpenRequest } from '../journal/open-requests.ts'
 import { leaseLeft, type RelayContext } from '../context.ts'
-import type { Claim, InboxItem } from '../results.ts'
+import { type Claim, type InboxItem, requestRow } from '../results.ts'
 import { eventIn, expected, type Hold, holdOn, requestKey, type Taken, takenKey } from '../journal/events.ts'
 import { checkAgent } from '../request/routes.ts'
 import type { Envelope } from '../schema.ts'
@@ -276,12 +276,7 @@ export class Claims {
     const { request, acceptedAt, deadline } = envelope
     return {
       requestId: open.requestId,
-      traceId: request.traceId,
-      from: request.sourceAgent,
-      to: request.handoffTo,
-      priority: request.priority,
-      reason: request.reason,
-      summary: request.contextForTarget.summary,
+      ...requestRow(request),
       acceptedAt,
       deadline,
     }

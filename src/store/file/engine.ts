@@ -5,6 +5,7 @@ import path from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import { BatonError, ConflictError, NotFoundError, StorageError } from '../../errors.ts'
+import { followTape } from '../change-news.ts'
 import { asAnchor, prepare } from '../draft.ts'
 import { lineageTape, newWorkspaceId } from '../name.ts'
 import type { Draft, Entry } from '../entry.ts'
@@ -177,33 +178,17 @@ class FileStore implements Store {
 
   async *watch(tape: string, after: number | (() => number), signal: AbortSignal): AsyncIterable<Entry> {
     this.#assertOpen()
-    const known = typeof after === 'number' ? () => after : after
-    let last = known()
-    let changed = false
-    let wake = () => {}
-    const ended = AbortSignal.any([signal, this.#closing.signal])
-    const stop = () => wake()
-    const unsubscribe = this.#watcher.subscribe(this.#layout.of(tape).tape, () => {
-      changed = true
-      wake()
+    yield* followTape({
+      after,
+      ended: AbortSignal.any([signal, this.#closing.signal]),
+      subscribe: (listener) => this.#watcher.subscribe(this.#layout.of(tape).tape, listener),
+      read: (from) => this.#entriesAfter(tape, from),
     })
-    ended.addEventListener('abort', stop)
-    try {
-      while (!ended.aborted) {
-        changed = false
-        const range = { after: Math.max(last, known()), archived: true }
-        for (const line of readRange(this.#layout, tape, this.#tapes.segment(tape), range)) {
-          last = line.id
-          if (last <= known()) continue
-          yield parseLine(line)
-          if (ended.aborted) return
-        }
-        if (!changed && !ended.aborted) await new Promise<void>((resolve) => (wake = resolve))
-      }
-    } finally {
-      ended.removeEventListener('abort', stop)
-      unsubscribe()
-    }
+  }
+
+  *#entriesAfter(tape: string, after: number): Iterable<Entry> {
+    const range = { after, archived: true }
+    for (const line of readRange(this.#layout, tape, this.#tapes.segment(tape), range)) yield parseLine(line)
   }
 
   async info(tape: string): Promise<TapeInfo | undefined> {

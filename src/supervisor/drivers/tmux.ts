@@ -19,17 +19,16 @@ const pollMs = 25
 const redrawPollMs = 100
 /** Where something tells: it may have been drawn before anyone listened. */
 const atMost = 250
-/** How long a paste, and Enter, may take to show. */
-const pastePatience = 3_000
-const enterPatience = 600
 const enters = 3
-/** How long a prompt that was cut off may take to come back. */
-const returnPatience = 400
-const deathPatience = 1_000
-/** How long a screen may be blank. */
-const blankPatience = 5_000
-/** How long a screen may take to be drawn anew. */
-const redrawPatience = 3_000
+const patience = {
+  paste: 3_000,
+  enter: 600,
+  /** A prompt that was cut off comes back. */
+  comeback: 400,
+  death: 1_000,
+  blankScreen: 5_000,
+  redraw: 3_000,
+}
 /** Escape twice in a row means something else: most agents then go back in their history. */
 const interruptPause = 3_000
 
@@ -73,7 +72,7 @@ export class TmuxDriver implements Driver {
     if (await this.alive()) return undefined
     let pane = await this.#look().catch(ifGone)
     // tmux notices the end of a program a moment later.
-    const deadline = performance.now() + deathPatience
+    const deadline = performance.now() + patience.death
     while (pane !== undefined && !isTold(pane) && this.#place.adopted !== true && performance.now() < deadline) {
       await pause(pollMs)
       // tmux notices a death that it has missed only when another program ends.
@@ -83,7 +82,7 @@ export class TmuxDriver implements Driver {
     if (pane === undefined || !isTold(pane)) return {}
     if (pane.signal !== '') return { signal: signalName(pane.signal) }
     const code = Number(pane.status)
-    const words = code === 0 ? '' : await this.#lastWords(performance.now() + deathPatience)
+    const words = code === 0 ? '' : await this.#lastWords(performance.now() + patience.death)
     return { code, ...(words === '' ? {} : { error: words }) }
   }
 
@@ -117,7 +116,7 @@ export class TmuxDriver implements Driver {
     const now = performance.now()
     if (screen.lines.some((line) => line.trim() !== '')) this.#blankSince = undefined
     else this.#blankSince ??= now
-    if (this.#blankSince === undefined || now - this.#blankSince < blankPatience) return false
+    if (this.#blankSince === undefined || now - this.#blankSince < patience.blankScreen) return false
     this.#blankSince = now
     return true
   }
@@ -289,7 +288,7 @@ export class TmuxDriver implements Driver {
     if (this.#adapter.readScreen === undefined) return pause(100)
     const start = performance.now()
     let nudged = false
-    while (performance.now() - start < pastePatience) {
+    while (performance.now() - start < patience.paste) {
       const screen = this.#read(await this.#look())
       if ('draft' in screen && isDraftOf(screen.draft, words)) {
         const theirs = wordsBefore(screen.draft, words)
@@ -324,7 +323,7 @@ export class TmuxDriver implements Driver {
 
   /** Waits until the screen shows something else than before, and goes on showing it. */
   async #redrawn(before: Screen): Promise<void> {
-    const deadline = performance.now() + redrawPatience
+    const deadline = performance.now() + patience.redraw
     const old = before.lines.join('\n')
     let [last, same] = [old, 0]
     while (same < 3 && performance.now() < deadline) {
@@ -338,7 +337,7 @@ export class TmuxDriver implements Driver {
   /** A turn that was stopped before its first word gives its prompt back: one of ours is erased. */
   async #takeBack(): Promise<void> {
     if (this.#adapter.readScreen === undefined) return
-    const deadline = performance.now() + returnPatience
+    const deadline = performance.now() + patience.comeback
     while (performance.now() < deadline) {
       await this.#line.drawn(pollMs, pollMs)
       const screen = this.#read(await this.#look())
@@ -353,7 +352,7 @@ export class TmuxDriver implements Driver {
   async #left(words: string): Promise<boolean> {
     if (this.#adapter.readScreen === undefined) return true
     const start = performance.now()
-    while (performance.now() - start < enterPatience) {
+    while (performance.now() - start < patience.enter) {
       const pane = await this.#look().catch(ifGone)
       if (pane === undefined) return true
       const screen = this.#read(pane)

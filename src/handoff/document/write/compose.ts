@@ -60,12 +60,7 @@ function sessionSections(material: Material): Sections {
     doing: work.doing(material),
     pending: work.todos(material, 'pending'),
     decisions: said.decisions(material),
-    context: [
-      ...work.state(material),
-      ...said.lastWords(material),
-      ...said.otherRequests(material),
-      ...work.commands(material),
-    ],
+    context: [...work.state(material), ...circumstances(material)],
     next: work.next(material),
     ...withItems('blockers', said.questions(material)),
     failures: work.failures(material),
@@ -87,13 +82,12 @@ function cycleSections(material: Material): Sections {
     blockers: said.questions(material),
     failures: work.failures(material),
     files: work.files(material),
-    notes: [
-      ...said.decisions(material),
-      ...said.lastWords(material),
-      ...said.otherRequests(material),
-      ...work.commands(material),
-    ],
+    notes: [...said.decisions(material), ...circumstances(material)],
   }
+}
+
+function circumstances(material: Material): Item[] {
+  return [...said.lastWords(material), ...said.otherRequests(material), ...work.commands(material)]
 }
 
 function withItems(key: SectionKey, items: Item[]): Sections {

@@ -34,12 +34,9 @@ const mostOpen = 100
 /** A reply without any call that is shorter takes notice and does nothing. */
 const shortReply = 400
 /** So much tells the language of the replies of a turn, and of a sentence; it is another one where less than this part is shared. */
-const leastOfReplies = 20
-const leastOfSentence = 5
-const sameLanguage = 0.25
+const language = { leastOfReplies: 20, leastOfSentence: 5, shared: 0.25 }
 /** Of what is said in a turn, the newest replies are kept, and of each its beginning. */
-const mostReplies = 4
-const longestReply = 1_500
+const keptReplies = { most: 4, characters: 1_500 }
 
 export interface Circumstances {
   /** Entry of the assistant's question that the message may answer. */
@@ -127,8 +124,8 @@ export class InstructionBook {
     if (from === 'call') this.#turn.calls += 1
     else {
       this.#turn.spoken += heard.text.length
-      this.#turn.replies.push(heard.text.slice(0, longestReply))
-      if (this.#turn.replies.length > mostReplies) this.#turn.replies.shift()
+      this.#turn.replies.push(heard.text.slice(0, keptReplies.characters))
+      if (this.#turn.replies.length > keptReplies.most) this.#turn.replies.shift()
     }
     if (this.#turn.state !== 'cut') this.#turn.state = from === 'reply' ? 'reply' : undefined
     this.know(heard)
@@ -211,12 +208,13 @@ export class InstructionBook {
   /** Those of which the words could come back: not a paste from elsewhere, nor anything where the agent answers in another language. */
   #inLanguageOfTurn(sentences: readonly Sentence[]): Sentence[] {
     const spoken = languageMarksOf(this.#turn.replies.join('\n').replaceAll(/```[\s\S]*?(?:```|$)|`[^`\n]*`/g, ''))
-    if (spoken.length < leastOfReplies) return [...sentences]
+    if (spoken.length < language.leastOfReplies) return [...sentences]
     const known = new Set(spoken)
     return sentences.filter(({ text }) => {
       const marks = languageMarksOf(text)
       return (
-        marks.length < leastOfSentence || marks.filter((mark) => known.has(mark)).length >= sameLanguage * marks.length
+        marks.length < language.leastOfSentence ||
+        marks.filter((mark) => known.has(mark)).length >= language.shared * marks.length
       )
     })
   }
