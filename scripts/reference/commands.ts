@@ -3,7 +3,7 @@
 import type { Command, Option } from 'commander'
 import { EventEmitter } from 'node:events'
 import { Readable, Writable } from 'node:stream'
-import { isHidden } from '../../src/cli/base/commands.ts'
+import { isHidden, sentence } from '../../src/cli/base/commands.ts'
 import { examplesOf } from '../../src/cli/examples.ts'
 import { build } from '../../src/cli/program.ts'
 
@@ -70,9 +70,4 @@ function optionLines(options: readonly Option[]): string[] {
 function aliasText(command: Command): string {
   const aliases = command.aliases()
   return aliases.length === 0 ? '' : ` Also called ${aliases.map((each) => `\`${each}\``).join(', ')}.`
-}
-
-function sentence(text: string): string {
-  const capital = text.charAt(0).toUpperCase() + text.slice(1)
-  return /[.?!…]$/.test(capital) ? capital : `${capital}.`
 }

@@ -5,7 +5,12 @@ import type { Command } from 'commander'
 const examples: Record<string, string | readonly string[]> = {
   baton: ['baton', 'baton handoff', 'baton run claude --task job.md --until "npm test"'],
   attach: 'baton attach claude-shop',
-  chat: ['baton chat --model anthropic/claude-sonnet-5', 'git diff | baton chat -p "Write the commit message"'],
+  chat: [
+    'baton chat --model anthropic/claude-sonnet-5',
+    'baton chat --new --model ollama/qwen3',
+    'git diff | baton chat -p "Write the commit message"',
+    'baton chat -p "Fix the tests" --yes',
+  ],
   completion: ['baton completion bash >> ~/.bashrc', 'baton completion zsh > "${fpath[1]}/_baton"'],
   config: 'baton config',
   'config check': 'baton config check --json',

@@ -2,7 +2,7 @@
 
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { lazily, pathOf, whenBare } from './base/commands.ts'
+import { lazily, pathOf, sentence, whenBare } from './base/commands.ts'
 import { addChat } from './chat/commands.ts'
 import { addConnect } from './connect/commands.ts'
 import { addDemo } from './demo/commands.ts'
@@ -95,15 +95,19 @@ export function build(io: Io): Command {
   const program = new Command('baton')
   program
     .description('Passes work from one AI agent to the next and loses nothing.')
-    .option('--workspace <dir>', 'the workspace folder (else BATON_HOME, the nearest .baton, or one of your own)')
-    .option('--store <url>', 'the store: file:DIR, postgres://… or nats://… (else BATON_STORE)')
-    .option('--json', 'print data as JSON, one record a line')
-    .option('--quiet', 'print only what was asked for')
-    .option('--no-color', 'no colours')
+    .option(
+      '--workspace <dir>',
+      'the workspace folder (default: BATON_HOME, the nearest .baton, or one that Baton keeps for you)',
+    )
+    .option('--store <url>', 'the store: file:DIR, postgres://… or nats://… (default: BATON_STORE)')
+    .option('--json', 'print data as JSON, one record per line')
+    .option('--quiet', 'print only the result')
+    .option('--no-color', 'print without colours')
     .setOptionValue('io' satisfies keyof Globals, io)
     .configureOutput(outputOf(io))
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, commandDescription: (command) => sentence(command.description()) })
+    .helpOption('-h, --help', 'show this help')
     .enablePositionalOptions(false)
   const group = (heading: string, ...rooms: ((program: Command) => void)[]) => {
     program.commandsGroup(heading)
@@ -122,17 +126,18 @@ export function build(io: Io): Command {
 }
 
 function addWorkspace(program: Command): void {
-  const config = program.command('config').description('check baton.config.json, and print its schema')
+  const config = program.command('config').description('check baton.config.json, or print its schema')
   whenBare(config, async (globals) => (await import('./config.ts')).check(globals))
   const add = lazily(config, () => import('./config.ts'))
   add('check', 'validate baton.config.json; --json prints the effective settings', 'check')
-  add('schema', 'its JSON schema, for editors', 'schema')
+  add('schema', 'print the JSON schema of baton.config.json, for editors', 'schema')
   lazily(program, () => import('./base/workspace.ts'))(
     'init',
-    'make a workspace in this folder (.baton), for every folder below it',
+    'make a workspace in this folder (.baton) for it and every folder below',
     'init',
   )
-  const store = program.command('store').description('a whole workspace, on any engine')
+  const store = program.command('store').description('copy or verify a whole workspace, on any engine')
+  whenBare(store)
   const addStore = lazily(store, () => import('./store.ts'))
   addStore('copy <from> <to>', 'copy everything to another store, or finish a copy that was cut short', 'copy')
   addStore('verify [other]', 'read everything and check it, or compare it with another store', 'verify')

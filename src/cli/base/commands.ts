@@ -46,11 +46,11 @@ export function json(text: string): unknown {
   }
 }
 
-/** What a noun does without a verb. A word that is no verb is refused, with those that come close. */
-export function whenBare(noun: Command, work: (globals: Globals) => Promise<void>): void {
+/** What a noun does without a verb, or else its help. A word that is no verb is refused, with those that come close. */
+export function whenBare(noun: Command, work?: (globals: Globals) => Promise<void>): void {
   noun.allowExcessArguments().action(async (_options, command: Command) => {
     const [word, ...rest] = command.args
-    if (word === undefined) return work(command.optsWithGlobals())
+    if (word === undefined) return work === undefined ? command.outputHelp() : work(command.optsWithGlobals())
     if (word === 'help') return helpOn(command, rest)
     throw await noCommand(command, word)
   })
@@ -78,6 +78,11 @@ export async function noCommand(parent: Command, word: string): Promise<InvalidE
 export function isHidden(command: Command): boolean {
   const { parent } = command
   return parent !== null && !parent.createHelp().visibleCommands(parent).includes(command)
+}
+
+/** A description, which is a fragment in lists, as a sentence. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.…]$/.test(text) ? '' : '.')
 }
 
 /** `baton tape ls`. */

@@ -10,22 +10,19 @@ export function addChat(program: Command): void {
     .description(
       'work with an agent whose memory is a tape: it survives crashes, and hands off before its context is full',
     )
-    .option('-p, --print [text]', 'answer this (and what is piped in) on stdout, then exit; with --json, events')
-    .option('--model <model>', 'provider/name (else BATON_MODEL)')
-    .option('--base-url <url>', 'a server that speaks OpenAI: Ollama, vLLM, LM Studio')
-    .option('--tape <tape>', 'the session on that tape (else the last one of this folder)')
-    .option('--as <agent>', 'who this is, on tapes that belong to an agent')
-    .option('--new', 'a new session')
-    .option('--yes', 'allow what would be asked about; what is denied stays denied')
+    .option('-p, --print [text]', 'answer this (and what is piped in) on stdout, then exit; with --json, print events')
+    .option('--model <model>', 'provider/name (default: BATON_MODEL)')
+    .option('--base-url <url>', 'the URL of an OpenAI-compatible server: Ollama, vLLM, LM Studio')
+    .option('--tape <tape>', 'the session on this tape (default: the last one in this folder)')
+    .option('--as <agent>', 'the agent to act as, on tapes that belong to an agent')
+    .option('--new', 'start a new session')
+    .option('--yes', 'allow what Baton would ask about; what is denied stays denied')
     .addHelpText(
       'after',
       `
-In the chat: /help lists commands and keys, ,help what can be done to the tape, Escape cancels.
-
-  baton chat                              continues where this folder's last chat ended
-  baton chat --new --model ollama/qwen3
-  git diff | baton chat -p "Review this"  in a session of its own, unless --tape names one
-  baton chat -p "Fix the tests" --yes     tools that would ask are denied without --yes`,
+Without --new or --tape, it continues where the last chat in this folder ended; with -p, in a session of its own. Tools that
+would ask are denied with -p unless you add --yes. In the chat, /help lists commands and keys, ,help lists what can be done
+to the tape, and Escape cancels.`,
     )
     .action(async (_options, command: Command) => {
       const options = command.optsWithGlobals<ChatOptions>()

@@ -6,12 +6,12 @@ import { wholeNumber, lazily } from '../base/commands.ts'
 export function addDemo(program: Command): void {
   lazily(program, () => import('./demo.ts'))(
     'demo',
-    'see a full context handed over and nothing lost, in a minute: no key, no network',
+    'watch a full context being handed over with nothing lost, in a minute, without a key or a network',
     'demo',
   )
     .addOption(new Option('--driver <driver>', 'where the agent runs').choices(['tmux', 'headless']))
-    .option('--here', 'in the workspace of this folder instead of a new one')
-    .option('--fast', 'an agent that does not take time to think')
+    .option('--here', 'use the workspace of this folder instead of a new one')
+    .option('--fast', 'do not make the agent pause to think')
   lazily(program, () => import('./demo.ts'))(
     'scripted-agent',
     'a small coding agent whose model is a script: for the demo and for tests',

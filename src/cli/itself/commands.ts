@@ -8,24 +8,24 @@ import { type Globals, Output } from '../base/output.ts'
 export function addItself(program: Command): void {
   program
     .command('help [command...]')
-    .description('how a command is used')
+    .description('show how a command is used')
     .action((words: string[]) => helpOn(program, words))
   lazily(program, () => import('./docs.ts'))('docs [topic]', 'read the documentation, offline', 'docs')
   lazily(program, () => import('./completion.ts'))(
     'completion',
-    'a script that completes commands and ids',
+    'print a script that completes commands and ids in your shell',
     'completion',
   ).addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
   lazily(program, () => import('./uninstall.ts'))(
     'uninstall',
-    'list everything that Baton has put on this machine, hooks included, and remove it',
+    'list everything that Baton put on this machine, hooks included, and remove it',
     'uninstall',
   )
     .option('--dry-run', 'only list it')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'remove it without asking')
   program
     .command('version')
-    .description('the version of this program')
+    .description('print the version of this program')
     .action((_options, command: Command) =>
       new Output(command.optsWithGlobals<Globals>()).record({ version: manifest.version }, manifest.version),
     )

@@ -11,41 +11,41 @@ export function addSessions(program: Command): void {
     if (word !== undefined) throw await noCommand(command, word)
     await (await import('./list.ts')).home(command.optsWithGlobals())
   })
-  lazily(program, () => import('./list.ts'))('ls', "this machine's agent sessions, newest first", 'ls')
+  lazily(program, () => import('./list.ts'))('ls', 'list the agent sessions on this machine, newest first', 'ls')
     .addOption(agentOption())
-    .option('--here', 'only those of this folder and below')
-    .option('--project <name>', 'only those of a project whose folder has this in its path')
-    .option('--since <time>', 'only those active since then: 8h, 30m, 2d, or a date', since)
+    .option('--here', 'only sessions in this folder and below')
+    .option('--project <name>', 'only projects whose path contains this')
+    .option('--since <time>', 'only sessions active since then: 8h, 30m, 2d, or a date', since)
     .option('--limit <n>', 'at most this many', wholeNumber)
-    .option('--subagents', 'those of subagents too')
+    .option('--subagents', 'include the sessions of subagents')
     .option('--watch', 'keep the list up to date')
   const add = lazily(program, () => import('./import.ts'))
-  onto(add('import', 'copy a session onto a tape, or what is new in it', 'importOne'))
+  onto(add('import', 'copy a session to a tape, or add what is new in it', 'importOne'))
   onto(add('follow', 'keep the tape of a session up to date while it is running', 'followOne'))
   lazily(program, () => import('./log.ts'))(
     'log',
-    'what happened in a session: turns, files, commits, tests, failures, spend; what Baton did, if it is supervised',
+    'show what happened in a session: turns, files, commits, tests, failures, cost; and what Baton did, if it is supervised',
     'log',
   )
     .argument(
       '[session]',
-      'its id, the beginning of it, the path of a transcript, the tape of an import, or the name of a supervised session',
+      'its id or the beginning of the id, the path of a transcript, an imported tape, or the name of a supervised session',
     )
     .addOption(agentOption())
-    .option('--since <time>', 'only from then on: 8h, 30m, 2d, or a date', since)
-    .option('--all', 'everything, however much there is')
-    .option('-f, --follow', 'of a supervised session: keep printing new entries')
+    .option('--since <time>', 'only what happened since then: 8h, 30m, 2d, or a date', since)
+    .option('--all', 'show everything, however long')
+    .option('-f, --follow', 'for a supervised session: keep printing new entries')
 }
 
 function onto(command: Command): void {
   command
-    .argument('[session]', 'its id, the beginning of it, or the path of a transcript')
-    .option('--tape <tape>', 'the tape (else AGENT:SESSION)')
+    .argument('[session]', 'its id or the beginning of the id, or the path of a transcript')
+    .option('--tape <tape>', 'the tape to write to (default: AGENT:SESSION)')
     .addOption(agentOption())
 }
 
 function agentOption(): Option {
-  return new Option('--agent <agent>', 'only of this agent').choices(agentNames)
+  return new Option('--agent <agent>', 'only sessions of this agent').choices(agentNames)
 }
 
 /** Parses a span such as 8h, or a date, into an ISO date. */

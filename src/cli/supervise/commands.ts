@@ -4,10 +4,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { wholeNumber, lazily } from '../base/commands.ts'
 
 const driver = () =>
-  new Option('--driver <driver>', 'tmux (a screen you can attach to) or headless (else tmux, if it is there)').choices([
-    'tmux',
-    'headless',
-  ])
+  new Option(
+    '--driver <driver>',
+    'tmux (a screen you can attach to) or headless (default: tmux, if it is installed)',
+  ).choices(['tmux', 'headless'])
 
 export function addSupervise(program: Command): void {
   const add = lazily(program, () => import('./run.ts'))
@@ -17,16 +17,16 @@ export function addSupervise(program: Command): void {
     'run',
   )
     .argument('<agent>', 'claude, codex, pi, gemini, opencode, or one from baton.config.json')
-    .argument('[args...]', 'behind --: for the agent itself')
-    .option('--name <name>', 'what to call the session (else AGENT-FOLDER)')
-    .option('--cwd <dir>', 'the project (else this folder)')
+    .argument('[args...]', 'options for the agent itself, after --')
+    .option('--name <name>', 'what to call the session (default: AGENT-FOLDER)')
+    .option('--cwd <dir>', 'the project (default: this folder)')
     .addOption(driver())
-    .option('--task <file>', 'its first prompt; - is standard input')
-    .option('--beside', 'even if another agent works in this folder already')
+    .option('--task <file>', 'a file with its first prompt; - is standard input')
+    .option('--beside', 'start even if another agent already works in this folder')
   bounded(run)
   lazily(program, () => import('./watch.ts'))(
     'watch',
-    'a service: supervise what a crash or a reboot left, and agents that run in tmux, on this whole machine',
+    'run as a service: supervise what a crash or a reboot left behind, and agents that run in tmux, on the whole machine',
     'watch',
   ).option('--dry-run', 'only report what it would supervise')
   const resume = add(
@@ -53,21 +53,21 @@ export function addSupervise(program: Command): void {
 /** The commands about a session that is supervised already. */
 function addControl(program: Command): void {
   const add = lazily(program, () => import('./control.ts'))
-  add('pause <session>', 'leave a session alone: no cycles, no prompts', 'pause')
+  add('pause <session>', 'leave a session alone until it is resumed: no cycles, no prompts', 'pause')
   add('unpause <session>', 'former name of resume', 'unpause', { hidden: true })
-  add('stop <session>', 'end a session and its agent; it stays ended', 'stop')
-  add('cycle <session>', 'hand over now, however full the context is', 'cycle')
-  add('attach <session>', "the agent's own screen", 'attach')
+  add('stop <session>', 'end a session and its agent for good', 'stop')
+  add('cycle <session>', 'make a session hand over now, however full its context is', 'cycle')
+  add('attach <session>', "open the agent's own screen", 'attach')
   lazily(program, () => import('./logs.ts'))('logs <session>', 'former name of log', 'logs', {
     hidden: true,
   }).option('-f, --follow', 'keep printing new entries')
   lazily(program, () => import('./health.ts'))(
     'health [session]',
-    'how supervised sessions are doing, all of them or one; exits with 1 when something needs a person',
+    'show how supervised sessions are doing; exits with 1 when something needs a person',
     'health',
   )
-    .option('--history', 'every change')
-    .option('--all', 'sessions that have ended too')
+    .option('--history', 'show every change')
+    .option('--all', 'include sessions that have ended')
 }
 
 /** Adds the options that bound a run, and --detach. */

@@ -10,28 +10,28 @@ export function addTask(program: Command): void {
   const add = lazily(task, () => import('./task.ts'))
   add('new <id>', 'create a task', 'create')
     .option('--title <text>', 'what it is about')
-    .option('--spec <file>', 'its specification: inputs, outputs, dependencies, success_criteria, as JSON')
+    .option('--spec <file>', 'its specification as JSON: inputs, outputs, dependencies, success_criteria')
   addHandoff(add('handoff <id>', 'hand a task to the next agent', 'handoff'))
-  add('receive <id>', 'take a task over: its summary, and which files are not as they were', 'receive')
-  add('show <id>', 'the summary that the next agent gets', 'show')
-    .option('--full', 'the whole state')
-    .option('--version <n>', 'as it was at that version', wholeNumber)
+  add('receive <id>', 'take over a task: prints its summary and which files have changed', 'receive')
+  add('show <id>', 'print the summary that the next agent gets', 'show')
+    .option('--full', 'print the whole state')
+    .option('--version <n>', 'as it was at this version', wholeNumber)
   for (const [verb, what] of [
-    ['approve', 'approve what waits for a person; only a person at a terminal can'],
-    ['reject', 'say no to what waits for a person; the agent may ask again with a changed proposal'],
-    ['withdraw', 'drop a question that does not matter any more'],
+    ['approve', 'approve what waits for a person; only possible on a terminal'],
+    ['reject', 'reject what waits for a person; the agent may ask again with another proposal'],
+    ['withdraw', 'drop a question that no longer matters'],
   ] as const) {
     add(`${verb} <id>`, what, verb)
-      .option('--by <name>', 'who decides (else your user name)')
+      .option('--by <name>', 'who decides (default: your user name)')
       .option('--note <text>', 'why')
       .option('--question <id>', 'which one, if several wait; may be repeated', collect)
   }
-  add('history <id>', 'the versions of a task', 'history')
-  add('diff <id> [from] [to]', 'what changed between two versions (else the last two)', 'diff')
-  add('gate <id>', 'run the gates without handing over', 'gate').option('--phase <phase>', 'as if going to that phase')
-  add('ls', 'the tasks of the workspace', 'ls')
-  add('ready', 'the tasks that can be worked on: all they depend on is completed', 'ready')
-  add('schema [name]', 'the JSON Schema of state, handoff, command or spec', 'schema')
+  add('history <id>', 'list the versions of a task', 'history')
+  add('diff <id> [from] [to]', 'show what changed between two versions (default: the last two)', 'diff')
+  add('gate <id>', 'run the gates without handing over', 'gate').option('--phase <phase>', 'as if moving to this phase')
+  add('ls', 'list the tasks of the workspace', 'ls')
+  add('ready', 'list the tasks that can be worked on: everything they depend on is completed', 'ready')
+  add('schema [name]', 'print the JSON Schema of state, handoff, command or spec', 'schema')
 }
 
 function addHandoff(handoff: Command): void {
@@ -48,7 +48,7 @@ function addHandoff(handoff: Command): void {
     .option('--phase <phase>', 'planning, implementing, testing, reviewing or completed')
     .option('--artifact <path[:type]>', 'a file that was made: source, test, config or doc', collect, [])
     .option('--remove <path>', 'an artifact that is gone for good', collect, [])
-    .option('--decision <text>', 'what was decided, followed by its --rationale', (decision: string) => {
+    .option('--decision <text>', 'what was decided; give its --rationale next', (decision: string) => {
       decisions.push({ decision })
       return decisions
     })
@@ -62,13 +62,13 @@ function addHandoff(handoff: Command): void {
     .option('--met <criterion=evidence>', 'a success criterion of the specification that is met', collect, [])
     .option(
       '--waive <path=reason>',
-      'hand over although that artifact has changed; the reason is recorded',
+      'hand over although this artifact has changed; the reason is recorded',
       collect,
       [],
     )
-    .option('--tokens <input,output>', 'what the model of the agent used for it, for telemetry', tokens)
-    .option('--expect <version>', 'only if the task is at that version', wholeNumber)
-    .option('--file <file>', 'a state file that was copied and edited: hand over what it adds')
+    .option('--tokens <input,output>', 'how many tokens the agent used for it, for telemetry', tokens)
+    .option('--expect <version>', 'only if the task is at this version', wholeNumber)
+    .option('--file <file>', 'an edited copy of the state file: hand over what it adds')
     .option('--force [reason]', 'continue although a gate fails; the reason is recorded')
     .option('--reason <text>', 'the reason for --force')
 }
