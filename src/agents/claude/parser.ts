@@ -210,7 +210,9 @@ function assistant(line: Fields, memory: Memory): Fact[] {
     facts.push({ ...moved('idle', at), because: 'failed' })
     return seen(facts, line, memory)
   }
-  if (parts.length > 0) facts.push(said('message', { role: 'assistant', content: parts }, line))
+  // What the program itself puts in the model's place, such as "No response requested.", is a notice.
+  if (parts.length > 0)
+    facts.push(said('message', { role: 'assistant', content: parts }, line, synthetic ? { isMeta: true } : undefined))
   if (calls.length > 0) facts.push(said('tool_call', { calls }, line))
   if (!synthetic) facts.push(...usageOf(line, memory))
   const over = ['end_turn', 'stop_sequence', 'refusal'].includes(String(message.stop_reason)) || synthetic

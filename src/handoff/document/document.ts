@@ -93,6 +93,7 @@ type Tag =
   | 'closing'
   | 'deed'
   | 'reply'
+  | 'wholeReply'
   | 'words'
   | 'place'
   | 'command'

@@ -72,12 +72,13 @@ export const answeredLast = "Answered the user's last request"
 const saidLast = 'The assistant said last'
 const said = 'Said'
 const answersIt = 'That answers the assistant'
+const followsIt = 'That follows what the assistant said'
 
-/** `code`: the words as code; `remark`: what is to be said about them. */
+/** `code`: the words as code, empty where they stand below; `remark`: what is to be said about them. */
 export const saidByAssistant = {
-  last: (code: string, remark = '') => `${saidLast}${remark}: ${code}`,
+  last: (code: string, remark = '') => (code === '' ? saidLast + remark : `${saidLast}${remark}: ${code}`),
   earlier: (code: string) => `${said}: ${code}`,
-  before: (code: string) => `${answersIt}: ${code}`,
+  before: (code: string, asked: boolean) => `${asked ? answersIt : followsIt}: ${code}`,
 }
 
 /** The same item in a later document: what was said last then is not what was said last. */
@@ -85,13 +86,23 @@ export function saidEarlier(item: Item, code: (text: string) => string): Item {
   const { text, data, refs } = item
   if (!text.startsWith(saidLast)) return item
   const words = data === undefined ? text.replace(/^[^:`]*: /, `${said}: `) : saidByAssistant.earlier(code(data))
-  return { text: words, status: 'claimed', refs, tag: 'reply' }
+  return reply(words, refs)
+}
+
+function reply(text: string, refs: Item['refs']): Item {
+  return asReply({ text, status: 'claimed', refs })
+}
+
+/** A reply that a line tells whole may hold decisions that are told nowhere else. */
+export function asReply(item: Item): Item {
+  if (!item.text.startsWith(`${said}: `)) return item
+  return { ...item, tag: /\[…\d+ characters…\]/.test(item.text) ? 'reply' : 'wholeReply' }
 }
 
 /** The reply that ended an earlier session, as an item of a later document; undefined where its words stand elsewhere. */
 export function closedEarlier({ data, refs }: Item, code: (text: string) => string): Item | undefined {
   if (data === undefined) return undefined
-  return { text: saidByAssistant.earlier(code(data)), status: 'claimed', refs, tag: 'reply' }
+  return reply(saidByAssistant.earlier(code(data)), refs)
 }
 
 const hadSaid = 'The assistant had said'
@@ -117,12 +128,13 @@ export function saidInStep(item: Item, how: keyof typeof inStep): Item | undefin
   const code = inStep[how].exec(item.text)?.[1]
   if (code === undefined) return undefined
   const { short: _, data: __, ...rest } = item
-  return { ...rest, text: saidByAssistant.earlier(code), status: 'claimed', tag: 'reply' }
+  return asReply({ ...rest, text: saidByAssistant.earlier(code), status: 'claimed' })
 }
 
-const quotesPattern = new RegExp(`^(?:${saidLast}[^:\`]*|${said}|${answersIt}): \``)
+const quotesPattern = new RegExp(`^(?:${saidLast}[^:\`]*|${said}|${answersIt}|${followsIt}): \``)
+const belowPattern = new RegExp(`^${saidLast}[^:\`]*$`)
 
 /** Whether an item reports what the assistant said, in its words: that it was said is a fact. */
-export function quotesAssistant({ text }: Item): boolean {
-  return quotesPattern.test(text)
+export function quotesAssistant({ text, data }: Item): boolean {
+  return quotesPattern.test(text) || (data !== undefined && belowPattern.test(text))
 }

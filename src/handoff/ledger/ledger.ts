@@ -207,7 +207,7 @@ export class LedgerBuilder {
       this.#lastSpokenId = id
       this.#failures.succeed([], ['turn'], id)
       this.#ending.see(text.trim() === '' ? 'thought' : 'words', id)
-      if (text.trim() === '') return
+      if (text.trim() === '' || meta?.['isMeta'] === true) return
       this.#lastWords = { text: text.length > 8_000 ? `…${text.slice(-7_999)}` : text, id }
       this.#conversation.assistantSaid({ text, id })
       return

@@ -224,7 +224,7 @@ test('an answer in words that nobody can recognise as one stands beside its ques
   s.user('Nein, das macht die Buchhaltung selbst. Schreib einen Eintrag ins Änderungsprotokoll.')
   const { section } = await documentOf(s.edit('CHANGELOG.md', 'a', 'b').ends('Der Eintrag steht im Protokoll.'))
   expect(section('blockers')).toMatch(
-    /^No answer found to `Soll ich die alten Lücken .*\?`; the user went on: `Nein, das macht die Buchhaltung selbst/,
+    /^Perhaps not answered: `Soll ich die alten Lücken .*\?`; the user said next: `Nein, das macht die Buchhaltung selbst/,
   )
 })
 

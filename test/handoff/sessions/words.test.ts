@@ -233,7 +233,7 @@ describe('what binds and what was found [H13]', () => {
     expect(first).toMatch(/^Wait for the user/)
     expect(markdown).toContain('本番の設定ファイルは変更しないでください')
     expect(section('files')).toContain('config/scheduler.staging.yaml')
-    expect(section('decisions')).toContain('順番に実行される')
+    expect(section('done')).toContain('順番に実行される')
   })
 
   test('a rule between two pastes binds, and the pastes do not', async () => {
@@ -254,7 +254,7 @@ describe('what binds and what was found [H13]', () => {
   test('a guess that a look refuted does not come back; what was left broken says who can mend it', async () => {
     const { first, section, markdown } = await documentOf(refuted())
     expect(markdown).not.toContain('likely cause')
-    expect(section('decisions')).toContain('added the discount once per coupon')
+    expect(section('done')).toContain('added the discount once per coupon')
     expect(first).toMatch(/^See whether to fix `python scripts\/backfill.py .*report_writer/)
     expect(section('next').split('fix `python scripts/backfill.py')).toHaveLength(2)
   })

@@ -69,7 +69,7 @@ export function sizeOf(item: Item, key: SectionKey, form: Form): number {
   const limit = lengths[kindOf(item, key)][form]
   return (
     Math.min((form === 0 && short !== undefined ? short : text).length, limit) +
-    Math.min(data.length, lengths[dataKind(item, key)][form]) +
+    Math.min(data.length, roomForData(item, key, form)) +
     Math.min(why.length, lengths.text[form]) +
     Math.min(ruledOut.length, lengths.ruledOut[form])
   )
@@ -82,7 +82,7 @@ export function inForm(item: Item, key: SectionKey, form: Form): Item {
   const limit = lengths[kind][form]
   const told = form === 0 && short !== undefined ? short : item.text
   const text = kind === 'quote' ? shorten(told, limit) : shortenProse(told, limit)
-  const room = lengths[dataKind(item, key)][form]
+  const room = roomForData(item, key, form)
   return {
     ...rest,
     text: data !== undefined && room === 0 && short === undefined ? `${text} […]` : text,
@@ -90,6 +90,11 @@ export function inForm(item: Item, key: SectionKey, form: Form): Item {
     ...(why !== undefined && { why: shorten(why, lengths.text[form]) }),
     ...(ruledOut !== undefined && form > 0 && { ruledOut: shorten(ruledOut, lengths.ruledOut[form]) }),
   }
+}
+
+/** A brief form of its own says what matters of what would stand below it. */
+function roomForData(item: Item, key: SectionKey, form: Form): number {
+  return form === 0 && item.short !== undefined ? 0 : lengths[dataKind(item, key)][form]
 }
 
 /** The end of an output says what went wrong; what somebody wrote says most at its beginning. */

@@ -15,6 +15,7 @@ import { ownTitle } from '../markdown/parse-own.ts'
 import { parseClaims, parseDocument } from '../markdown/parse.ts'
 import {
   answeredLast,
+  asReply,
   bareTodo,
   closedEarlier,
   isPrinted,
@@ -220,7 +221,9 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   const rules = binding.map((item) => ({ ...item, text: laterWords.mark(item.text, sentencesOf(item.text), 0) }))
   add(home('constraints', 'context'), rules, true)
   // What was said at the end of the session before stands in its first step.
-  const done = of('done').flatMap((item) => (item.text === answeredLast ? (closedEarlier(item, quoted) ?? []) : [item]))
+  const done = of('done').flatMap((item) =>
+    item.text === answeredLast ? (closedEarlier(item, quoted) ?? []) : asReply(item),
+  )
   add('done', [...of('next').flatMap((step) => saidInStep(step, 'closing') ?? []), ...done])
   add(home('pending', 'next'), inheritedTodos(ledger))
   add(home('decisions', 'notes'), of('decisions'))

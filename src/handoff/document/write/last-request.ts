@@ -30,7 +30,12 @@ function isAssent(text: string): boolean {
 
 /** Whether a message tells the next agent nothing: a command for the agent's program, "continue", "thanks". */
 export function isIdle(text: string): boolean {
-  return /^\/[\w:-]*$/.test(text.trim()) || isAssent(text) || (text.length <= shortAnswer && !isConcrete(text))
+  return isCommand(text) || isAssent(text) || (text.length <= shortAnswer && !isConcrete(text))
+}
+
+/** A command for the agent's program: it is about nothing that was said. */
+function isCommand(text: string): boolean {
+  return /^\/[\w:-]*$/.test(text.trim())
 }
 
 export function lastRequestOf({ instructions, lastRequest, replies }: Ledger): LastRequest {
@@ -45,7 +50,9 @@ export function lastRequestOf({ instructions, lastRequest, replies }: Ledger): L
   }
   const first = quotes.findLast(({ within }) => within !== true)
   const answered =
-    first !== undefined && leans(first) ? replies.findLast(({ id }) => id <= (first.answers ?? first.id)) : undefined
+    first !== undefined && leans(first) && !isCommand(first.text)
+      ? replies.findLast(({ id }) => id <= (first.answers ?? first.id))
+      : undefined
   return { quotes, answered }
 }
 
@@ -57,13 +64,13 @@ export function turnIdOf({ instructions, lastRequest }: Ledger): number {
 }
 
 /** A word of any language, and no name of anything: "sigue", "続行". */
-function isOneWord(text: string): boolean {
-  return /^(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{1,4}|[\p{L}\p{M}'’-]{1,20})[.!…。！]*$/u.test(text)
+export function isOneWord(text: string): boolean {
+  return /^\s*(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{1,4}|[\p{L}\p{M}'’-]{1,20})[.!…。！]*\s*$/u.test(
+    text,
+  )
 }
 
 /** Whether a message makes sense only with what was said before it. */
 function leans({ text, answers, within }: Instruction): boolean {
-  return (
-    within === true || isIdle(text) || (text.length <= shortAnswer && (answers !== undefined || isOneWord(text.trim())))
-  )
+  return within === true || isIdle(text) || (text.length <= shortAnswer && (answers !== undefined || isOneWord(text)))
 }

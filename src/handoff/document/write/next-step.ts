@@ -4,11 +4,12 @@
 import { codeSpan } from '../../safety/fence.ts'
 import type { BackgroundTask, Ending, Failure, Instruction, Ledger, Question, Quote, Todo } from '../../ledger/facts.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
+import { questionIn } from '../../ledger/words/message-text.ts'
 import { asks, lengthOf, sentencesOf } from '../../ledger/words/sentences.ts'
 import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
-import { isIdle, lastRequestOf, turnIdOf } from './last-request.ts'
+import { isIdle, isOneWord, lastRequestOf, turnIdOf } from './last-request.ts'
 import { onListOfEarlierTurn, questionStep, quotedInStep } from '../phrases.ts'
 import { inheritedFailures, inheritedRequest, inheritedTodos } from './inherited.ts'
 
@@ -313,7 +314,8 @@ function requestOf(ledger: Ledger): WantedRequest | undefined {
     const before = inheritedRequest(ledger)
     return before === undefined ? undefined : { wanted: brief(before, 160), ids: [ledger.inherited!.id] }
   }
-  const question = answered !== undefined && given === quotes.at(-1) ? closingLine(answered.text) : undefined
+  const leans = given === quotes.at(-1) && (isOneWord(given.text) || questionIn(answered?.text ?? '') !== undefined)
+  const question = leans && answered !== undefined ? closingLine(answered.text) : undefined
   const wanted = question === undefined ? brief(given.text, 160) : `${brief(question, 120)} → ${brief(given.text, 80)}`
   return { wanted, ids: [given.id] }
 }
@@ -334,7 +336,7 @@ export function openFailures(ledger: Ledger): Failure[] {
 
 /** The end of a text, where people and agents say what is left, what they offer and what they want to know. */
 function closingLine(text: string): string {
-  return shorten(oneLine(closingParagraphs(text).join(' ')), closingLimit)
+  return shorten(oneLine(closingParagraphs(text).join('\n').replaceAll(fenceLine, '')), closingLimit)
 }
 
 /** What stands before it; empty where nothing does. */
@@ -349,12 +351,29 @@ export function withoutClosingLine(text: string): string {
 function closingParagraphs(text: string): string[] {
   const paragraphs = paragraphsOf(text)
   const [before = '', last = ''] = paragraphs.slice(-2)
-  const belongs = lengthOf(oneLine(last)) < leastClosing || sentencesOf(before).some(asks)
+  const belongs = lengthOf(oneLine(last)) < leastClosing || sentencesOf(before).some(asks) || opensFence(last)
   return paragraphs.slice(belongs ? -2 : -1)
 }
 
+/** Blank lines in code part nothing. */
 function paragraphsOf(text: string): string[] {
-  return text.trimEnd().split(/\n\s*\n/)
+  const paragraphs: string[] = []
+  for (const part of text.trimEnd().split(/\n\s*\n/)) {
+    const last = paragraphs.at(-1)
+    if (last !== undefined && isFenceOpen(last)) paragraphs[paragraphs.length - 1] = `${last}\n\n${part}`
+    else paragraphs.push(part)
+  }
+  return paragraphs
+}
+
+const fenceLine = /^[ \t]*(?:```|~~~).*$/gm
+
+function isFenceOpen(text: string): boolean {
+  return (text.match(fenceLine)?.length ?? 0) % 2 === 1
+}
+
+function opensFence(text: string): boolean {
+  return /^\s*(?:```|~~~)/.test(text)
 }
 
 const leastClosing = 60

@@ -8,7 +8,7 @@ import { codeSpan } from '../../safety/fence.ts'
 import { isDenied } from '../check/claims.ts'
 import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
-import { answeredLast, asUserSaid, saidByAssistant } from '../phrases.ts'
+import { answeredLast, asReply, asUserSaid, saidByAssistant } from '../phrases.ts'
 import { inheritedRequest } from './inherited.ts'
 import { isIdle } from './last-request.ts'
 import { longest, type Material } from './material.ts'
@@ -55,10 +55,11 @@ function isRule(material: Material, id: number): boolean {
 
 /** What the user's last words answer: a bare "yes" means nothing without the question. */
 function answeredBy(material: Material, { text, id }: Quote): Item {
-  const asked = questionIn(text) ?? lastLine(text)
-  const besides = withoutEnd(text, asked)
+  const question = questionIn(text)
+  const words = question ?? lastLine(text)
+  const besides = withoutEnd(text, words)
   return {
-    ...material.item(saidByAssistant.before(code(asked)), [id]),
+    ...material.item(saidByAssistant.before(code(words), question !== undefined), [id]),
     status: 'claimed',
     ...(besides !== '' && { data: besides }),
   }
@@ -114,6 +115,17 @@ function besidesRules(material: Material, one: Instruction): string {
 
 /** What the assistant said at the end of each turn: the story of the session, in its own words. */
 export function replies(material: Material): Item[] {
+  return toldReplies(material)
+    .map(({ text, id }) => asReply({ ...material.item(saidByAssistant.earlier(code(text)), [id]), status: 'claimed' }))
+    .reverse()
+}
+
+/** Whether a line tells all of a reply, as it was said: then nothing of it needs to be told again. */
+function isToldWhole({ text }: Quote): boolean {
+  return code(text) === codeSpan(text.trim())
+}
+
+function toldReplies(material: Material): Quote[] {
   const { replies } = material.ledger
   return (
     replies
@@ -128,12 +140,6 @@ export function replies(material: Material): Item[] {
       .filter(({ text }) => !sentencesOf(text).every(asks))
       // A question that is still open is told as one.
       .filter(({ id }) => !material.ledger.questions.some((question) => question.id === id))
-      .map(({ text, id }): Item => ({
-        ...material.item(saidByAssistant.earlier(code(text)), [id]),
-        status: 'claimed',
-        tag: 'reply',
-      }))
-      .reverse()
   )
 }
 
@@ -144,9 +150,15 @@ export function decisions(material: Material): Item[] {
   const bound = new Set(material.ledger.instructions.filter(isStanding).map(({ id }) => id))
   // What the last words say is told with them.
   const { lastWords } = material.ledger
-  const last = (lastWords?.text.length ?? 0) <= wholeClosing ? lastWords?.id : undefined
+  const whole = new Set(
+    toldReplies(material)
+      .filter(isToldWhole)
+      .map(({ id }) => id),
+  )
+  if (lastWords !== undefined && lastWords.text.length <= wholeClosing) whole.add(lastWords.id)
   const others = material.ledger.decisions.filter(
-    ({ id, why, rank }) => id !== told && (why === undefined || !bound.has(id)) && !(rank !== undefined && id === last),
+    ({ id, why, rank }) =>
+      id !== told && (why === undefined || !bound.has(id)) && !(rank !== undefined && whole.has(id)),
   )
   const said = others.filter(({ rank }) => rank !== undefined).sort((a, b) => a.rank! - b.rank!)
   const items = [...others.filter(({ rank }) => rank === undefined).reverse(), ...said].map((decision) => {
@@ -169,12 +181,15 @@ export function lastWords(material: Material): Item[] {
   const denied = isDenied(lastWords.text, material.ledger) ? ' (the open failures deny it)' : ''
   const isTold = lastWords.id === material.lastRequest.answered?.id || material.steps.some(({ saysLast }) => saysLast)
   if (denied === '' && isTold) return []
+  const inLine = saidByAssistant.last(code(lastWords.text), denied)
+  const isLong = code(lastWords.text) !== codeSpan(lastWords.text.trim())
   return [
     {
-      ...material.item(saidByAssistant.last(code(lastWords.text), denied), [lastWords.id]),
+      ...material.item(inLine, [lastWords.id]),
       status: 'claimed',
       tag: 'words',
-      ...(code(lastWords.text) !== codeSpan(lastWords.text.trim()) && { data: shorten(lastWords.text, longest) }),
+      // In full they stand below; a line of them would only repeat their beginning.
+      ...(isLong && { text: saidByAssistant.last('', denied), short: inLine, data: shorten(lastWords.text, longest) }),
     },
   ]
 }
@@ -187,10 +202,10 @@ export function questions(material: Material): Item[] {
   return material.ledger.questions.flatMap(({ text, options = [], passedOver, id }) => {
     if (passedOver === undefined) return []
     const choice = options.length === 0 ? '' : ` (${options.join(' / ')})`
-    const found = `No answer found to ${code(text + choice)}`
-    if (passedOver === '') return [material.item(found, [id])]
-    const instead = codeSpan(clip(oneLine(passedOver), insteadLimit))
-    return [{ ...material.item(`${found}; the user went on: ${instead}`, [id]), short: found }]
+    const asked = `Perhaps not answered: ${code(text + choice)}`
+    if (passedOver === '') return [material.item(asked, [id])]
+    const said = codeSpan(clip(oneLine(passedOver), insteadLimit))
+    return [{ ...material.item(`${asked}; the user said next: ${said}`, [id]), short: asked }]
   })
 }
 

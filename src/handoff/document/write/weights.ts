@@ -45,6 +45,8 @@ export const weights = {
   decision: { worth: 58, half: 15 },
   words: { worth: 80, half: 40, more: [0.3, 0.1] },
   reply: { worth: 35, half: 4, more: [0.3, 0.2] },
+  /** A line tells all of it, so its decisions are told nowhere else. */
+  wholeReply: { worth: 58, half: 8 },
   note: { worth: 12, half: 6 },
   done: { worth: 12, half: 6 },
   command: { worth: 3, half: 6 },
@@ -111,6 +113,7 @@ function tagged({ by, tag }: Item): WeightName | undefined {
     case 'place':
     case 'command':
     case 'reply':
+    case 'wholeReply':
       return tag
     default:
       return undefined
@@ -121,6 +124,6 @@ function tagged({ by, tag }: Item): WeightName | undefined {
 export function partOf(name: WeightName, item: Item): number {
   const says = (full: number) => Math.min(1, weightIn(termsOf(item.text.slice(0, 400))) / full)
   if (name === 'words') return says(fullWeight) * (asks(item.text) ? asked : 1)
-  if (name === 'decision') return says(fullStatement)
+  if (name === 'decision' || name === 'wholeReply') return says(fullStatement)
   return item.status === 'claimed' && name !== 'closing' && name !== 'reply' ? claimed : 1
 }

@@ -23,7 +23,7 @@ export function status(material: Material): Item[] {
     case 'asks':
       return [material.item("Waiting for the user's answer to the question under Next Steps", ids)]
     case 'interrupted':
-      return [material.item(`Interrupted${stoppers[ending.by ?? '']}${during}`, ids)]
+      return [material.item(`Interrupted${stoppers[ending.by ?? '']}${during || after(material)}`, ids)]
     case 'error':
       return [
         material.item(`Stopped by an error${ending.message === undefined ? '' : `: ${code(ending.message)}`}`, ids),
@@ -35,6 +35,12 @@ export function status(material: Material): Item[] {
     case 'empty':
       return [material.item('Nothing was said or done yet')]
   }
+}
+
+/** Where no call is without a result, the command that came last tells how far the work had come. */
+function after({ ledger: { commands, ending } }: Material): string {
+  const last = commands.find(({ endId }) => endId !== undefined && endId === ending.id)
+  return last === undefined ? '' : ` after ${code(firstLine(last.command))}`
 }
 
 export function done(material: Material): Item[] {
@@ -50,7 +56,8 @@ export function done(material: Material): Item[] {
       .filter((agent) => agent.status === 'done')
       .map((agent) => material.item(`Subagent finished: ${brief(agent.task)}`, [agent.resultId ?? agent.id])),
     ...material.ledger.failures
-      .filter((failure) => failure.closed?.reason === 'passed' && failure.kind !== 'error')
+      // A step on the way, such as an edit that missed its text, is no news once the work has gone on.
+      .filter(({ closed, kind, role }) => closed?.reason === 'passed' && kind !== 'error' && role !== 'step')
       .map((failure) =>
         material.item(`Fixed ${code(commandText(failure.what, material.ledger))}: ${code(failure.message)}`, [
           failure.resolvedBy!,

@@ -40,7 +40,6 @@ const buildPrograms: Record<string, readonly string[]> = {
   mix: ['test', 'compile'],
   mvn: ['test', 'verify', 'package', 'compile', 'install'],
   gradle: ['test', 'build', 'check', 'assemble'],
-  gradlew: ['test', 'build', 'check', 'assemble'],
   sbt: ['test', 'compile'],
   rake: ['test', 'spec'],
   rails: ['test'],
@@ -70,13 +69,13 @@ const launchers: Record<string, readonly string[]> = {
 }
 /** Options whose value limits what is checked. */
 const filterOption =
-  /^(?:-t|-k|-m|-g|-f|-run|-p|-w|--testNamePattern|--test-name-pattern|--grep|--filter|--project|--package|--workspace|--testPathPattern|--bench|--bin|--lib|--tags|--example|--name|--only|--last-failed|--lf|--changed|--onlyChanged|--only-failures|--related|--shard|--test)$/
+  /^(?:-t|-k|-m|-g|-f|-run|-p|-w|--testNamePattern|--test-name-pattern|--grep|--filter|--project|--package|--workspace|--testPathPattern|--bench|--bin|--lib|--tags|--example|--name|--only|-Dtest|--tests|--last-failed|--lf|--changed|--onlyChanged|--only-failures|--related|--shard|--test)$/
 /** Options with a value that limits nothing. */
 const valuedOptions =
   /^(?:-c|-n|-j|-o|-r|--reporter|--config|--maxWorkers|--pool|--timeout|--tb|--rootdir|--seed|--jobs|--color|--format|--outDir|--target|--ext|--max-warnings|--retries|--workers|-count|-timeout|-parallel|--profile|--cov|--testTimeout|--max-old-space-size)$/
 
 export function readCheck(step: Step): Check | undefined {
-  let program = programOf(step)
+  let program = programOf(step).replace(/^(mvn|gradle)w$/, '$1')
   let args = step.args
   const cwd = step.cwd
   if (cwd === undefined) return undefined
@@ -134,7 +133,9 @@ export function readCheck(step: Step): Check | undefined {
   if (checkPrograms.has(program))
     return check(program, false, cwd, withoutVerb(args, ['check', 'lint', 'format', 'ci']))
   const verbs = Object.hasOwn(buildPrograms, program) ? buildPrograms[program] : undefined
-  const rest = behindOptions(args)
+  const words = behindOptions(args)
+  // Maven and Gradle take several goals: `mvn clean test`.
+  const rest = words[0]?.text === 'clean' ? behindOptions(words.slice(1)) : words
   const verb = rest[0]?.text ?? ''
   if (verbs?.includes(verb)) {
     const runner = `${program} ${verb}`
@@ -278,7 +279,6 @@ const compilingVerbs: Record<string, readonly string[]> = {
   cargo: ['build', 'check'],
   mvn: ['compile'],
   gradle: ['assemble'],
-  gradlew: ['assemble'],
   dotnet: ['build'],
   swift: ['build'],
   mix: ['compile'],

@@ -316,13 +316,18 @@ function messageIn(step: Step): string | undefined {
 const portTaken = /EADDRINUSE|address already in use/i
 
 /** What the failed command was for. */
-function roleOf({ runs, culprit, test }: CommandOutcome, steps: readonly Step[], { tail }: ShellOutput): FailureRole {
+function roleOf(
+  { runs, culprit, test }: CommandOutcome,
+  steps: readonly Step[],
+  { tail, timedOut }: ShellOutput,
+): FailureRole {
   const step = culprit === undefined ? undefined : steps[culprit]
   if (test === undefined && portTaken.test(tail)) return 'step'
   if (step !== undefined && isOutward(step)) return 'publish'
   if (step !== undefined && asksServer(step)) return 'ci'
   if (runs.some(({ check }) => check !== undefined)) return 'check'
-  return step !== undefined && runsProject(step) ? 'check' : 'step'
+  // A program that nobody stopped in time, such as a server, has not failed.
+  return step !== undefined && runsProject(step) && !timedOut ? 'check' : 'step'
 }
 
 /** What of a test run failed. An output that was cut does not name all of it. */

@@ -68,7 +68,7 @@ export class Conversation {
       ...(refused !== undefined && { refused }),
     })
     this.#questions.answer(quote.text, before)
-    this.#statements.settle(question !== undefined)
+    this.#statements.settle(question !== undefined, isAnswer ? '' : quote.text)
     return isAnswer && isChoice(quote.text) ? answered({ text: question }, quote.text) : undefined
   }
 

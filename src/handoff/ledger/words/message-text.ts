@@ -2,6 +2,7 @@
 
 import { contentText } from '../../../tape/index.ts'
 import { asks, lengthOf, listMark, sentencesOf, upToQuestionMark } from './sentences.ts'
+import { sharedWith, termsOf } from './terms.ts'
 import type { Quote, Reply } from '../facts.ts'
 
 /** The text of a message, or the preview where the text lies in a blob. */
@@ -18,7 +19,7 @@ export function questionIn(text: string): string | undefined {
     .replace(/(?:\n[ \t]*(?:[-*•]|\(?\w{1,2}[.)])[ \t][^\n]*)+$/, '')
   const end = upToQuestionMark(last)
   if (end === undefined) return undefined
-  const stops = [...end.slice(0, -1).matchAll(/[.!?？。！؟](?=\s|\p{Script=Han})/gu)].map(({ index }) => index)
+  const stops = [...end.slice(0, -1).matchAll(/[.!?؟](?=\s|\p{Script=Han})|[。！？]/gu)].map(({ index }) => index)
   return end.slice(Math.max(end.lastIndexOf('\n'), stops.at(-1) ?? -1) + 1).trim()
 }
 
@@ -41,7 +42,8 @@ const mostListed = 5
 
 /**
  * Questions that only a remark follows: "Once I know this, I start." They stand in a list or a line of nothing but questions.
- * A single one, or one within prose, may be a question that the text answers itself.
+ * One within prose may be a question that the text answers itself, and so may a single one whose words come back in what
+ * follows it.
  */
 function questionsBeforeRemark(text: string): string[] {
   const paragraphs = text.trimEnd().split(/\n\s*\n/)
@@ -50,8 +52,16 @@ function questionsBeforeRemark(text: string): string[] {
   const lines = (paragraphs.at(-2) ?? '').split('\n')
   const list = lines.filter((line) => listMark.test(line)).map((line) => line.replace(listMark, '').trim())
   const items = lines.length === 1 ? sentencesOf(lines[0]!) : list
-  return items.length > 1 && items.every(asks) ? items.slice(0, mostListed) : []
+  if (items.length === 0 || !items.every(asks)) return []
+  return items.length > 1 || !isAnsweredBy(items[0]!, remark) ? items.slice(0, mostListed) : []
 }
+
+/** A heading that asks is answered by what stands below it, and so is a question whose words come back there. */
+function isAnsweredBy(question: string, remark: string): boolean {
+  return /^(?:#|\*\*)/.test(question) || sharedWith(termsOf(question), termsOf(remark)) >= answeredShare
+}
+
+const answeredShare = 0.25
 
 const mostReplies = 100
 const replyEnd = 600

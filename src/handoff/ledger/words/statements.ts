@@ -4,7 +4,7 @@
 
 import { announces, asks, lengthOf, proseOf, sentencesOf } from './sentences.ts'
 import { isCode } from './pastes.ts'
-import { type Terms, termsOf, weightIn } from './terms.ts'
+import { isAmong, isName, sharedWith, type Terms, termsOf, weightIn, wordsOf } from './terms.ts'
 
 export interface Statement {
   readonly text: string
@@ -18,6 +18,8 @@ interface Candidate extends Statement {
 
 /** A sentence that says less tells nobody anything: "Done.", "All green now." */
 const leastWeight = 8
+/** And one that names nothing has to say more: "I see the problem clearly now.", "All review threads are addressed." */
+const leastUnnamed = 16
 const longest = 400
 const mostCandidates = 1_500
 /** So many are ranked; no document has room for more. */
@@ -53,13 +55,16 @@ export class StatementBook {
     else if (does !== 'notes') this.#beforeTrying(does === 'runs')
   }
 
-  /** Somebody else speaks: what was said closed a turn. What led to a question is a proposal. */
-  settle(asked: boolean): void {
+  /**
+   * Somebody else speaks: what was said closed a turn. What led to a question is a proposal; and what the user takes up again
+   * may be wrong, and is told in their words.
+   */
+  settle(asked: boolean, words: string): void {
     if (this.#pending.length === 0) this.#accept(saidBeforeRunning, this.#guesses)
     this.#guesses = []
     const last = this.#pending.pop()
     if (last !== undefined) this.#pending.push({ ...last, text: withoutRemark(last.text) })
-    this.#accept(asked ? proposed : 1)
+    this.#accept(asked ? proposed : 1, this.#pending, termsOf(words.slice(0, longestReply)))
   }
 
   /**
@@ -127,9 +132,11 @@ export class StatementBook {
     return ranked
   }
 
-  #accept(factor: number, messages = this.#pending): void {
+  #accept(factor: number, messages = this.#pending, takenUp?: Terms): void {
     for (const message of messages) {
-      const found = candidatesIn(message, factor)
+      const found = candidatesIn(message, factor).filter(
+        ({ terms }) => takenUp === undefined || !isTakenUp(terms, takenUp),
+      )
       for (const stem of new Set(found.flatMap(({ terms }) => [...terms.keys()])))
         this.#spread.set(stem, (this.#spread.get(stem) ?? 0) + 1)
       this.#accepted.push(...found)
@@ -138,6 +145,16 @@ export class StatementBook {
     if (this.#accepted.length > mostCandidates) this.#accepted.splice(0, this.#accepted.length - mostCandidates)
   }
 }
+
+/** Whether somebody spoke about it again. */
+function isTakenUp(terms: Terms, words: Terms): boolean {
+  const shared = [...terms].filter(([stem, weight]) => weight > 1 && isAmong(stem, words))
+  return shared.length >= 2 && sharedWith(terms, words) >= takenUpShare
+}
+
+const takenUpShare = 0.25
+/** Of a reply of the user's, this much is read. */
+const longestReply = 2_000
 
 /** The words of a sentence as numbers: sums are made for every sentence again and again. */
 interface WeighedTerms {
@@ -240,12 +257,26 @@ class BestFirst<Item extends { readonly most: number }> {
 }
 
 function candidatesIn({ text, id }: Statement, factor: number): Candidate[] {
-  return proseOf(text).flatMap((sentence) => {
+  // What is on a list to be ticked off is a plan, whose items are done or open.
+  return proseOf(text.replaceAll(checklistLine, '')).flatMap((sentence) => {
     if (sentence.length > longest || asks(sentence) || announces(sentence)) return []
     const terms = termsOf(sentence)
-    if (weightIn(terms) < leastWeight || isCode(sentence)) return []
+    const least = namesSomething(sentence) ? leastWeight : leastUnnamed
+    if (weightIn(terms) < least || isCode(sentence)) return []
     return [{ text: sentence, id, terms, factor: isWhole(sentence) ? factor : factor * fragment }]
   })
+}
+
+const checklistLine = /^\s*(?:[-*•]|\d+[.)])?\s*(?:\[[ xX]\]|☐|☑|☒|✅|⬜)\s.*$/gmu
+
+/** Whether it names something of the work: in code or quotes, a number, a path, a name. */
+function namesSomething(sentence: string): boolean {
+  return /[`"“„«「『]/.test(sentence) || wordsOf(sentence).some((word) => /[\d_/.@#]/.test(word)) || namesIn(sentence)
+}
+
+/** A word with a capital inside it, or one of capitals alone. */
+function namesIn(sentence: string): boolean {
+  return (sentence.match(/[\p{L}\p{N}_]+/gu) ?? []).some(isName)
 }
 
 /** A longer last sentence before a call says more than that the call follows. */

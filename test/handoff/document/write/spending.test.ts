@@ -165,10 +165,11 @@ describe('the last words of the assistant', () => {
     expect(texts(ledger, 'next')[0]).toContain('the button is missing')
     expect(texts(ledger, 'context').join()).not.toContain('the button is missing')
   })
-  test('and are told where it quotes their end', () => {
-    const long = `The table has ${'a column for each month, '.repeat(30)}.\n\nNow the button, which is missing from every page so far.`
+  test('and are told once where it quotes their end', async () => {
+    const long = `The table has ${'a column for each month, '.repeat(30)}.\n\nNow the button, which is missing from every page of the export so far.`
     const ledger = ledgerOf({ ending, ...request, lastWords: { text: long, id: 8 } })
-    expect(texts(ledger, 'context').join()).toContain('a column for each month')
+    const { markdown } = await makeDocument(ledger, { ...header, budget: 2_000 })
+    expect(markdown.split('The table has a column for each month')).toHaveLength(2)
   })
   test('that ended the work are told once: their end with the next step, the rest under what was done', async () => {
     const text =

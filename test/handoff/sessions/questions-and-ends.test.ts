@@ -1,0 +1,98 @@
+// Whether a turn ended with a question, what that question is, and what of a turn that ended broken is open.
+
+import { describe, expect, test } from 'vitest'
+import { Claude, documentOf, Pi } from './transcripts.ts'
+
+const asked = (words: string) => {
+  const s = new Claude()
+  s.user('Räume die alten Berichte auf')
+  s.run('rm -r reports/2019', '')
+  return documentOf(s.ends(words))
+}
+
+describe('a question at the end of a turn [H10]', () => {
+  test('a single question in front of a remark waits for its answer', async () => {
+    const { first, section } = await asked(
+      'Die Berichte von 2019 sind gelöscht.\n\nSoll ich auch die Ordner von 2020 entfernen?\n\nDort liegen noch 14 GB.',
+    )
+    expect(section('status')).toContain('Waiting for the user')
+    expect(first).toMatch(/^Get the user's answer to: Soll ich auch die Ordner von 2020 entfernen\?/)
+  })
+
+  test.each([
+    [
+      'its words come back behind it',
+      'Alles ist weg.\n\nWarum waren die Berichte so groß?\n\nDie Berichte enthielten große Bilder.',
+    ],
+    ['it is a heading', 'Alles ist weg.\n\n**Was bleibt?**\n\nNur die Vorlagen in `templates/`.'],
+  ])('one that the text answers itself does not: %s', async (_, words) => {
+    const { section } = await asked(words)
+    expect(section('status')).toContain('Answered')
+  })
+
+  test('of a text without spaces between sentences, the question is its last one', async () => {
+    const s = new Claude()
+    s.user('申込みページを直して')
+    s.edit('src/apply.tsx', 'a', 'b')
+    s.ends('入力チェックを追加しました。SQLは変更していません。プルリクエストも作りますか？')
+    s.user('はい、下書きで')
+    s.run('gh pr create --draft --fill', 'https://git.example/apply/pull/7')
+    const { section } = await documentOf(s.ends('下書きを作成しました。'))
+    expect(section('goal')).toContain('That answers the assistant: `プルリクエストも作りますか？`')
+  })
+})
+
+describe('the end of a turn [H10]', () => {
+  test('closing words that end with code are quoted with the line in front of it', async () => {
+    const s = new Claude()
+    s.user('Where is the log of the last run, and how many rows did it read?')
+    s.run('ls logs', 'run-31.log')
+    const { first } = await documentOf(
+      s.ends('It read 8,112 rows.\n\nThe log is here:\n\n```\nlogs/run-31.log\n\ntail -f it\n```'),
+    )
+    expect(first).toContain('The log is here: logs/run-31.log')
+    expect(first).not.toContain('```')
+  })
+
+  test('where it stopped between two calls, the status names the last one', async () => {
+    const s = new Claude()
+    s.user('把导出脚本改成流式写入')
+    s.edit('src/export.ts', 'a', 'b')
+    s.run('wc -l out.csv', '120000 out.csv')
+    const { section } = await documentOf(s)
+    expect(section('status')).toBe('Interrupted after `wc -l out.csv`')
+  })
+
+  test('a server that was not stopped in time has not failed, a build that was not has', async () => {
+    const s = new Claude()
+    s.user('Add the health endpoint')
+    s.run('./gradlew clean build', 'Command timed out after 2m 0.0s\nTask :compileKotlin', 1)
+    s.run('./server --port 8080', 'Command timed out after 2m 0.0s\nlistening on 8080', 1)
+    s.edit('src/Health.kt', 'a', 'b')
+    const { section } = await documentOf(s.ends('`/health` answers with the version.'))
+    expect(section('failures')).toContain('./gradlew clean build')
+    expect(section('failures')).not.toContain('./server')
+  })
+
+  test('a test of one class does not speak for all of them, whatever wraps Maven', async () => {
+    const s = new Pi()
+    s.user('Add the retry to the queue client')
+    s.edit('src/main/java/Queue.java', 'a', 'b')
+    s.run('./mvnw clean test', '[ERROR] Tests run: 9, Failures: 1\n[ERROR] StartTests.starts » IllegalState', 1)
+    s.run('./mvnw test -Dtest=QueueTest', '[INFO] Tests run: 4, Failures: 0, Errors: 0, Skipped: 0')
+    const { first, section } = await documentOf(s.ends('The retry works, as `QueueTest` shows.'))
+    expect(section('failures')).toContain('./mvnw clean test')
+    expect(first).toContain('./mvnw clean test')
+  })
+
+  test('an edit that missed its text is not told as something that was fixed', async () => {
+    const s = new Claude()
+    s.user('Set the page size to 50')
+    const input = { file_path: '/home/ines/projects/atlas/src/page.ts', old_string: 'size: 20', new_string: 'size: 50' }
+    s.tool('Edit', input, '<tool_use_error>String to replace not found in file.</tool_use_error>', true)
+    s.edit('src/page.ts', 'size = 20', 'size = 50')
+    const { markdown } = await documentOf(s.ends('The page size is 50.'))
+    expect(markdown).not.toContain('String to replace')
+    expect(markdown).not.toContain('Fixed')
+  })
+})

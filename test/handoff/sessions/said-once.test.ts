@@ -1,0 +1,112 @@
+// What the assistant said stands in a document once, and where it belongs: a decision among decisions, a report among what was
+// done, a plan nowhere once it was carried out.
+
+import { describe, expect, test } from 'vitest'
+import { Claude, Codex, documentOf, Pi } from './transcripts.ts'
+
+describe('what the assistant said [H13]', () => {
+  test('items of a checklist are a plan, not decisions', async () => {
+    const s = new Pi()
+    s.user('Wie ziehen wir die Rechnungen in ein eigenes Paket um?')
+    s.run('ls packages', 'core\nweb')
+    s.ends(
+      'Die Rechnungen hängen nur an `core/money.ts`, deshalb wird `money` zuerst ein Paket für sich.\n\n' +
+        '- [ ] Paket `@hof/money` anlegen\n- [ ] Importe in `web` umstellen\n- [x] Abhängigkeiten von `core` prüfen\n\nSoll ich anfangen?',
+    )
+    s.user('ja, aber rühr die Druckvorlagen nicht an')
+    s.edit('packages/money/package.json', '{}', '{"name":"@hof/money"}')
+    const { section } = await documentOf(s.ends('Das Paket steht; die Importe in `web` zeigen darauf.'))
+    expect(section('decisions')).toContain('deshalb wird `money` zuerst ein Paket für sich')
+    expect(section('decisions')).not.toContain('Importe in `web` umstellen')
+    expect(section('decisions')).not.toContain('Paket `@hof/money` anlegen')
+  })
+
+  test('a short sentence that names nothing is no decision', async () => {
+    const s = new Claude()
+    s.user('The nightly import skips the last page, find out why')
+    s.says('I see the problem now.\n\nThe cursor of `readPages` is exclusive, so the last page is never asked for.')
+    s.edit('src/import.ts', '<', '<=')
+    s.run('npm test', 'Tests  31 passed (31)')
+    const long = 'It reads every page again. '.repeat(10)
+    const { section } = await documentOf(s.ends(`${long}\n\nNothing else was touched.`))
+    expect(section('decisions')).toContain('The cursor of `readPages` is exclusive')
+    expect(section('decisions')).not.toContain('I see the problem')
+  })
+
+  test('a reply that stands under what was done is not told again as decisions', async () => {
+    const s = new Claude()
+    s.user('予約フォームの電話番号を任意にして')
+    s.edit('src/form.tsx', 'required', '')
+    s.ends('電話番号を任意にしました。国番号は `libphonenumber` で検証するため、入力時だけ必須にしています。')
+    s.user('次に、確認メールの件名に予約番号を入れて')
+    s.edit('src/mail.ts', 'subject', 'subject + id')
+    const { markdown } = await documentOf(s.ends('件名に予約番号を入れました。'))
+    expect(markdown.split('`libphonenumber` で検証するため')).toHaveLength(2)
+  })
+
+  test('what the user takes up again is told in their words alone', async () => {
+    const s = new Claude()
+    s.user('Crea la entidad Pedido con su total')
+    s.write('dominio/Pedido.cs', 'class Pedido {}')
+    s.ends(
+      'La entidad está creada en `dominio/Pedido.cs`, con constructor protegido y una fábrica para crearla desde fuera.\n\n' +
+        'Los identificadores son `Guid`, porque los pedidos llegan también desde el almacén.\n\n' +
+        'El total del pedido queda almacenado y se recalcula cada vez que cambia una línea.\n' +
+        'Así las consultas lo leen sin cargar las líneas. Falta la fecha de entrega.',
+    )
+    s.user('El total no debe quedar almacenado, es un getter: quita lo que lo recalcula')
+    s.edit('dominio/Pedido.cs', 'Total { get; set; }', 'Total => lineas.Sum()')
+    const { section, markdown } = await documentOf(s.ends('`Total` es ahora un getter.'))
+    expect(section('decisions')).not.toContain('El total del pedido queda almacenado')
+    expect(section('decisions')).toContain('Los identificadores son `Guid`')
+    expect(markdown).toContain('El total no debe quedar almacenado')
+  })
+
+  test('a request behind a report answers nothing, and neither does a command for the program', async () => {
+    const s = new Claude()
+    s.user('Füge im Kalender die Ferien der Kantone hinzu')
+    s.edit('src/calendar.ts', 'a', 'b')
+    s.ends('Die Ferien aller 26 Kantone stehen im Kalender.')
+    s.user('jetzt einspielen')
+    s.run('git push', 'To git.example:hof/kalender.git\n   1a2b3c4..5d6e7f8  main -> main')
+    const { markdown } = await documentOf(s.ends('Eingespielt.'))
+    expect(markdown).not.toContain('That answers the assistant')
+
+    const p = new Pi()
+    p.user('/skill:review')
+    p.run('git diff --stat', ' src/a.ts | 2 +-')
+    p.ends('`src/a.ts` holds a branch that nothing reaches.')
+    p.user('/skill:audit')
+    const told = await documentOf(p.ends('The whole repository has 3 files without a caller.'))
+    expect(told.section('goal')).toBe('/skill:review\n/skill:audit')
+  })
+
+  test('the last words of a turn that stopped are printed once', async () => {
+    const s = new Codex()
+    s.user('Publie la version 2 du greffon')
+    s.says(
+      "Le formulaire de publication demande une archive signée et le journal des modifications depuis la version 1, que je prépare d'abord.\n\n" +
+        'Je lance maintenant le script qui rassemble les deux dans `dist/`, puis je vérifie la signature avec la clé du projet.',
+    )
+    s.script('const r = await tools.exec_command({"cmd":"sh release.sh","workdir":"."});\ntext(r.output);')
+    const { markdown } = await documentOf(s)
+    expect(markdown.split('Le formulaire de publication demande')).toHaveLength(2)
+  })
+
+  test('what the program says in the place of the model is not the assistant’s', async () => {
+    const s = new Claude()
+    s.user('Rename the option --dry to --dry-run')
+    s.edit('src/cli.ts', '--dry', '--dry-run')
+    s.ends('The option is `--dry-run` now; `--dry` still works and prints a notice.')
+    const message = {
+      model: '<synthetic>',
+      role: 'assistant',
+      content: [{ type: 'text', text: 'No response requested.' }],
+    }
+    s.line('assistant', { message })
+    const { markdown, section } = await documentOf(s)
+    expect(markdown).not.toContain('No response requested')
+    expect(section('status')).toContain('Answered')
+    expect(section('next')).toContain('`--dry` still works')
+  })
+})
