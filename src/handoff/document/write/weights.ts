@@ -43,7 +43,7 @@ export const weights = {
   /** What a person confirmed: an answer, a plan, a refusal. */
   confirmed: { worth: 100, half: 12, more: [0.2, 0.1] },
   decision: { worth: 58, half: 15 },
-  words: { worth: 80, half: 40, more: [0.3, 0.1] },
+  words: { worth: 80, half: 50, more: [0.3, 0.1] },
   reply: { worth: 35, half: 4, more: [0.3, 0.2] },
   /** A line tells all of it, so its decisions are told nowhere else. */
   wholeReply: { worth: 58, half: 8 },

@@ -45,10 +45,16 @@ export function withoutPastes(text: string): string {
   const lines = text.split('\n').map(typedBeginning)
   const starts = startsOf(lines)
   let fenced = false
+  let isBehindPaste = false
   const looksTyped = lines.map((line) => {
     const fence = /^\s*(?:```|~~~)/.test(line)
     if (fence) fenced = !fenced
-    return !fence && !fenced && !isPasted(line) && (starts.get(startOf(line) ?? '') ?? 0) < repeats
+    // A line that a program wrapped goes on with a space.
+    const isWrapped = isBehindPaste && /^\s\S/.test(line)
+    const isTyped =
+      !fence && !fenced && !isWrapped && !isPasted(line) && (starts.get(startOf(line) ?? '') ?? 0) < repeats
+    isBehindPaste = !isTyped
+    return isTyped
   })
   // Between two lines of a program, a line of a few words is the program's as well.
   const typed = looksTyped.map(
