@@ -29,7 +29,7 @@ const phase = 40
 await main()
 
 async function main(): Promise<void> {
-  installPeers()
+  installPeers({ compiled: true })
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
   process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }))
   const where = machine(folder)

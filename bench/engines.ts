@@ -106,7 +106,7 @@ async function onPostgres(): Promise<Section> {
  * takes grows with them; the engine takes the same for each.
  */
 async function besideLangGraph(): Promise<Section> {
-  installPeers()
+  installPeers({ compiled: false })
   const counts = quick ? [100] : [500, 2_000]
   const times = counts.map((): { ours: number[]; theirs: number[] } => ({ ours: [], theirs: [] }))
   for (let round = 0; round < langGraphRounds; round++) {

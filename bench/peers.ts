@@ -12,13 +12,20 @@ import { message, type Message } from './messages.ts'
 const home = fileURLToPath(new URL('peers/', import.meta.url))
 const load = createRequire(path.join(home, 'package.json'))
 
-export function installPeers(): void {
+/** `compiled`: also SQLite, which takes two minutes to compile and which only some benches need. */
+export function installPeers({ compiled }: { compiled: boolean }): void {
   const wanted = fs.readFileSync(path.join(home, 'package-lock.json'), 'utf8')
-  const stamp = path.join(home, 'node_modules', '.installed')
+  once('.installed', wanted, 'installing the peers', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'])
+  if (compiled) once('.compiled', wanted, 'compiling SQLite, about two minutes', ['rebuild', 'better-sqlite3'])
+}
+
+/** Runs npm among the peers unless that was done for the same lock file before. */
+function once(stampName: string, wanted: string, what: string, args: readonly string[]): void {
+  const stamp = path.join(home, 'node_modules', stampName)
   if (fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return
-  process.stderr.write('bench: installing the peers (npm ci in bench/peers; compiles SQLite, about two minutes)\n')
-  const { status, stderr } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: home, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`npm ci in bench/peers failed\n${stderr}`)
+  process.stderr.write(`bench: ${what} (npm ${args[0]} in bench/peers)\n`)
+  const { status, stderr } = spawnSync('npm', args, { cwd: home, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`npm ${args[0]} in bench/peers failed\n${stderr}`)
   fs.writeFileSync(stamp, wanted)
 }
 

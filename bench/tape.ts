@@ -26,7 +26,7 @@ if (args[0] === '--child') console.log(JSON.stringify(await measure(args.slice(1
 else await main()
 
 async function main(): Promise<void> {
-  installPeers()
+  installPeers({ compiled: true })
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-bench-'))
   process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }))
   const stop = () => process.exit(130)
