@@ -169,7 +169,7 @@ export class Writer implements OpenFiles {
   async #awaitReturning(): Promise<void> {
     const missing = this.#atOnce - this.#queue.length
     if (this.#atOnce < crowd || missing <= 0 || this.#waits.skipped-- > 0) return
-    const deadline = performance.now() + Math.min(mostWaitMs, this.#syncMs / 2)
+    const deadline = performance.now() + Math.min(mostWaitMs, this.#syncMs / 4)
     while (this.#queue.length < this.#atOnce && performance.now() < deadline) {
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -288,7 +288,8 @@ export class Writer implements OpenFiles {
     let outcome: Outcome = { kept, isSynced: true, failure }
     try {
       // Also for an answer from an earlier append alone: that one may have died before its sync.
-      await this.#sync(to.fd, group.placed.length > 1, () => fillEntries(group))
+      const isCrowd = group.placed.length > 1 || this.#atOnce >= crowd
+      await this.#sync(to.fd, isCrowd, () => fillEntries(group))
     } catch (error) {
       outcome = { kept: 0, isSynced: false, failure: error }
     } finally {
