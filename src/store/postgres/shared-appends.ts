@@ -4,7 +4,7 @@
 
 import type { Batch } from '../append-queue.ts'
 import { rowColumns } from './append.ts'
-import type { Database, Parameter } from './database.ts'
+import type { Database, Parameter, Statement } from './database.ts'
 
 export interface PlainAppend {
   /** The encoded name. */
@@ -63,7 +63,9 @@ export class SharedAppends {
 
   async #write(group: readonly Waiting[]): Promise<void> {
     try {
-      const rows = await this.#database.attempt({ sql: sharedSql, parameters: parametersOf(group) })
+      const [one] = group
+      const isOne = group.length === 1 && one!.entries === 1
+      const rows = await this.#database.attempt(isOne ? oneEntry(one!) : sharedBy(group))
       const placed = new Map(rows.map((row) => [Number(row['at']), Number(row['first_id'])]))
       for (const [at, { resolve }] of group.entries()) resolve({ firstId: placed.get(at + 1) })
     } catch (failure) {
@@ -72,7 +74,28 @@ export class SharedAppends {
   }
 }
 
-function parametersOf(group: readonly Waiting[]): Parameter[] {
+/** What an agent that works alone appends, message by message: a plain statement costs the server a third of the shared one. */
+function oneEntry({ tape, write, batches }: PlainAppend): Statement {
+  const [{ prepared, expect }] = batches as [Batch]
+  const [rest, ...columns] = rowColumns(prepared).map(([value]) => value!)
+  return { sql: oneSql, parameters: [tape, (expect as number | undefined) ?? null, write, rest!, ...columns] }
+}
+
+const oneSql = `
+with t as (
+  select key, last_id + 1 as id from S.tapes
+  where name = $1 and last_id = coalesce($2::bigint, last_id) for update skip locked
+), u as (
+  update S.tapes x set last_id = t.id, bytes = x.bytes + octet_length($4::text), date = $11
+  from t where x.key = t.key
+  returning t.key, t.id
+)
+insert into S.entries
+  (key, id, kind, anchor, anchor_from, keyed, idempotency, batch_index, batch_size, write, part, crc, bytes, rest)
+select key, id, $5, $6, $7, $8, $9, 0, 1, $3, 1, $10, octet_length($4::text), $4 from u
+returning 1 as at, id as first_id`
+
+function sharedBy(group: readonly Waiting[]): Statement {
   const [at, offset, index, size, part]: (number | null)[][] = [[], [], [], [], []]
   for (const [tape, { batches }] of group.entries()) {
     let next = 1
@@ -88,7 +111,7 @@ function parametersOf(group: readonly Waiting[]): Parameter[] {
   }
   const columns = rowColumns(group.flatMap(({ batches }) => batches.flatMap(({ prepared }) => prepared)))
   columns.pop()
-  return [
+  const parameters: Parameter[] = [
     group.map(({ tape }) => tape),
     group.map(({ entries }) => entries),
     group.map(({ bytes }) => bytes),
@@ -102,6 +125,7 @@ function parametersOf(group: readonly Waiting[]): Parameter[] {
     size!,
     part!,
   ]
+  return { sql: sharedSql, parameters }
 }
 
 const sharedSql = `
