@@ -7,9 +7,11 @@ import {
   type McpServerFactory,
   ResourceTemplate,
   type ServerContext,
+  type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
+import { checkedInput } from '../config/index.ts'
 import { BatonError } from '../errors.ts'
 import { allows, type Call, type Caller, operations, type Workspace } from '../operations/index.ts'
 import { type McpTool, mcpTools } from './tools.ts'
@@ -46,7 +48,12 @@ function addTool(server: McpServer, tool: McpTool, workspace: Workspace, caller:
   const reads = operation.scope === 'read'
   server.registerTool(
     name,
-    { title, description, inputSchema: operation.input, annotations: { readOnlyHint: reads, destructiveHint: false } },
+    {
+      title,
+      description,
+      inputSchema: inPlainWords(operation.input),
+      annotations: { readOnlyHint: reads, destructiveHint: false },
+    },
     async (input, context) => {
       try {
         const { signal } = context.mcpReq
@@ -54,11 +61,27 @@ function addTool(server: McpServer, tool: McpTool, workspace: Workspace, caller:
         return { content: [{ type: 'text', text: shortened(JSON.stringify(answer)) }] }
       } catch (error) {
         if (!BatonError.is(error)) throw error
-        const text = `${error.message}${error.hint === undefined ? '' : `. ${error.hint}`}`
-        return { isError: true, content: [{ type: 'text', text }] }
+        return { isError: true, content: [{ type: 'text', text: inOneLine(error) }] }
       }
     },
   )
+}
+
+/** The schema as the protocol takes it, with what is wrong about an input in our words instead of the schema library's. */
+function inPlainWords(schema: z.ZodObject): StandardSchemaWithJSON<object, Record<string, unknown>> {
+  const validate = (value: unknown) => {
+    try {
+      return { value: checkedInput(schema, value) }
+    } catch (error) {
+      if (BatonError.is(error)) return { issues: [{ message: inOneLine(error) }] }
+      throw error
+    }
+  }
+  return { '~standard': { ...schema['~standard'], validate } }
+}
+
+function inOneLine({ message, hint }: BatonError): string {
+  return hint === undefined ? message : `${message}. ${hint}`
 }
 
 /** Tells a client that asked for it how far the work has come. */

@@ -6,6 +6,7 @@ import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { getCookie, setCookie } from 'hono/cookie'
 import * as z from 'zod'
+import { checkedInput } from '../config/index.ts'
 import type { Workspace } from '../operations/index.ts'
 import { Addresses, cookieName, demand, type Knock, tokenOf } from './access/access.ts'
 import { Audit } from './access/audit.ts'
@@ -57,6 +58,9 @@ export interface AppOptions {
 const mostAtWork = 512
 /** Proxies, and clients that watch over their connection, take a longer silence for the end. */
 const usualHeartbeatMs = 10_000
+const signInSchema = z.object({
+  code: z.string().max(100).describe('The code in the address that "baton up" printed.'),
+})
 const browserLifeMs = 30 * 24 * 60 * 60 * 1000
 
 export interface App {
@@ -155,7 +159,7 @@ export function createApp(options: AppOptions): App {
   })
   app.get('/healthz', (c) => c.json({ status: 'ok' }))
   app.post('/v1/sign-in', async (c) => {
-    const body = z.object({ code: z.string().max(100) }).parse(await smallJson(c))
+    const body = checkedInput(signInSchema, await smallJson(c))
     signIn.redeem(body.code)
     const { token } = await tokens.create({ name: 'browser', scope: 'admin', kind: 'browser', lifeMs: browserLifeMs })
     setCookie(c, cookieName, token, {

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { findProject } from '../../src/config/project.ts'
-import { checked } from '../../src/config/config.ts'
+import { checked } from '../../src/config/validate.ts'
 import { taskSection } from '../../src/task/settings.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
@@ -39,7 +39,7 @@ test('the configuration is found upwards; without one, every section has its def
 test('a mistake is named by file and path, and stops only its own section', () => {
   const cases: [unknown, string][] = [
     ['{', 'baton.config.json cannot be read'],
-    [[], 'it must be a record, not a list'],
+    [[], 'it must be an object, not a list'],
     [{ tasks: {} }, 'there is no section "tasks"'],
     [{ task: { phases: { planning: ['dreaming'] } } }, 'baton.config.json: task.phases.planning[0] must be one of'],
     [{ task: { phases: { dreaming: [] } } }, 'task.phases'],

@@ -98,6 +98,9 @@ describe('the MCP server', () => {
     expect(wrong).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('Did you mean main?') }] })
     const bad = await call('tape_read', { tape: 'main', limit: 'many' })
     expect(bad.isError).toBe(true)
+    expect(bad.content[0]!.text).toMatch(
+      /limit must be a number, not "many". Send limit as a whole number from 1 to 1,000\.$/,
+    )
     expect(bad.content[0]!.text).toContain('limit')
   })
 

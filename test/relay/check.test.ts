@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checked } from '../../src/config/config.ts'
+import { checked } from '../../src/config/validate.ts'
 import { checkRelay, isFailed } from '../../src/relay/check.ts'
 import { relaySection } from '../../src/relay/settings.ts'
 import { fullTeam } from './team.ts'

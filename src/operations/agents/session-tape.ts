@@ -13,7 +13,7 @@ export const agentName = z
   .string()
   .min(1)
   .max(100)
-  .regex(/^[\w-]+$/)
+  .regex(/^[\w-]+$/, 'it can have letters, digits, - and _')
 
 /** Where sessions are looked up: a workspace, or a part of one. */
 interface Place {

@@ -56,7 +56,7 @@ export const sessionId = z
   .string()
   .min(4)
   .max(100)
-  .regex(/^[\w:.-]+$/)
+  .regex(/^[\w:.-]+$/, 'it can have letters, digits, and the characters : . - _')
   .describe('The id of the session, or its beginning. A path is refused.')
 
 const sessionRef = z.string().min(1).max(4000).describe('The id of the session, or its beginning. A path is refused.')

@@ -152,7 +152,7 @@ export const supervisedRun = operation('supervised.run', 'operate', 'POST /super
       .string()
       .min(1)
       .max(100)
-      .regex(/^[\w-]+$/)
+      .regex(/^[\w-]+$/, 'it can have letters, digits, - and _')
       .describe('claude, codex, gemini, opencode, pi, or one of the configuration.'),
     name: sessionName,
     task: z.string().min(1).max(200_000).optional().describe('What it is to do.'),

@@ -114,16 +114,6 @@ function problemOf(
     const { message, hint, field, headers } = error
     return { ...about(error.code), detail: message, field, hint, headers }
   }
-  if (error instanceof z.ZodError) {
-    const [issue] = error.issues
-    const field = (issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path.join('.')) || undefined
-    return {
-      ...about('invalid'),
-      detail: `${field ?? 'The request'}: ${issue?.message ?? 'it is not valid'}`,
-      field,
-      hint: usualHints.invalid,
-    }
-  }
   if (BatonError.is(error)) {
     const { path } = error as InvalidError
     const { actual, expected } = error as ConflictError

@@ -10,6 +10,7 @@ import {
   table,
   type Workspace,
 } from '../../operations/index.ts'
+import { checkedInput } from '../../config/index.ts'
 import { callerOf } from '../access/access.ts'
 import type { Audit } from '../access/audit.ts'
 import { type Answer, eventStream, type Exchange, type Streamed } from '../http/exchange.ts'
@@ -73,7 +74,7 @@ export async function serveOperation(
   const bytes = takesBody(endpoint) ? exchange.bytes(mostBytes(endpoint)) : undefined
   const body = bytes instanceof Promise ? await bytes : bytes
   const given = inputOf(exchange, endpoint, params, body)
-  const input = endpoint.schema.parse(given)
+  const input = checkedInput(endpoint.schema, given)
   if (isLive(operation) || exchange.wantsEvents) {
     const life = served.lives.begin(token, exchange.signal)
     const call: Call = { signal: life.signal, progress: () => {}, caller }
