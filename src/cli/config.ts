@@ -47,6 +47,6 @@ export async function check(globals: Globals): Promise<void> {
     (Object.keys(sections) as Name[]).map((name) => [name, config.section(name, sections[name])]),
   )
   if (out.json) out.data({ file: config.file, ...settings })
-  else if (config.file === undefined) out.line(`There is no ${configFile} here or above: everything has its default.`)
+  else if (config.file === undefined) out.line(`There is no ${configFile} here or above: the defaults apply.`)
   else out.line(`${config.file} is valid.`)
 }

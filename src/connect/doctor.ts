@@ -123,7 +123,7 @@ function newStore(folder: string): Finding {
   let above = path.dirname(path.resolve(folder))
   while (!fs.existsSync(above)) above = path.dirname(above)
   if (fs.statSync(above).isDirectory() && isWritable(above))
-    return { about: 'store', is: 'ok', text: `${folder} will be created on first use` }
+    return { about: 'store', is: 'ok', text: `the workspace of this folder will be created on first use: ${folder}` }
   const advice = `Make ${above} a folder that you can write to, or choose another with --workspace or BATON_HOME.`
   return { about: 'store', is: 'problem', text: `${folder} cannot be created`, advice }
 }
@@ -153,7 +153,7 @@ function userFolder({ env }: DoctorOptions): Finding {
   try {
     makeFolder(folder)
     fs.accessSync(folder, fs.constants.W_OK)
-    return { about: 'folder', is: 'ok', text: `${folder} can be written` }
+    return { about: 'folder', is: 'ok', text: `${folder} is writable` }
   } catch (error) {
     const advice = 'Hooks, trust and connections are remembered there: make it writable, or set XDG_STATE_HOME.'
     return { about: 'folder', is: 'problem', text: `${folder}: ${(error as Error).message}`, advice }

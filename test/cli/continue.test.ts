@@ -50,6 +50,13 @@ test('--print only prints the command; an agent that is not there is named, with
     code: 0,
     out: expect.stringMatching(/^cd \S+ && gemini --session-id \S+ -i 'Read the handoff document at /) as string,
   })
+  // Whoever looks at it again is shown the same document: nothing new is stored.
+  const again = await baton(home, ['continue', session!.path, '--in', 'gemini', '--print'])
+  const documentOf = ({ out }: { out: string }) => /handoff document at (\S+\.md)/.exec(out)?.[1]
+  expect(documentOf(again)).toBe(documentOf(printed))
+  expect(records(await baton(home, ['handoff', 'ls', '--json']))).toHaveLength(1)
+  const forCats = await baton(home, ['continue', session!.path, '--in', 'gemini', '--print', '--goal', 'feed the cats'])
+  expect(documentOf(forCats)).not.toBe(documentOf(printed))
   // Nobody has continued yet.
   expect(records(await baton(home, ['lineage', '--json'])).map(({ how }) => how)).not.toContain('continue')
   expect(await baton(home, ['continue', session!.path])).toMatchObject({

@@ -131,7 +131,7 @@ test('a noun without a verb lists what there is', async ({ onTestFinished }) => 
   expect((await baton(cwd, ['escalations'])).out).toBe('Nothing is waiting for you.\n')
   expect((await baton(cwd, ['task'])).out).toContain('No tasks yet.')
   expect((await baton(cwd, ['relay'])).out).toContain('0 wait')
-  expect((await baton(cwd, ['config'])).out).toContain('everything has its default')
+  expect((await baton(cwd, ['config'])).out).toContain('the defaults apply')
   expect((await baton(cwd, ['tape'])).out).toContain('No tapes yet.')
 })
 

@@ -6,9 +6,16 @@ import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
 import { type AgentName, agentNames, startWith } from '../../agents/index.ts'
 import { NotFoundError } from '../../errors.ts'
-import { resumeHandoff, saveDocument, writeDocument } from '../../handoff/index.ts'
+import {
+  documentText,
+  resumeHandoff,
+  saveDocument,
+  type SavedDocument,
+  savedDocuments,
+  writeDocument,
+} from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
-import { isReserved, recordEdge, recordGiven, Tape } from '../../tape/index.ts'
+import { givenDocument, isReserved, recordEdge, recordGiven, Tape } from '../../tape/index.ts'
 import { listSessions, newestSession, type Session, sessionFile } from '../../transcripts/index.ts'
 import { placeDocument } from '../document/write.ts'
 import { operation } from '../operation.ts'
@@ -105,12 +112,18 @@ export const sessionContinue = operation('session.continue', 'operate', 'POST /c
     const file = newest === undefined ? namedSession(workspace, ref!, agent, caller) : sessionFile(newest)
     const { name, session, about } = await tapeOfSession(workspace, file)
     const cwd = folderOf(session) ?? workspace.cwd
-    const options = { ...about, ...(goal === undefined ? {} : { goal }), cwd, project: cwd }
-    const written = await writeDocument(new Tape(store, name), options)
-    const markdown = (await edit?.(written.markdown)) ?? written.markdown
-    const own = edit === undefined ? written.document : undefined
-    const saved = await saveDocument(store, name, markdown, written.note, own)
-    const { document, readable } = placeDocument(workspace, cwd, name, new Date(saved.date), markdown)
+    const place = ({ date }: SavedDocument, markdown: string) =>
+      placeDocument(workspace, cwd, name, new Date(date), markdown)
+    const write = async () => {
+      const options = { ...about, ...(goal === undefined ? {} : { goal }), cwd, project: cwd }
+      const written = await writeDocument(new Tape(store, name), options)
+      const markdown = (await edit?.(written.markdown)) ?? written.markdown
+      const own = edit === undefined ? written.document : undefined
+      const saved = await saveDocument(store, name, markdown, written.note, own)
+      return { saved, ...place(saved, markdown) }
+    }
+    const printed = print === true && edit === undefined ? await printedBefore(store, name, goal, place) : undefined
+    const { saved, document, readable } = printed ?? (await write())
     const start = startWith(into, document, cwd, randomUUID(), readable)
     const child = `${into}:${start.session ?? `after-${name}#${saved.id}`}`
     const origin = { parent: name, anchor: `#${saved.id}`, document }
@@ -118,6 +131,22 @@ export const sessionContinue = operation('session.continue', 'operate', 'POST /c
     return { tape: name, document, child, program: start.program, args: start.args, cwd }
   },
 })
+
+/** The document of an earlier look at the command, if nothing has happened on the tape since: looking stores it once. */
+async function printedBefore(
+  store: Store,
+  tape: string,
+  goal: string | undefined,
+  place: (saved: SavedDocument, markdown: string) => { document: string; readable: boolean },
+) {
+  for await (const saved of savedDocuments(store, tape)) {
+    if (saved.goal !== goal || (await store.info(tape))?.lastId !== saved.id) return undefined
+    const placed = place(saved, await documentText(store, saved))
+    const isPrinted = (await givenDocument(store, placed.document))?.anchor === `#${saved.id}`
+    return isPrinted ? { saved, ...placed } : undefined
+  }
+  return undefined
+}
 
 /** The folder that the session worked in, if it still exists. */
 function folderOf(session: Session | undefined): string | undefined {

@@ -31,7 +31,8 @@ export type GivenDocument = Required<Pick<Edge, 'parent' | 'anchor' | 'document'
 const given = (document: string) => `given:${document}`
 
 export async function recordGiven(store: Store, data: GivenDocument): Promise<void> {
-  const meta = { key: given(data.document), context: false }
+  const key = given(data.document)
+  const meta = { key, idempotency: `${key}<${data.parent}@${data.anchor}`, context: false }
   await store.append(lineageTape, [{ kind: 'event', payload: { name: 'given', data }, meta }])
 }
 
