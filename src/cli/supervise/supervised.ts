@@ -99,7 +99,7 @@ export function supervisedRows(rows: readonly SessionRow[], out: Output, now: nu
     row.name,
     row.agent,
     brief(path.basename(row.project), 20),
-    row.step === undefined ? stateWord(row) : `${row.state}: ${brief(row.step, 40)}`,
+    row.state === 'cycling' && row.step !== undefined ? `cycling: ${brief(row.step, 40)}` : stateWord(row),
     row.context_usage === undefined
       ? '?'
       : gauge({ tokens: row.tokens ?? 0, percent: row.context_usage * 100, quotas: [] }),

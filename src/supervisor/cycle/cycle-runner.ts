@@ -17,7 +17,7 @@ import type { SessionState } from '../session/session-state.ts'
 import { shifted } from './clock.ts'
 import { cycleRecord, recordContinuation, Timings } from './cycle-record.ts'
 import type { Cycle, CycleEvent, Effect, Policy, Sighting, StepResult } from './cycle-state.ts'
-import { restAfter, step } from './cycle.ts'
+import { due, restAfter, step } from './cycle.ts'
 import type { Action, EffectRunner } from './effects.ts'
 import { type Hold, holdOf, isRaised, policyFor } from './policy.ts'
 import { resumeCycle } from './resume-cycle.ts'
@@ -107,6 +107,7 @@ export class CycleRunner {
     }
     await this.#apply(stepped, sighting)
     session.isCycleHeld = hold !== undefined
+    session.isCycleDue = session.cycle.at === 'watching' && due(sighting, this.#policy(now), now) !== undefined
     await this.#tellObstacle(now)
     const free = session.cycle.at === 'watching' && session.cycle.say === undefined
     const late = free ? this.#documents.arrived(now) : undefined

@@ -77,7 +77,7 @@ function heldUp(cycle: Cycle, sighting: Sighting, policy: Policy, now: number): 
   if (observation.state.state !== 'limited' || tries) return undefined
   const { until } = observation.state
   if (until === undefined) return wait(unhurried, 'the end of a limit', now + 60 * again)
-  return wait(unhurried, `the end of a limit at ${until}`, Math.max(Date.parse(until), now + again))
+  return wait(unhurried, 'the end of a limit', Math.max(Date.parse(until), now + again))
 }
 
 /** Whether the question on the screen is about the document that Baton has asked for. */
@@ -147,7 +147,7 @@ function shareOf({ observation }: Sighting): number {
 }
 
 /** Past the threshold, wanted by a person, or at the end of a turn that the next one would carry past it. */
-function due(sighting: Sighting, policy: Policy, now: number): Trigger | undefined {
+export function due(sighting: Sighting, policy: Policy, now: number): Trigger | undefined {
   const { percent, growth = 0, window } = sighting.observation.meter
   const at = percent === undefined ? {} : { percent }
   if (policy.wanted) return { ...at, why: 'person', at: now }

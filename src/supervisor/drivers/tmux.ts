@@ -40,6 +40,11 @@ export class TmuxDriver implements Driver {
   readonly #sent: Sent[] = []
   #interrupted = Number.NEGATIVE_INFINITY
   #blankSince: number | undefined
+  /**
+   * The program has the whole screen (opencode). It may paint full rows one behind the other, which tmux takes for one long line: they are
+   * never joined. Elsewhere a long line that the terminal has broken is one line.
+   */
+  #paintsRows = false
 
   /** For a pane that is there: see `startInTmux` and `takePane`. `prompt`: what it was started with. */
   constructor(adapter: Adapter, place: TmuxPlace, prompt?: string) {
@@ -422,13 +427,17 @@ export class TmuxDriver implements Driver {
 
   async #pane(): Promise<Pane> {
     const { pane: id } = this.#place
-    const format = `#{pane_pid} #{pane_dead} #{pane_in_mode} #{session_attached} #{pane_width} #{pane_height} #{pane_dead_status},#{pane_dead_signal}`
+    const format = `#{pane_pid} #{pane_dead} #{pane_in_mode} #{session_attached} #{pane_width} #{pane_height} #{alternate_on} #{pane_dead_status},#{pane_dead_signal}`
     const told = await this.#line.all([
       ['display-message', '-p', '-t', id, format],
-      ['capture-pane', '-p', '-J', '-e', '-t', id],
+      ['capture-pane', '-p', ...(this.#paintsRows ? [] : ['-J']), '-e', '-t', id],
     ])
     const end = told.indexOf('\n')
-    const [pid, dead, mode, attached, width, height, how = ','] = told.slice(0, end).split(' ')
+    const [pid, dead, mode, attached, width, height, alternate, how = ','] = told.slice(0, end).split(' ')
+    if (this.#paintsRows !== (alternate === '1')) {
+      this.#paintsRows = alternate === '1'
+      return this.#pane()
+    }
     const [status = '', signal = ''] = how.split(',')
     return {
       pid: Number(pid),

@@ -32,6 +32,8 @@ export class SessionState {
   waits: Waits | undefined
   /** Whether the last sighting would have begun a cycle, had nothing held it back. */
   isCycleHeld = false
+  /** A cycle is due that has not begun, whatever keeps it. */
+  isCycleDue = false
   /** A person wants a cycle. */
   wanted: boolean
   paused: boolean
@@ -158,11 +160,11 @@ export class SessionState {
   }
 
   /**
-   * Whether nothing may be said to the agent now: a cycle is due and held back, so that its context must not grow, or one has
+   * Whether nothing may be said to the agent now: a cycle is due and waits, so that its context must not grow, or one has
    * failed and a person was asked.
    */
   get isHeld(): boolean {
-    return this.isCycleHeld || awaitsPerson(this.#history, this.#observation?.prompt?.at)
+    return this.isCycleHeld || this.isCycleDue || awaitsPerson(this.#history, this.#observation?.prompt?.at)
   }
 
   row(now: number, shown: { readonly state?: SessionRow['state']; readonly ended?: string } = {}): SessionRow {

@@ -37,6 +37,13 @@ process.stdin.setEncoding('utf8').on('data', (data) => {
       if (draft !== '') fs.appendFileSync(out, JSON.stringify(draft) + '\\n')
       mode = /^(ask|work)$/.exec(draft)?.[0] ?? mode
       if (draft === 'leave') process.exit(7)
+      if (draft === 'paint') {
+        // Takes the whole screen, and paints full rows, one right behind the other.
+        const rows = [...Array(process.stdout.rows - 1).fill('│'), 'you> ']
+        draft = ''
+        process.stdout.write('\\x1b[?1049h\\x1b[H' + rows.map((row) => row.padEnd(process.stdout.columns)).join(''))
+        return
+      }
       if (draft === 'vanish') {
         // Draws nothing more until its window changes.
         draft = ''
@@ -324,6 +331,15 @@ test('a screen that stays blank behind a clear is drawn anew by a change of its 
   await until(async () => (await driver.screenState()).is !== 'prompt')
   await shows(driver, 'prompt')
   expect(tmux('display-message', '-p', '#{window_width}').trim()).toBe('160')
+})
+
+test('the rows of a program that paints the whole screen are read one by one [C13]', async () => {
+  const { driver } = await begin()
+  await driver.submit('paint', signal)
+  await until(async () => (await driver.screenText()).includes('│'))
+  // tmux takes them for one long line.
+  expect((await driver.screenText()).split('\n').at(-1)!.trim()).toMatch(/^│ {159}│/)
+  expect(await driver.screenState()).toEqual({ is: 'prompt', draft: '' })
 })
 
 test("in the person's own tmux it gets a window there; a pane that was there is taken over and left as it was [C13]", async () => {

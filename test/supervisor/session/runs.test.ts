@@ -433,6 +433,22 @@ test('while a cycle waits, nothing is said that would make the context grow; the
   expect(next?.content[0]?.text).toContain('Create handoff')
 })
 
+test('a full context is handed over before anything is said in it, though somebody was typing at first [C11][C12]', async () => {
+  const { harness } = await atWork({}, { bounds: { until: 'echo x >> ../checks; date +%N; false' } })
+  const checks = () => fs.readFileSync(path.join(harness.cwd, '../checks'), 'utf8').length
+  await harness.until(() => harness.prompts('Baton checked').length > 0, 'a check')
+  harness.script({ draft: 'wait, I want', growth: 85_000 })
+  harness.say('Do some more.')
+  await harness.until(() => harness.prompts('Do some more.').length > 0, 'the words')
+  const before = checks()
+  await harness.until(() => checks() > before, 'the check of that turn')
+  await harness.aged()
+  harness.script({ draft: '' })
+  await harness.until(() => harness.prompts('Create handoff').length === 1, 'the cycle')
+  const words = harness.prompts('')
+  expect(words[words.indexOf('Do some more.') + 1]).toContain('Create handoff')
+})
+
 test('after a cycle that failed nothing is said to the fresh context until a person has spoken [C6]', async () => {
   const { harness } = await atWork({}, { bounds: { until: 'date +%N; false' } })
   await harness.until(() => harness.prompts('Baton checked').length > 0, 'a check')
