@@ -36,5 +36,15 @@ function lastWords(text: string): string | undefined {
     .split('\n')
     .map((line) => line.trim())
   const told = lines.filter((line) => line !== '' && !line.startsWith('at '))
-  return told.length === 0 ? undefined : told.slice(-3).join(' ').slice(-300)
+  if (told.length === 0) return undefined
+  // Behind what was wrong, or instead of it, some print how they are to be used.
+  const wrong = told.findLastIndex((line) => /^(error|fatal|unknown|unexpected|invalid)\b/i.test(line))
+  if (wrong >= 0)
+    return told
+      .slice(wrong, wrong + 3)
+      .join(' ')
+      .slice(0, 300)
+  if (told.some((line) => /^(usage|options):/i.test(line)))
+    return 'it printed its help, as for an unknown option or command'
+  return told.slice(-3).join(' ').slice(-300)
 }

@@ -394,6 +394,14 @@ describe('commands', () => {
     expect(outcome('opencode', '', 1, '\u001B[91m\u001B[1mError: \u001B[0mUnexpected error\n').error).toBe(
       'Error: Unexpected error (it ended with 1)',
     )
+    const usage =
+      "  tip: to pass it as a value, use '--'\n\nUsage: codex exec [PROMPT]\n\nFor more information, try '--help'.\n"
+    expect(outcome('codex', '', 2, `WARNING: odd\nerror: unexpected argument '-x' found\n${usage}`).error).toMatch(
+      /^error: unexpected argument '-x' found .*\(it ended with 2\)$/,
+    )
+    expect(outcome('opencode', '', 1, 'opencode run\n\nOptions:\n  --auto  [boolean]\n').error).toBe(
+      'it printed its help, as for an unknown option or command (it ended with 1)',
+    )
     expect(outcome('gemini', '', 137, 'Warning: no colours\n').error).toBe('it was ended by SIGKILL')
     const used =
       '{"type":"result","status":"error","error":{"message":"[API Error: You have exhausted your daily quota on this model.]"}}\n'

@@ -47,11 +47,15 @@ interface FailedTurn {
   readonly turn: string
   readonly error: string
   readonly hasWorked: boolean
+  /** It has written a transcript. */
+  readonly isWritten: boolean
 }
 
 /** Words about a key or a login, without which no agent works. */
 const hopeless =
   /invalid (x-)?api[- ]key|authentication[_ ](error|failed)|unauthori[sz]ed|\b401\b|please run \/login|not logged in|no api key|incorrect api key/i
+/** Words about how its program was called. */
+const miscalled = /\b(unknown|unexpected|unrecogni[sz]ed|invalid) (option|argument|flag|command|value)\b/i
 /** An agent that tries again by itself, or compacts its context and then does, is at work again by then: nobody is notified. */
 const ownRetryMs = 3_000
 /** The longest wait before the agent is told to continue after an error; the first is short, each further one longer. */
@@ -87,7 +91,7 @@ export class BetweenCycles {
     if (observation.error !== undefined) {
       const { turns, error, fresh } = observation
       const hasWorked = turns > 1 || fresh !== undefined || work.size > 0
-      return this.#failed({ turn, error, hasWorked }, errorMs, now)
+      return this.#failed({ turn, error, hasWorked, isWritten: observation.file !== undefined }, errorMs, now)
     }
     const well: readonly Need[] = this.#isWell ? [] : [{ do: 'tell', trouble: undefined }]
     this.#isWell = true
@@ -128,9 +132,10 @@ export class BetweenCycles {
   }
 
   /** Only a run with a task is told to continue after an error: nobody watches it. */
-  #failed({ turn, error, hasWorked }: FailedTurn, errorMs: number, now: number): readonly Need[] {
-    // A first turn that failed for want of a key or a login, before the model ever answered, fails the next time too.
-    if (!hasWorked && hopeless.test(error)) {
+  #failed({ turn, error, hasWorked, isWritten }: FailedTurn, errorMs: number, now: number): readonly Need[] {
+    // A first turn that failed for want of a key or a login, before the model ever answered, fails the next time too; so does a
+    // program that refuses the way in which it is called.
+    if (!hasWorked && (hopeless.test(error) || (!isWritten && miscalled.test(error)))) {
       return [{ do: 'end', ended: { why: 'crashed', details: `It did not start: ${error.slice(0, 300)}` } }]
     }
     const goesOn = this.#hasTask

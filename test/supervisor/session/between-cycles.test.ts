@@ -29,3 +29,12 @@ test('an error that stands is told once, and the agent told to continue after a 
   expect(between.needs(failed, rules, 40_000)).toEqual([])
   expect(between.needs(sight({ turns: 3 }).observation, rules, 50_000)).toEqual([{ do: 'tell', trouble: undefined }])
 })
+
+test('a first turn that its program refused to begin ends the run with its words; later ones are tried again [C15]', () => {
+  const error = "error: unknown option '--nonsense' (it ended with 1)"
+  const refused = sight({ error, turns: 0 }).observation
+  const ended = { why: 'crashed', details: `It did not start: ${error}` }
+  expect(new BetweenCycles(run).needs(refused, rules, 0)).toEqual([{ do: 'end', ended }])
+  const later = sight({ error, turns: 2 }).observation
+  expect(new BetweenCycles(run).needs(later, rules, 0)).toEqual([])
+})
