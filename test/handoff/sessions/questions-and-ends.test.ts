@@ -96,3 +96,12 @@ describe('the end of a turn [H10]', () => {
     expect(markdown).not.toContain('Fixed')
   })
 })
+
+test('several questions are told once each, in front of what was said around them [H10]', async () => {
+  const { markdown, section } = await asked(
+    'Die Berichte von 2019 sind gelöscht, 31 GB sind frei.\n\n- Sollen die von 2020 auch weg?\n- Wer bekommt die Liste der gelöschten Dateien?\n\nDann mache ich mit dem Rest weiter.',
+  )
+  expect(section('next')).toMatch(/Sollen die von 2020 auch weg\?\n.*Wer bekommt die Liste der gelöschten Dateien\?/)
+  for (const words of ['Sollen die von 2020', 'Wer bekommt die Liste', '31 GB sind frei'])
+    expect(markdown.split(words)).toHaveLength(2)
+})

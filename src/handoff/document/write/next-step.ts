@@ -79,9 +79,12 @@ function waiting(questions: readonly Question[]): Question[] {
   return questions.filter(({ passedOver }) => passedOver === undefined)
 }
 
-/** What the assistant said around a question that does not stand alone. */
-function saidBesides({ lastWords }: Ledger, question: string): Pick<Item, 'data'> {
-  const before = withoutEnd(lastWords?.text ?? '', question)
+/** What the assistant said around questions that do not stand alone; each of them is a step of its own. */
+function saidBesides({ lastWords, questions }: Ledger, last: string): Pick<Item, 'data'> {
+  const told = new Set(waiting(questions).map(({ text }) => text))
+  const isTold = (line: string) => line.trim() !== '' && sentencesOf(line).every((sentence) => told.has(sentence))
+  const lines = (lastWords?.text ?? '').split('\n').filter((line) => !isTold(line))
+  const before = withoutEnd(lines.join('\n').replaceAll(/\n{3,}/g, '\n\n'), last)
   return before === '' ? {} : { data: before }
 }
 
