@@ -354,6 +354,7 @@ export class LedgerBuilder {
                 found === '/' ? found : '',
               ),
             )
+    if (call.kind === 'files') this.#conversation.refused(call.what)
     const said = commentOf(output)
     this.#decisions.add(
       [{ text: `Rejected: ${refused}`, ...(said !== undefined && { why: said }), by: 'user', source: 'answer' }],

@@ -110,3 +110,17 @@ describe('what the assistant said [H13]', () => {
     expect(section('next')).toContain('`--dry` still works')
   })
 })
+
+test('what led to a change that the user refused is no finding [H13]', async () => {
+  const s = new Claude()
+  s.user('Pourquoi la page des tarifs plante-t-elle ?')
+  s.says('La faute vient de `pricing.yaml` : la clé `devise` est mal écrite à la ligne 8, elle devrait être `monnaie`.')
+  s.refuse('Edit', { file_path: '/home/ines/projects/atlas/pricing.yaml', old_string: 'devise', new_string: 'monnaie' })
+  s.interrupted('tool')
+  s.user('Ajoute plutôt une page pour les remises')
+  s.says('Les remises viennent du service `deals`, donc la page les lit par son API et non dans la base.')
+  s.edit('src/deals.tsx', 'a', 'b')
+  const { section } = await documentOf(s.ends('La page des remises est là. '.repeat(12)))
+  expect(section('decisions')).toContain('Les remises viennent du service `deals`')
+  expect(section('decisions')).not.toContain('mal écrite à la ligne 8')
+})

@@ -36,6 +36,11 @@ export class Conversation {
     this.#statements.called(doesOf(call, script), call.kind === 'shell')
   }
 
+  /** The user refused to have a file changed. */
+  refused(path: string): void {
+    this.#statements.refused(path)
+  }
+
   turnEnded(how: 'done' | 'cut'): void {
     this.#instructions.end(how)
   }
@@ -68,7 +73,7 @@ export class Conversation {
       ...(refused !== undefined && { refused }),
     })
     this.#questions.answer(quote.text, before)
-    this.#statements.settle(question !== undefined, isAnswer ? '' : quote.text)
+    this.#statements.settle(question !== undefined, { text: isAnswer ? '' : quote.text, id: quote.id })
     return isAnswer && isChoice(quote.text) ? answered({ text: question }, quote.text) : undefined
   }
 

@@ -64,7 +64,7 @@ export function proseOf(markdown: string): string[] {
   const lines = markdown.split('\n').filter((line) => {
     const fence = /^\s*(?:```|~~~)/.test(line)
     if (fence) fenced = !fenced
-    return !fence && !fenced && !/^\s*(?:#|>|\|)/.test(line)
+    return !fence && !fenced && !/^\s*(?:#|>|\||\*\*[^*]+\*\*\s*$)/.test(line)
   })
   return sentencesOf(lines.join('\n').replaceAll(/\*\*/g, ''), true)
 }

@@ -38,6 +38,8 @@ const newest = 1.2
 
 export class StatementBook {
   #accepted: Candidate[] = []
+  /** Entry of the user's last words: what was accepted since then was said in this turn. */
+  #turnId = 0
   /** What was said before a command in the turn that runs: a guess, which the words that close the turn confirm or replace. */
   #guesses: Statement[] = []
   /** Messages of which it is not known yet what follows them. */
@@ -59,12 +61,22 @@ export class StatementBook {
    * Somebody else speaks: what was said closed a turn. What led to a question is a proposal; and what the user takes up again
    * may be wrong, and is told in their words.
    */
-  settle(asked: boolean, words: string): void {
+  settle(asked: boolean, { text: words, id }: Statement): void {
     if (this.#pending.length === 0) this.#accept(saidBeforeRunning, this.#guesses)
     this.#guesses = []
     const last = this.#pending.pop()
     if (last !== undefined) this.#pending.push({ ...last, text: withoutRemark(last.text) })
     this.#accept(asked ? proposed : 1, this.#pending, termsOf(words.slice(0, longestReply)))
+    this.#turnId = id
+  }
+
+  /** The user refused to have a file changed: what was said of it in this turn led to the wrong change. */
+  refused(path: string): void {
+    const name = path.slice(path.search(/[^/\\]*$/)).toLowerCase()
+    if (name === '') return
+    const isAbout = ({ text }: Statement) => text.toLowerCase().includes(name)
+    const wrong = new Set(this.#accepted.filter((each) => each.id > this.#turnId && isAbout(each)).map(({ id }) => id))
+    this.#accepted = this.#accepted.filter(({ id }) => !wrong.has(id))
   }
 
   /**
@@ -152,7 +164,7 @@ function isTakenUp(terms: Terms, words: Terms): boolean {
   return shared.length >= 2 && sharedWith(terms, words) >= takenUpShare
 }
 
-const takenUpShare = 0.25
+const takenUpShare = 0.2
 /** Of a reply of the user's, this much is read. */
 const longestReply = 2_000
 
