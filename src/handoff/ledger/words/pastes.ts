@@ -45,15 +45,15 @@ export function withoutPastes(text: string): string {
   const lines = text.split('\n').map(typedBeginning)
   const starts = startsOf(lines)
   let fenced = false
-  let isBehindPaste = false
+  let isBehindNumbered = false
   const looksTyped = lines.map((line) => {
     const fence = /^\s*(?:```|~~~)/.test(line)
     if (fence) fenced = !fenced
-    // A line that a program wrapped goes on with a space.
-    const isWrapped = isBehindPaste && /^\s\S/.test(line)
+    // A numbered line that was wrapped goes on with a space and a small letter.
+    const isWrapped = isBehindNumbered && /^\s\p{Ll}/u.test(line)
     const isTyped =
       !fence && !fenced && !isWrapped && !isPasted(line) && (starts.get(startOf(line) ?? '') ?? 0) < repeats
-    isBehindPaste = !isTyped
+    isBehindNumbered = isWrapped || (!isTyped && /^\s*(?:[+-] ?)?\d+\s/.test(line))
     return isTyped
   })
   // Between two lines of a program, a line of a few words is the program's as well.

@@ -64,3 +64,24 @@ describe('what people type is no paste', () => {
     expect(withoutPastes(paste)).toBe(paste)
   })
 })
+
+it('[H13] a numbered line that was wrapped is pasted to its end; what is typed behind a log is typed, whatever it begins with', () => {
+  const diff = [
+    'look at this part of the notes:',
+    '+ 12 - **Harbour fees**: fees are read from the table of the port and no longer from',
+    ' the contract, which only names the port',
+    '+ 13 - **Pilots**: a pilot is ordered when the ship is a day away from the port, and',
+    ' the order is repeated every hour',
+    'the second one is wrong, pilots are ordered by phone',
+  ].join('\n')
+  expect(withoutPastes(diff)).toBe(
+    'look at this part of the notes:\nthe second one is wrong, pilots are ordered by phone',
+  )
+  const log = [
+    'this came up last night:',
+    '2026-03-20T02:00:11Z INFO intake scan=389080 hub=HAM accepted',
+    '2026-03-20T02:00:12Z WARN intake scan=389081 hub=HAM retry 1 of 3',
+    ' please keep the names of customers out of it, even at debug level',
+  ].join('\n')
+  expect(withoutPastes(log)).toContain('keep the names of customers out of it')
+})
