@@ -12,6 +12,11 @@ export type Expect = number | { key: string; id: number; since?: number }
 
 export interface AppendOptions {
   expect?: Expect
+  /**
+   * `false`: resolves as soon as every process can read the entries, which the next append makes durable, too. A crash of the machine
+   * before that may lose them. For what is worth nothing after such a crash; an engine may make them durable at once.
+   */
+  durable?: boolean
 }
 
 /** Both bounds are exclusive ids. Without `archived`, only the current segment is read. */

@@ -75,10 +75,12 @@ export class Lock {
   async take(): Promise<void> {
     const deadline = performance.now() + this.#patience
     for (;;) {
-      // Holders are done within a sync, so a few short naps usually suffice; then other work gets a turn.
+      // Holders are done within a write, so a few short naps usually suffice. Between them other work of this process gets its turn.
       for (let nap = 0; nap < 20; nap++) {
         if (this.tryNow()) return
         Atomics.wait(asleep, 0, 0, 0.05)
+        if (this.tryNow()) return
+        await new Promise((resolve) => setImmediate(resolve))
       }
       if (performance.now() > deadline) {
         throw new LockedError(`${this.path} has been held by another process for ${this.#patience / 1000} s`, {

@@ -101,6 +101,18 @@ test.each(crews)(
   },
 )
 
+test('what need not be durable takes no sync of its own, and is as durable as the next append [T1] [T3]', async () => {
+  expect(await lostInPowerCut({}, { batch: 1, lanes: 2, passing: true })).toEqual([])
+  const folder = newFolder()
+  const root = path.join(folder, '.baton')
+  const log = path.join(folder, 'durable.log')
+  const writer = await Worker.start('append', { root, tag: 'w', times: 3, batch: 1, passing: true }, { log })
+  expect(await writer.ended).toBe(0)
+  const noted = fs.readFileSync(log, 'utf8')
+  const { ino } = fs.statSync(path.join(root, 'tape/main.jsonl'))
+  expect(noted.match(new RegExp(`"ino":${ino},`, 'g'))).toHaveLength(3)
+})
+
 test('nothing acknowledged is lost when the power fails after the writer that made the file died before its folder was synced [T1] [T3]', async () => {
   const folder = newFolder()
   const root = path.join(folder, '.baton')

@@ -91,11 +91,9 @@ export class Archive {
     }
     const range = { after: segment?.accounted ?? 0, before: through + 1, archived: true }
     for await (const entry of this.#store.read(tape, range)) {
-      const traceId = traceIdIn(entry)
       // A trace that is closed may have been used again.
-      if (traceId !== undefined && segment !== undefined && !table.traces.has(traceId)) {
-        table.put(await this.#closed(traceId))
-      }
+      const traceId = segment === undefined || isFirstOfTrace(entry) ? undefined : traceIdIn(entry)
+      if (traceId !== undefined && !table.traces.has(traceId)) table.put(await this.#closed(traceId))
       await table.fold(entry)
     }
     return table
@@ -243,6 +241,12 @@ function traceIdIn(entry: Entry): string | undefined {
   const event = eventIn(entry)
   if (event?.type === 'requested') return event.envelope.request.traceId
   return event?.type === 'owner' ? event.traceId : undefined
+}
+
+/** Whether the state of its trace counts this request alone: then there is nothing of the trace in an older archive. */
+function isFirstOfTrace(entry: Entry): boolean {
+  const event = eventIn(entry)
+  return event?.type === 'requested' && event.trace.hops + (event.trace.people ?? 0) === 1
 }
 
 function closedTape(key: string): string {

@@ -132,8 +132,8 @@ export class Journal {
   readonly closing: AbortSignal = this.#closing.signal
   /** How long an append takes, as a moving average in milliseconds. */
   appendMs = 1
-  /** The entry of the last snapshot, and the last entry it takes into account. */
-  #snapshot = { entry: 0, through: 0 }
+  /** This process wrote the entry with which the next snapshot became due, so it is the one to take it. */
+  #isToSave = false
   #written = 0
   #refreshing: Promise<unknown> | undefined
   #loaded: Promise<void> | undefined
@@ -158,11 +158,11 @@ export class Journal {
     this.openRequests = new OpenRequests(clock)
   }
 
-  /** Durable when resolved. A conflict is a `ConflictError`, as the store says. */
-  async append(events: readonly RelayEvent[], expect?: Expect): Promise<Entry[]> {
+  /** Durable when resolved, unless that is not wanted. A conflict is a `ConflictError`, as the store says. */
+  async append(events: readonly RelayEvent[], expect?: Expect, durable = true): Promise<Entry[]> {
     const drafts: Draft[] = []
     for (const event of events) drafts.push(draftOf(isHeavy(event) ? await this.#lightened(event) : event))
-    const options = expect === undefined ? {} : { expect }
+    const options = { ...(expect === undefined ? {} : { expect }), ...(durable ? {} : { durable }) }
     const start = this.#monotonic()
     const entries = await this.store.append(tape, drafts, options).catch((error: unknown) => {
       this.#checkRepaired(error, expect)
@@ -173,6 +173,8 @@ export class Journal {
       else this.openRequests.applyInTurn(entry)
     }
     this.appendMs += (this.#monotonic() - start - this.appendMs) / 8
+    const due = this.#nextSnapshot()
+    this.#isToSave ||= entries[0]!.id <= due && due <= entries.at(-1)!.id
     this.#written += entries.length
     // A process that writes much also takes snapshots; one that writes a line or two need not even load the state.
     if (this.#written >= leastBetween) {
@@ -387,8 +389,7 @@ export class Journal {
     const stored = newest.state as Stored
     const snapshot =
       'board' in stored ? stored.board : ((await readJsonBlob(this.store, stored.blob.sha256)) as Snapshot)
-    this.openRequests.load(snapshot, stored.segment)
-    this.#snapshot = { entry: newest.id, through: stored.through }
+    this.openRequests.load(snapshot, newest.id, stored.segment)
   }
 
   /**
@@ -427,9 +428,18 @@ export class Journal {
     for await (const entry of this.store.read(tape, range)) this.openRequests.apply(entry)
   }
 
+  /** The entry with which the next snapshot is due. */
+  #nextSnapshot(): number {
+    const { saved, byId } = this.openRequests
+    return saved.through + Math.max(leastBetween, byId.size)
+  }
+
+  /** One process takes it for all. If that one does not, because it reads nothing or has died, any other does a little later. */
   #saveWhenDue(): void {
-    const { at, byId } = this.openRequests
-    if (at - this.#snapshot.through < Math.max(leastBetween, byId.size) || this.#saving !== undefined) return
+    const { at, saved } = this.openRequests
+    const due = this.#nextSnapshot()
+    if (at < (this.#isToSave ? due : due + (due - saved.through) / 4) || this.#saving !== undefined) return
+    this.#isToSave = false
     // A snapshot only makes the next start faster, so a failure is not reported; a later process takes its own.
     this.#saving = this.#save()
       .catch(() => {})
@@ -495,19 +505,19 @@ export class Journal {
 
   async #save(): Promise<void> {
     const { through, draft } = await this.#snapshotDraft()
-    const expected = this.#snapshot.entry
-    this.#snapshot = { entry: expected, through }
+    const expected = this.openRequests.saved.entry
     try {
       const [entry] = await this.store.append(tape, [draft()], { expect: { key: snapshotKey, id: expected } })
-      this.#snapshot = { entry: entry!.id, through }
       this.openRequests.apply(entry!)
+      this.openRequests.saved = { entry: entry!.id, through }
       this.#onSnapshot()
     } catch (error) {
       if (!BatonError.is(error) || error.code !== 'conflict') throw error
       // Another process was faster: its snapshot serves as well.
       const newest = await this.latest(snapshotKey)
       const taken = (newest?.payload as { state?: Stored } | undefined)?.state
-      if (newest !== undefined && taken !== undefined) this.#snapshot = { entry: newest.id, through: taken.through }
+      if (newest !== undefined && taken !== undefined)
+        this.openRequests.saved = { entry: newest.id, through: taken.through }
     }
   }
 

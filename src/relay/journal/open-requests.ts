@@ -156,6 +156,8 @@ export class OpenRequests {
   readonly deadLetters = new Map<string, DeadLetter>()
   readonly activity = new Activity()
   segment: SegmentStart | undefined
+  /** The newest snapshot on the tape, of whichever process: its entry, and the last entry that it takes into account. */
+  saved = { entry: 0, through: 0 }
   /** The last entry of the newest archive whose entries are all folded in; 0 without one. */
   archived = 0
   /** The last entry of an archive whose snapshot, which follows it, was damaged and lost; 0 when none was. */
@@ -219,7 +221,8 @@ export class OpenRequests {
   }
 
   #anchored({ id, payload }: Entry): void {
-    const { segment } = (payload as { state?: { segment?: SegmentStart } }).state ?? {}
+    const { through, segment } = (payload as { state?: { through?: number; segment?: SegmentStart } }).state ?? {}
+    if (through !== undefined) this.saved = { entry: id, through }
     if (segment !== undefined && segment.through === id - 1) this.#begin(segment)
   }
 
@@ -472,6 +475,7 @@ export class OpenRequests {
   /** Forgets everything, to be loaded again. */
   clear(): void {
     this.at = 0
+    this.saved = { entry: 0, through: 0 }
     this.#ahead.clear()
     this.archived = 0
     this.segment = undefined
@@ -483,9 +487,10 @@ export class OpenRequests {
     this.activity.load({})
   }
 
-  /** `segment` is given where the snapshot opens one. */
-  load(snapshot: Snapshot, segment: SegmentStart | undefined): void {
+  /** The snapshot in that entry; `segment` is given where it opens one. */
+  load(snapshot: Snapshot, entry: number, segment: SegmentStart | undefined): void {
     this.at = snapshot.through
+    this.saved = { entry, through: snapshot.through }
     Object.assign(this.counters, snapshot.counters)
     for (const [agent, turns] of snapshot.turns) this.#inboxes.set(agent, new Inbox(turns))
     for (const letter of snapshot.dead ?? []) this.deadLetters.set(letter.requestId, letter)

@@ -31,6 +31,11 @@ export interface ClaimOptions {
   readonly requestId?: string | undefined
 }
 
+interface TakeOptions extends ClaimOptions {
+  /** Whether the claims are safe from a crash of the machine before they count. */
+  readonly durable?: boolean
+}
+
 interface SomeOptions extends Omit<ClaimOptions, 'requestId'> {
   readonly most: number
   /** The worker does nothing else. */
@@ -93,7 +98,8 @@ export class Claims {
       await this.#expireLeases(openRequests, agent)
       const chosen = this.#choose(openRequests, agent, options)
       if (chosen.length === 0) return []
-      const claims = await this.#take(chosen, agent, options)
+      // The answers make these claims durable, too. If the machine crashes before, the worker is gone as well, and what it took is free.
+      const claims = await this.#take(chosen, agent, { ...options, durable: false })
       if (claims.length > 0) return claims
     }
   }
@@ -145,7 +151,7 @@ export class Claims {
   }
 
   /** Claims what it can of these requests: another process may have been faster, or they may have ended. */
-  async #take(requests: readonly OpenRequest[], agent: string, options: ClaimOptions): Promise<Claim[]> {
+  async #take(requests: readonly OpenRequest[], agent: string, options: TakeOptions): Promise<Claim[]> {
     const { maxDeliveries } = this.#context.settings.limits
     const claims: Claim[] = []
     const free: OpenRequest[] = []
@@ -161,7 +167,7 @@ export class Claims {
   async #takeFree(
     requests: readonly OpenRequest[],
     agent: string,
-    { worker, leaseMs }: ClaimOptions,
+    { worker, leaseMs, durable = true }: TakeOptions,
   ): Promise<Claim[]> {
     const { journal } = this.#context
     const requestIds = requests.map(({ requestId }) => requestId)
@@ -169,7 +175,7 @@ export class Claims {
     const oldest = Math.min(...requests.map(({ seen }) => seen))
     const late = this.#context.monotonic() - oldest >= courtesy.fast ? ({ isLate: true } as const) : {}
     const taken: Taken = { type: 'taken', agent, requestIds, hold, ...late }
-    const [entry] = await journal.append([taken])
+    const [entry] = await journal.append([taken], undefined, durable)
     const { byId } = await journal.upTo(entry!.id)
     const claims: Claim[] = []
     for (const requestId of requestIds) {

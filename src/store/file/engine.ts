@@ -104,7 +104,7 @@ class FileStore implements Store {
 
   async append(tape: string, drafts: readonly Draft[], options: AppendOptions = {}): Promise<Entry[]> {
     const prepared = prepare(drafts, this.#now)
-    return this.#writer(tape).append(prepared, options.expect)
+    return this.#writer(tape).append(prepared, options)
   }
 
   async create(tape: string, batches: Iterable<readonly Draft[]> | AsyncIterable<readonly Draft[]>): Promise<TapeInfo> {

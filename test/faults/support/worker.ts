@@ -14,6 +14,8 @@ interface Job {
   readonly batch?: number
   readonly tag?: string
   readonly archives?: boolean
+  /** Before each batch, appends an entry that need not be durable; what is acknowledged makes it durable. */
+  readonly passing?: boolean
 }
 
 const [, , name, text] = process.argv
@@ -33,7 +35,9 @@ const works: Record<string, (store: Store) => Promise<void>> = {
           kind: 'message',
           payload: { content: `${job.tag}-${i}-${k}` },
         }))
-        const entries = await store.append(tape, drafts)
+        const passing = { kind: 'message', payload: { content: `${job.tag}-passing-${i}` } }
+        const before = job.passing === true ? await store.append(tape, [passing], { durable: false }) : []
+        const entries = [...before, ...(await store.append(tape, drafts))]
         say({ acked: entries.map((entry) => [entry.id, (entry.payload as { content: string }).content]) })
         if (job.archives === true && i % 20 === 19) {
           await store.archive(tape, () => [{ kind: 'message', payload: { content: `${job.tag}-archive-${i}` } }])

@@ -67,6 +67,36 @@ test('a start reads what came since the last snapshot, however long the history,
   await cold.close()
 })
 
+test('processes that work together take one snapshot for all [P9]', async () => {
+  const { store } = await open()
+  let attempts = 0
+  const watched = new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      const method = member.bind(target) as Store['append']
+      if (name !== 'append') return method
+      return (...args: Parameters<Store['append']>) => {
+        if (args[1][0]?.kind === 'anchor') attempts++
+        return method(...args)
+      }
+    },
+  })
+  const relays = await Promise.all(
+    [1, 2, 3].map(() => openRelay({ store: watched, settings: settings({ limits: boundless }) })),
+  )
+  const stop = new AbortController()
+  const options = { signal: stop.signal, concurrency: 16 }
+  const serving = relays.slice(1).map((worker) => worker.serve('researcher', () => resolved, options))
+  await flood(relays[0]!, many)
+  stop.abort()
+  await Promise.all(serving)
+  await Promise.all(relays.map((relay) => relay.close()))
+  const { length } = await store.anchors('relay/handoffs')
+  expect(length).toBeGreaterThan(1)
+  expect(attempts).toBeLessThan(2 * length)
+})
+
 test('the cost of a request does not grow with the history [P4]', async () => {
   const { relay, store } = await open({ handlers: { researcher: () => resolved } })
   await flood(relay, isFull ? 2_500 : 300)

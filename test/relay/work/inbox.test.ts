@@ -353,6 +353,37 @@ test('a worker that leaves the work to another reads less, takes over when that 
   expect((await relay.status()).counters).toMatchObject({ requests: 1_543, resolved: 1_543, late: 0 })
 })
 
+test('a worker that leaves the work to another helps again when requests wait for long [P9]', async () => {
+  const { relay, again } = await open(patient)
+  const served = { first: 0, second: 0 }
+  const stop = new AbortController()
+  let slowMs = 0
+  const first = async () => {
+    served.first++
+    if (slowMs > 0) await new Promise((resolve) => setTimeout(resolve, slowMs))
+    return resolved
+  }
+  const second = () => (served.second++, resolved)
+  const serving = await Promise.all(
+    Object.entries({ first, second }).map(async ([worker, handler]) => {
+      const own = await again()
+      return { done: own.serve('researcher', handler, { signal: stop.signal, worker, concurrency: 2 }) }
+    }),
+  )
+  const ask = (n: number) => Promise.all(Array.from({ length: n }, () => relay.request(request())))
+  for (let before = -1; before !== served.second;) {
+    before = served.second
+    await ask(300)
+  }
+  // The first takes work all the time, only later and later.
+  slowMs = 200
+  const before = { ...served }
+  expect(await ask(60)).toMatchObject(Array.from({ length: 60 }, () => ({ status: 'resolved' })))
+  expect(served.second - before.second).toBeGreaterThan(served.first - before.first)
+  stop.abort()
+  await Promise.all(serving.map(({ done }) => done))
+})
+
 test('long work is kept by heartbeats [P9]', async () => {
   const { relay, again } = await open({ settings: { limits: boundless, leaseMs: 100 } })
   let claims = 0

@@ -13,6 +13,16 @@ export const appending: readonly StorePromise[] = [
     },
   },
   {
+    title: 'an entry that need not be durable has its place at once, for every handle, and is there after a restart',
+    ids: ['T3'],
+    async keep({ store, another, restart }) {
+      const [first] = await store.append('main', [message('passing')], { durable: false })
+      expect(await all((await another()).read('main'))).toEqual([first])
+      await store.append('main', [message('durable')], { expect: 1 })
+      expect(contents(await all((await restart()).read('main')))).toEqual(['passing', 'durable'])
+    },
+  },
+  {
     title: 'an entry has exactly its own fields, none of the store',
     ids: ['T1'],
     async keep({ store }) {

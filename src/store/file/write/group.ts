@@ -11,7 +11,9 @@ import type { Segment } from '../read/segment.ts'
 
 export interface Append {
   readonly prepared: readonly Prepared[]
-  readonly expect: Expect | undefined
+  readonly expect?: Expect | undefined
+  /** `false`: need not wait for the disk. */
+  readonly durable?: boolean | undefined
   readonly resolve: (entries: Entry[]) => void
   readonly reject: (error: unknown) => void
 }
@@ -88,6 +90,11 @@ export function fillEntries({ placed }: Group): void {
   for (const { append, places, entries } of placed) {
     append.prepared.forEach((one, i) => entries.push(asEntry(places[i]!.id, one)))
   }
+}
+
+/** Whether a caller waits for the disk; also for what an earlier append wrote, which may have died before its sync. */
+export function needsSync({ placed, repeated }: Group): boolean {
+  return repeated.length > 0 || placed.some(({ append }) => append.durable !== false)
 }
 
 export interface Outcome {

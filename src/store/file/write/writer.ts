@@ -9,11 +9,20 @@ import path from 'node:path'
 import { StorageError, UnknownOutcomeError } from '../../../errors.ts'
 import type { Prepared } from '../../draft.ts'
 import type { Entry } from '../../entry.ts'
-import type { Expect } from '../../store.ts'
+import type { AppendOptions } from '../../store.ts'
 import { quarantine } from '../damage/repair.ts'
 import { damagedError } from '../damage/damaged-error.ts'
 import { asStorageError, syncFolder, writeAll } from '../../../system/index.ts'
-import { type Append, fillEntries, type Group, type Outcome, type Placed, placeGroup, settle } from './group.ts'
+import {
+  type Append,
+  fillEntries,
+  type Group,
+  needsSync,
+  type Outcome,
+  type Placed,
+  placeGroup,
+  settle,
+} from './group.ts'
 import type { Layout, TapePaths } from '../layout.ts'
 import { Lock } from '../../../system/index.ts'
 import { type FileLimit, type OpenFiles, writerDescriptors } from './file-limit.ts'
@@ -89,8 +98,8 @@ export class Writer implements OpenFiles {
     this.#lock = new Lock(this.paths.lock, options.patience)
   }
 
-  append(prepared: readonly Prepared[], expect: Expect | undefined): Promise<Entry[]> {
-    return new Promise((resolve, reject) => this.#enqueue({ prepared, expect, resolve, reject }))
+  append(prepared: readonly Prepared[], { expect, durable }: AppendOptions): Promise<Entry[]> {
+    return new Promise((resolve, reject) => this.#enqueue({ prepared, expect, durable, resolve, reject }))
   }
 
   /** Runs `work` under the tape's lock, with the segment looked at afresh and its tail sound. */
@@ -287,9 +296,9 @@ export class Writer implements OpenFiles {
     if (to === undefined) return () => settle(group, { kept, isSynced: failure === undefined, failure })
     let outcome: Outcome = { kept, isSynced: true, failure }
     try {
-      // Also for an answer from an earlier append alone: that one may have died before its sync.
       const isCrowd = group.placed.length > 1 || this.#atOnce >= crowd
-      await this.#sync(to.fd, isCrowd, () => fillEntries(group))
+      if (needsSync(group)) await this.#sync(to.fd, isCrowd, () => fillEntries(group))
+      else fillEntries(group)
     } catch (error) {
       outcome = { kept: 0, isSynced: false, failure: error }
     } finally {
