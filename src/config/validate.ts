@@ -133,8 +133,11 @@ function kindOf(schema: JsonSchema): string {
       return 'true or false'
     case 'string':
       return `a string${range(schema.minLength, schema.maxLength, ' characters')}`
-    case 'array':
-      return `a list${range(schema.minItems, schema.maxItems, ' items')}`
+    case 'array': {
+      const { items } = schema
+      const each = typeof items === 'object' && !Array.isArray(items) ? `, each ${kindOf(items)}` : ''
+      return `a list${range(schema.minItems, schema.maxItems, ' items')}${each}`
+    }
     case 'object': {
       const required = schema.required ?? []
       return required.length === 0 ? 'an object' : `an object with ${required.join(' and ')}`
@@ -149,7 +152,7 @@ function range(least: number | undefined, most: number | undefined, unit = ''): 
   const [from, to] = [bound(least), bound(most)]
   if (from === undefined && to === undefined) return ''
   if (from === undefined) return ` of at most ${to}${unit}`
-  if (to === undefined) return ` of at least ${from}${unit}`
+  if (to === undefined) return from === '1' && unit !== '' ? ' that is not empty' : ` of at least ${from}${unit}`
   return ` ${unit === '' ? 'from' : 'of'} ${from} to ${to}${unit}`
 }
 
