@@ -37,6 +37,7 @@ const usedOfNode = [
   'node:zlib',
 ]
 
+hidePasswords(process.argv)
 const command = commandOf(process.argv)
 const readsTranscript = ['handoff', 'continue'].includes(command)
 const bundle = path.join(__dirname, readsTranscript ? 'handoff.js' : 'program.js')
@@ -67,6 +68,12 @@ process.on('exit', (code) => {
 })
 const main = script.runInThisContext() as (...given: readonly unknown[]) => void
 main({}, require, {}, bundle, __dirname)
+
+/** Everybody on the machine sees the arguments of a process: from here on, not the password in an address among them. */
+function hidePasswords(args: readonly string[]): void {
+  const shown = args.map((arg) => arg.replace(/(:\/\/[^/:@]*):.*@/, '$1:…@'))
+  if (shown.some((arg, at) => arg !== args[at])) process.title = shown.join(' ')
+}
 
 function commandOf([, , word]: readonly string[]): string {
   return word !== undefined && /^[a-z]+$/.test(word) ? word : 'other'

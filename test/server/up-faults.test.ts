@@ -1,6 +1,8 @@
 // What stands in the way of `baton up`: each gets a clear line, and nothing is lost.
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
+import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
@@ -56,6 +58,24 @@ test('a workspace of a newer version is refused in a sentence, and stays as it i
   expect(fs.readFileSync(manifest, 'utf8')).toBe('{"format":99}')
   expect(fs.readFileSync(path.join(folder, '.baton/tape/main.jsonl'), 'utf8')).toContain('kept')
 })
+
+test.runIf(process.platform === 'linux')(
+  'a password in the address of a store is not in the list of processes while the store is reached [E1]',
+  async () => {
+    const server = net.createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const reached = once(server, 'connection') as Promise<[net.Socket]>
+    const address = `postgres://ana:se:cr@t@127.0.0.1:${port}/team`
+    const child = command(temporaryFolder(), ['init', '--store', address])
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const [socket] = await reached
+    const shown = fs.readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')
+    socket.destroy()
+    expect(shown).toContain(`init --store postgres://ana:…@127.0.0.1:${port}/team`)
+  },
+)
 
 test.each([
   ['relay', ['--no-supervisor']],
