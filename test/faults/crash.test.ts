@@ -103,6 +103,7 @@ test.each(crews)(
 
 test('what need not be durable takes no sync of its own, and is as durable as the next append [T1] [T3]', async () => {
   expect(await lostInPowerCut({}, { batch: 1, lanes: 2, passing: true })).toEqual([])
+  expect(await lostInPowerCut({}, { batch: 1, lanes: 2, passing: true, archives: true })).toEqual([])
   const folder = newFolder()
   const root = path.join(folder, '.baton')
   const log = path.join(folder, 'durable.log')
