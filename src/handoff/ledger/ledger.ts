@@ -8,7 +8,7 @@ import { documentPathIn } from '../agent-prompts.ts'
 import { InheritedBook } from './inherited-book.ts'
 import { withUnansweredEdits } from './files/unanswered-edits.ts'
 import { Conversation } from './words/conversation.ts'
-import { DecisionBook, decisionsOfState, planTitle } from './words/decisions.ts'
+import { DecisionBook, decisionsOfState, planTitle, rejected } from './words/decisions.ts'
 import type { Failure, Ledger, Quote } from './facts.ts'
 import { FailureBook, reportedFailure } from './tools/failure-book.ts'
 import { judgeFailures } from './tools/open-failures.ts'
@@ -30,7 +30,7 @@ import { ReplyBook, messageText } from './words/message-text.ts'
 import { started, SubagentBook } from './tools/subagent-book.ts'
 import { TodoList, withMentions } from './tools/todo-list.ts'
 import { ToolBook } from './tools/tool-book.ts'
-import { isFields, line, readCall, readTodos, type Asked } from './tools/tool-calls.ts'
+import { isFields, line, readCall, readTodos, type Asked, type Call } from './tools/tool-calls.ts'
 import { userCommandIn, type UserCommand, readUserWords, type Notice } from './words/user-words.ts'
 
 export interface LedgerOptions {
@@ -344,29 +344,28 @@ export class LedgerBuilder {
       this.#answeredDialog(call.questions, output, id, id)
       return
     }
-    const refused =
-      call.kind === 'shell'
-        ? line(call.command)
-        : call.kind === 'plan'
-          ? `plan ${planTitle(call.text)}`.trim()
-          : line(
-              (call.what || name).replaceAll(`${this.#workingFolder.folder ?? ''}/`, (found) =>
-                found === '/' ? found : '',
-              ),
-            )
+    const refused = this.#named(call, name)
     if (call.kind === 'files') this.#conversation.refused(call.what)
     const said = commentOf(output)
-    this.#decisions.add(
-      [{ text: `Rejected: ${refused}`, ...(said !== undefined && { why: said }), by: 'user', source: 'answer' }],
-      id,
-    )
-    if (said === undefined) return
+    if (said === undefined) return this.#decisions.reject(refused, id)
+    this.#decisions.add([{ text: rejected(refused), why: said, by: 'user', source: 'answer' }], id)
     this.#counts.userMessages += 1
     this.#userSaid({ text: said, id }, call.kind === 'plan' ? undefined : refused)
   }
 
+  /** A call in a line, by which it is known again. */
+  #named(call: Call, name: string): string {
+    if (call.kind === 'shell') return line(call.command)
+    if (call.kind === 'plan') return `plan ${planTitle(call.text)}`.trim()
+    const home = `${this.#workingFolder.folder ?? ''}/`
+    return line((call.what || name).replaceAll(home, (found) => (found === '/' ? found : '')))
+  }
+
   #settle(pending: OpenCall, output: Output, id: number): void {
-    const { call } = pending
+    const { call, name } = pending
+    const does =
+      call.kind === 'shell' || (call.kind === 'files' && call.effects.some(({ action }) => action !== 'read'))
+    if (does && !output.isError) this.#decisions.allowed(this.#named(call, name), call.kind === 'files')
     switch (call.kind) {
       case 'files':
         if (pending.aside && output.isError) return

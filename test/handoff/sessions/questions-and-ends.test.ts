@@ -58,9 +58,9 @@ describe('the end of a turn [H10]', () => {
     const s = new Claude()
     s.user('把导出脚本改成流式写入')
     s.edit('src/export.ts', 'a', 'b')
-    s.run('wc -l out.csv', '120000 out.csv')
+    s.run('npm run export', '120000 rows')
     const { section } = await documentOf(s)
-    expect(section('status')).toBe('Interrupted after `wc -l out.csv`')
+    expect(section('status')).toBe('Interrupted after `npm run export`')
   })
 
   test('a server that was not stopped in time has not failed, a build that was not has', async () => {

@@ -124,3 +124,57 @@ test('what led to a change that the user refused is no finding [H13]', async () 
   expect(section('decisions')).toContain('Les remises viennent du service `deals`')
   expect(section('decisions')).not.toContain('mal écrite à la ligne 8')
 })
+
+describe('what was refused or only proposed [H13]', () => {
+  const path = '/home/ines/projects/atlas/.env.example'
+
+  test('a change that was refused and then made is not told as refused; one that was only looked at is', async () => {
+    const session = (after: (s: Claude) => void) => {
+      const s = new Claude()
+      s.user('Leg eine Vorlage für die Umgebungsvariablen an')
+      s.refuse('Write', { file_path: path, content: 'PORT=' })
+      s.interrupted('tool')
+      s.user('Das war ein Versehen, bitte noch einmal')
+      after(s)
+      return documentOf(s.ends('Die Vorlage `.env.example` ist angelegt.'))
+    }
+    const made = await session((s) => s.write('.env.example', 'PORT='))
+    expect(made.markdown).not.toContain('Rejected')
+    const looked = await session((s) => s.read('.env.example'))
+    expect(looked.section('decisions')).toContain('Rejected: Write .env.example')
+  })
+
+  test('of the ways that were proposed, the answer tells which one was chosen', async () => {
+    const s = new Claude()
+    s.user('보고서를 어디에 저장하면 좋을까?')
+    s.ends(
+      '저장소는 지금 `data/` 폴더만 백업합니다.\n\n**방법 1**: `data/reports`에 저장합니다. 백업에 바로 포함됩니다.\n\n' +
+        '**방법 2**: 객체 저장소 `s3://reports`에 올립니다. 비용이 따로 듭니다.\n\n어느 방법으로 할까요?',
+    )
+    s.user('방법 1로 해줘')
+    s.edit('src/report.ts', 'a', 'b')
+    s.ends('보고서를 `data/reports`에 저장합니다.')
+    s.user('이제 지난달 보고서를 다시 만들어줘')
+    s.run('node src/report.js --month 4', 'written')
+    const { section } = await documentOf(s.ends('지난달 보고서를 만들었습니다.'))
+    expect(section('decisions')).toContain('어느 방법으로 할까요? → 방법 1로 해줘')
+    expect(section('decisions')).not.toContain('s3://reports')
+  })
+
+  test('a wish for a change of a file that was made is no rule; one that keeps a file as it is stays one', async () => {
+    const s = new Claude()
+    s.user('Explique comment sont nommées les factures')
+    s.read('src/names.ts')
+    s.ends('Les factures portent le numéro du client, puis la date.')
+    s.user(
+      'Oui. Corrige aussi docs/noms.md, la tournure y est maladroite. Ne réécris jamais docs/archives.md, le notaire la cite.',
+    )
+    s.edit('docs/noms.md', 'a', 'b')
+    s.ends('Page corrigée.')
+    s.user('merci, et la date en toutes lettres')
+    s.edit('src/names.ts', 'a', 'b')
+    const { section } = await documentOf(s.ends('La date est écrite en toutes lettres.'))
+    expect(section('constraints')).toContain('Ne réécris jamais docs/archives.md')
+    expect(section('constraints')).not.toContain('tournure')
+  })
+})

@@ -1,6 +1,6 @@
 // The items that tell what the user and the assistant said: requests, what binds, decisions, questions, and replies.
 
-import type { Instruction, Quote } from '../../ledger/facts.ts'
+import type { Decision, Instruction, Quote } from '../../ledger/facts.ts'
 import { clip } from '../../ledger/tools/tool-calls.ts'
 import { questionIn } from '../../ledger/words/message-text.ts'
 import { asks, lengthOf, sentencesOf } from '../../ledger/words/sentences.ts'
@@ -156,9 +156,14 @@ export function decisions(material: Material): Item[] {
       .map(({ id }) => id),
   )
   if (lastWords !== undefined && lastWords.text.length <= wholeClosing) whole.add(lastWords.id)
+  // A commit is told as what was done.
+  const commits = material.ledger.deeds.flatMap(({ text }) => /\b[0-9a-f]{7,40}\b/.exec(text)?.[0].slice(0, 7) ?? [])
+  const isTold = ({ id, text }: Decision) => whole.has(id) || commits.some((commit) => text.includes(commit))
   const others = material.ledger.decisions.filter(
-    ({ id, why, rank }) =>
-      id !== told && (why === undefined || !bound.has(id)) && !(rank !== undefined && whole.has(id)),
+    (decision) =>
+      decision.id !== told &&
+      (decision.why === undefined || !bound.has(decision.id)) &&
+      !(decision.rank !== undefined && isTold(decision)),
   )
   const said = others.filter(({ rank }) => rank !== undefined).sort((a, b) => a.rank! - b.rank!)
   const items = [...others.filter(({ rank }) => rank === undefined).reverse(), ...said].map((decision) => {

@@ -37,9 +37,9 @@ export function status(material: Material): Item[] {
   }
 }
 
-/** Where no call is without a result, the command that came last tells how far the work had come. */
+/** Where no call is without a result, a command that came last and did something tells how far the work had come. */
 function after({ ledger: { commands, ending } }: Material): string {
-  const last = commands.find(({ endId }) => endId !== undefined && endId === ending.id)
+  const last = commands.find(({ endId, looks }) => looks !== true && endId !== undefined && endId === ending.id)
   return last === undefined ? '' : ` after ${code(firstLine(last.command))}`
 }
 

@@ -34,6 +34,9 @@ export class Conversation {
     this.#instructions.hear(heard, 'call')
     this.#questions.hear(heard)
     this.#statements.called(doesOf(call, script), call.kind === 'shell')
+    if (call.kind !== 'files') return
+    for (const effect of call.effects)
+      if ('path' in effect && effect.action !== 'read') this.#instructions.changed(effect.path)
   }
 
   /** The user refused to have a file changed. */

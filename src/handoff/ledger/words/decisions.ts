@@ -9,7 +9,7 @@ type Found = Omit<Decision, 'id'>
 
 /** Each decision once, in the order in which they were made. */
 export class DecisionBook {
-  readonly #all: Decision[] = []
+  #all: Decision[] = []
   readonly #texts = new Set<string>()
 
   add(found: readonly Found[], id: number): void {
@@ -18,6 +18,22 @@ export class DecisionBook {
       this.#texts.add(decision.text)
       this.#all.push({ ...decision, id })
     }
+  }
+
+  /** What the user refused without a word. */
+  reject(refused: string, id: number): void {
+    this.add([{ text: rejected(refused), by: 'user', source: 'answer' }], id)
+  }
+
+  /** It was done after all, a file perhaps with another tool: whoever refused it before without a word has let it pass. */
+  allowed(refused: string, isFile: boolean): void {
+    const text = rejected(refused)
+    const end = refused.slice(refused.indexOf(' '))
+    const isIt = (decision: Decision) =>
+      decision.why === undefined &&
+      (decision.text === text || (isFile && decision.text.startsWith(rejected('')) && decision.text.endsWith(end)))
+    for (const decision of this.#all.filter(isIt)) this.#texts.delete(decision.text)
+    this.#all = this.#all.filter((decision) => !isIt(decision))
   }
 
   /** Books what the user chose in a dialog: it leaves the questions that they asked something about, and those without an answer. */
@@ -42,6 +58,10 @@ export class DecisionBook {
   facts(): readonly Decision[] {
     return this.#all
   }
+}
+
+export function rejected(refused: string): string {
+  return `Rejected: ${refused}`
 }
 
 /** The answers to questions that were asked with a tool; undefined for one that got none. */

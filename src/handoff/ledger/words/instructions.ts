@@ -59,6 +59,8 @@ interface Turn {
   calls: number
   spoken: number
   readonly replies: string[]
+  /** Files that were changed. */
+  readonly changed: Set<string>
   /** `reply`: nothing came after the assistant's words so far. */
   state?: 'reply' | 'done' | 'cut'
 }
@@ -79,7 +81,7 @@ export class InstructionBook {
   readonly #index = new Map<string, number[]>()
   /** Messages of the turn that runs, and of turns before it that were cut off. */
   #open: Kept[] = []
-  #turn: Turn = { calls: 0, spoken: 0, replies: [] }
+  #turn: Turn = newTurn()
   /** Whether the tape says when turns end; otherwise a reply without a call behind it ends one. */
   #knowsEnds = false
 
@@ -131,6 +133,11 @@ export class InstructionBook {
     this.know(heard)
   }
 
+  /** A file was changed. */
+  changed(path: string): void {
+    this.#turn.changed.add(path)
+  }
+
   /** Words that the assistant has before it, such as its list of what is to be done. */
   know(heard: Haystack): void {
     for (const { missing } of this.#open) {
@@ -179,7 +186,7 @@ export class InstructionBook {
       // Nobody heard it, so nothing can tell what became of it.
       this.#open = []
     }
-    if (this.#isAnswered() || this.#turn.state === 'cut') this.#turn = { calls: 0, spoken: 0, replies: [] }
+    if (this.#isAnswered() || this.#turn.state === 'cut') this.#turn = newTurn()
   }
 
   #judged(kept: Kept): Instruction {
@@ -194,7 +201,7 @@ export class InstructionBook {
       const { text, weight, terms, leadsIn } = sentence
       if (sentence === goal) return false
       const says = weight >= leastWeight && wordsIn(terms) >= leastWords && text.length <= longestSentence
-      return says && !leadsIn && !asks(text) && !isPasted(text)
+      return says && !leadsIn && !asks(text) && !isPasted(text) && !this.#isCarriedOut(text)
     })
     const unheard = candidates.filter((sentence) => returned(sentence, missing) <= mostReturned * sentence.weight)
     if (unheard.length === 0) return []
@@ -203,6 +210,13 @@ export class InstructionBook {
     if (fact.answers !== undefined && sentences.length === 1) return []
     const request = this.#workedOn() ? requestIn(sentences, missing) : undefined
     return standing.filter((sentence) => sentence !== request).map(({ text }) => text)
+  }
+
+  /** A wish for work on files is carried out when all of them were changed. */
+  #isCarriedOut(sentence: string): boolean {
+    const named = sentence.match(filePattern) ?? []
+    const changed = [...this.#turn.changed]
+    return named.length > 0 && named.every((name) => changed.some((path) => `/${path}`.endsWith(`/${name}`)))
   }
 
   /** Those of which the words could come back: not a paste from elsewhere, nor anything where the agent answers in another language. */
@@ -242,6 +256,13 @@ export class InstructionBook {
 }
 
 const none: readonly number[] = []
+
+/** The name of a file, with the folders in front of it. */
+const filePattern = /[\w-][\w.-]*(?:\/[\w.-]+)*\.[A-Za-z]\w{0,4}(?![\w/])/g
+
+function newTurn(): Turn {
+  return { calls: 0, spoken: 0, replies: [], changed: new Set() }
+}
 
 /** Forgets what is only needed while the turn of a message runs: a session may have very many. */
 function settle(kept: Kept): void {

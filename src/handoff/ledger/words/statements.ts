@@ -66,6 +66,8 @@ export class StatementBook {
     this.#guesses = []
     const last = this.#pending.pop()
     if (last !== undefined) this.#pending.push({ ...last, text: withoutRemark(last.text) })
+    // Of what was proposed for a choice, the user's answer tells what was chosen.
+    if (asked) this.#pending = this.#pending.map((each) => ({ ...each, text: withoutItems(each.text) }))
     this.#accept(asked ? proposed : 1, this.#pending, termsOf(words.slice(0, longestReply)))
     this.#turnId = id
   }
@@ -311,6 +313,11 @@ function withoutRemark(text: string): string {
   const last = paragraphs.at(-1)!
   const isRemark = paragraphs.length > 1 && !/^\s*(?:[-*•|#`]|\d+[.)])/m.test(last) && sentencesOf(last).length <= 2
   return isRemark ? paragraphs.slice(0, -1).join('\n\n') : text
+}
+
+/** A reply without its lists: items with a mark, and paragraphs that begin with a name in bold. */
+function withoutItems(text: string): string {
+  return text.replaceAll(/^\s*(?:(?:[-*•]|\(?(?:\d{1,2}|[A-Za-z])[.)])\s|\*\*[^*]+\*\*\s*[:：—–-]).*$/gm, '')
 }
 
 /** Whether a sentence ends like one, in any script. */
