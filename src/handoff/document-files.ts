@@ -33,13 +33,22 @@ export function* documentPaths(folder: string, when: Date): Generator<string, ne
 
 /**
  * A saved document as a file, for people and for agents that read files. It is named by the minute; two in one minute do
- * not collide, and a file that is there is never written over; one that says the same is taken as it is.
+ * not collide, and a file that is there is never written over.
  */
 export function projectDocument(folder: string, when: Date, markdown: string): string {
   makeFolder(folder)
   const names = documentPaths(folder, when)
   for (;;) {
     const file = names.next().value
-    if (createFile(file, markdown) || fs.readFileSync(file, 'utf8') === markdown) return file
+    if (createFile(file, markdown)) return file
   }
+}
+
+/** The file of a saved document, if it is still there as it was written. */
+export function projectedFile(folder: string, when: Date, markdown: string): string | undefined {
+  for (const file of documentPaths(folder, when)) {
+    if (!fs.existsSync(file)) return undefined
+    if (fs.readFileSync(file, 'utf8') === markdown) return file
+  }
+  return undefined
 }

@@ -7,10 +7,11 @@ import * as z from 'zod'
 import { type AgentName, agentNames, startWith } from '../../agents/index.ts'
 import { NotFoundError } from '../../errors.ts'
 import {
+  documentsFolder,
   documentText,
+  projectedFile,
   resumeHandoff,
   saveDocument,
-  type SavedDocument,
   savedDocuments,
   writeDocument,
 } from '../../handoff/index.ts'
@@ -112,17 +113,15 @@ export const sessionContinue = operation('session.continue', 'operate', 'POST /c
     const file = newest === undefined ? namedSession(workspace, ref!, agent, caller) : sessionFile(newest)
     const { name, session, about } = await tapeOfSession(workspace, file)
     const cwd = folderOf(session) ?? workspace.cwd
-    const place = ({ date }: SavedDocument, markdown: string) =>
-      placeDocument(workspace, cwd, name, new Date(date), markdown)
     const write = async () => {
       const options = { ...about, ...(goal === undefined ? {} : { goal }), cwd, project: cwd }
       const written = await writeDocument(new Tape(store, name), options)
       const markdown = (await edit?.(written.markdown)) ?? written.markdown
       const own = edit === undefined ? written.document : undefined
       const saved = await saveDocument(store, name, markdown, written.note, own)
-      return { saved, ...place(saved, markdown) }
+      return { saved, ...placeDocument(workspace, cwd, name, new Date(saved.date), markdown) }
     }
-    const printed = print === true && edit === undefined ? await printedBefore(store, name, goal, place) : undefined
+    const printed = print === true && edit === undefined ? await printedBefore(store, name, goal, cwd) : undefined
     const { saved, document, readable } = printed ?? (await write())
     const start = startWith(into, document, cwd, randomUUID(), readable)
     const child = `${into}:${start.session ?? `after-${name}#${saved.id}`}`
@@ -133,19 +132,15 @@ export const sessionContinue = operation('session.continue', 'operate', 'POST /c
 })
 
 /** The document of an earlier look at the command, if nothing has happened on the tape since: looking stores it once. */
-async function printedBefore(
-  store: Store,
-  tape: string,
-  goal: string | undefined,
-  place: (saved: SavedDocument, markdown: string) => { document: string; readable: boolean },
-) {
-  for await (const saved of savedDocuments(store, tape)) {
-    if (saved.goal !== goal || (await store.info(tape))?.lastId !== saved.id) return undefined
-    const placed = place(saved, await documentText(store, saved))
-    const isPrinted = (await givenDocument(store, placed.document))?.anchor === `#${saved.id}`
-    return isPrinted ? { saved, ...placed } : undefined
-  }
-  return undefined
+async function printedBefore(store: Store, tape: string, goal: string | undefined, cwd: string) {
+  const newest = await savedDocuments(store, tape).next()
+  if (newest.done === true) return undefined
+  const saved = newest.value
+  if (saved.goal !== goal || (await store.info(tape))?.lastId !== saved.id) return undefined
+  const folder = documentsFolder(cwd, tape, undefined)
+  const document = projectedFile(folder, new Date(saved.date), await documentText(store, saved))
+  if (document === undefined || (await givenDocument(store, document))?.anchor !== `#${saved.id}`) return undefined
+  return { saved, document, readable: true }
 }
 
 /** The folder that the session worked in, if it still exists. */
