@@ -84,13 +84,15 @@ function make(folder: string, mode: number): void {
   }
 }
 
+const elsewhere = 'Keep the workspace elsewhere with --workspace, and what Baton remembers for you with XDG_STATE_HOME.'
+
 const hints: Record<string, string> = {
   ENOSPC: 'The disk is full. Nothing of this was kept; free some space and try again.',
   EDQUOT: 'Your quota is used up. Nothing of this was kept; free some space and try again.',
   EFBIG: 'The file may not grow further (see "ulimit -f"). Nothing of this was kept.',
-  EROFS: 'This is a read-only file system. For a workspace elsewhere use --workspace.',
-  EACCES: 'You have no permission here; check who owns it. For a workspace elsewhere use --workspace.',
-  EPERM: 'You have no permission here; check who owns it. For a workspace elsewhere use --workspace.',
+  EROFS: `This is a read-only file system. ${elsewhere}`,
+  EACCES: `You have no permission here; check who owns it. ${elsewhere}`,
+  EPERM: `You have no permission here; check who owns it. ${elsewhere}`,
   ENOTDIR: 'A part of that path is a file; choose another folder with --workspace.',
   ENOENT: 'It is gone; somebody may have removed or moved the workspace.',
   EMFILE: 'Too many files are open (see "ulimit -n").',
