@@ -2,6 +2,7 @@
 // object. Nothing outside this room asks which agent it deals with: what is particular to one is a method or a flag here.
 // Whatever is optional is a capability or a quirk, and an agent that does not declare it does not have it.
 
+import type { ToolCall } from '../tape/index.ts'
 import type { AgentConnection } from './connection.ts'
 import type { MakeParser } from './fact.ts'
 import type { Fields } from './fields.ts'
@@ -61,6 +62,8 @@ interface Sessions {
   subagents?(file: SessionFile, judged: Set<string>): SessionFile[]
   /** The folder in which they appear, where it is not one of `projectFolders`. */
   subagentsFolder?(file: SessionFile): string
+  /** The tool calls that have not ended, where its records hold them only when they have. */
+  runningCalls?(file: SessionFile): ToolCall[]
   /** The agent's own meter also counts what was said since the last reply, by an estimate. */
   readonly estimatesUnanswered?: boolean
 

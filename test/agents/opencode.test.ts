@@ -47,6 +47,27 @@ test('what was read before is not read again: only what stands behind its place 
   }
 })
 
+test('a call that has not ended is known before its reply is finished, and none afterwards [C19]', () => {
+  const [session] = sessionsIn(homeWith('opencode'), 'opencode')
+  expect(opencode.runningCalls!(session!)).toEqual([])
+  const isCall = "json_extract(data, '$.type') = 'tool'"
+  const reply = `(SELECT max(message_id) FROM part WHERE session_id = '${session!.id}' AND ${isCall})`
+  const sql = `DELETE FROM message WHERE session_id = '${session!.id}' AND id > ${reply};
+    UPDATE message SET data = json_remove(data, '$.time.completed') WHERE id = ${reply};
+    UPDATE part SET data = json_set(data, '$.state.status', 'running') WHERE message_id = ${reply} AND ${isCall}`
+  execFileSync('sqlite3', [session!.path, sql])
+  const [call] = opencode.runningCalls!(session!)
+  expect(call).toMatchObject({
+    name: expect.stringMatching(/^\w+$/) as string,
+    arguments: expect.anything() as unknown,
+  })
+  execFileSync('sqlite3', [
+    session!.path,
+    `UPDATE message SET data = json_set(data, '$.time.completed', 1) WHERE id = ${reply}`,
+  ])
+  expect(opencode.runningCalls!(session!)).toEqual([])
+})
+
 test('what follows a reply whose process was killed is read; the last reply only when it is finished [C2][C15]', () => {
   const [session] = sessionsIn(homeWith('opencode'), 'opencode')
   const all = [...opencode.records!(session!)]

@@ -6,7 +6,16 @@ import type { Agent, CompactionQuery, TurnOutcome, TurnOutput, ScreenState, Scre
 import { fields } from '../fields.ts'
 import { fieldsIn, readJson } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
-import { exportedRecords, isExport, findSessions, outlinesOf, recordsOf, subagentsOf, windowsIn } from './sessions.ts'
+import {
+  exportedRecords,
+  isExport,
+  findSessions,
+  outlinesOf,
+  recordsOf,
+  runningCalls,
+  subagentsOf,
+  windowsIn,
+} from './sessions.ts'
 import { opencodeParser } from './parser.ts'
 import { isDatabase } from './sqlite.ts'
 import { opencodeConnection } from './connection.ts'
@@ -22,6 +31,7 @@ export const opencode: Agent = {
   // Sessions are rows of a database; `opencode export` prints one of them as a document.
   recognises: isExport,
   sharesFile: true,
+  runningCalls: (file) => (isDatabase(file.path) ? runningCalls(file) : []),
   subagents: (file, judged) => (isDatabase(file.path) ? subagentsOf(file, judged) : []),
   logOf: (file) => `${file}-wal`,
   parser: opencodeParser,
@@ -49,7 +59,6 @@ export const opencode: Agent = {
   // opencode asks for a second Escape after the first.
   interrupt: ['Escape', 'Escape'],
   showsWork: true,
-  callsShowLate: true,
   readScreen,
 }
 

@@ -1,8 +1,9 @@
 // The sessions of opencode, as records. In its database a session is a row, and its messages and their parts are rows of their
 // own; `opencode export` prints a session as one document, with the fields of its rows under other names.
 
+import type { ToolCall } from '../../tape/index.ts'
 import type { SessionFile, SessionRecord } from '../agent.ts'
-import { fields, type Fields, json, number, isFields, list } from '../fields.ts'
+import { fields, type Fields, json, number, isFields, list, text } from '../fields.ts'
 import { filesBelow, readJson } from '../files.ts'
 import type { SqliteRow } from './row.ts'
 import { type SqliteDatabase, withDatabase } from './sqlite.ts'
@@ -61,6 +62,21 @@ export function subagentsOf({ path, id, bytes }: SessionFile, judged: Set<string
     judged.add(String(row.id))
   }
   return found
+}
+
+/** The calls that have not ended. `recordsOf` leaves out the reply that they belong to until it is finished. */
+export function runningCalls({ path, id }: SessionFile): ToolCall[] {
+  return withDatabase(path, (database) => {
+    const messages = [...database.where('message', 'session_id', new Set([id]))]
+    const last = messages.sort((a, b) => order(a.id, b.id)).at(-1)
+    if (last === undefined || fields(dataOf(last).time).completed !== undefined) return []
+    const parts = [...database.where('part', 'message_id', new Set([String(last.id)]))].map(dataOf)
+    return parts.flatMap(({ type, tool, callID, state }) => {
+      const { status, input = {} } = fields(state)
+      if (type !== 'tool' || status !== 'running') return []
+      return [{ id: text(callID) ?? 'unknown', name: text(tool) ?? 'unknown', arguments: input }]
+    })
+  })
 }
 
 /** The sessions and their messages without the parts, which are most of the bytes: in one pass for all of them. */

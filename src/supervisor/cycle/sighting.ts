@@ -98,11 +98,13 @@ async function found({ observation, cycle, cwd, tape, now }: SightingOptions): P
   return judged.is === 'valid' ? judged : file
 }
 
-/** When the lines were written that a sighting shows: Baton's own time is measured from there. */
+/** When the lines were written that a sighting shows, or the agent told what they will say: Baton's own time is measured from there. */
 export function evidenceOf(sighting: Sighting | undefined): number | undefined {
   const { file, turnSince } = sighting?.observation ?? {}
   // A database is written for other sessions too, and its file only now and then: its rows tell their own times.
-  if (file !== undefined && agentNamed(file.agent).sharesFile === true) return Date.parse(turnSince ?? '') || undefined
+  const told = Date.parse(turnSince ?? '') || undefined
+  if (file !== undefined && agentNamed(file.agent).sharesFile === true) return told
   const stat = file === undefined ? undefined : fs.statSync(file.path, { throwIfNoEntry: false })
-  return stat?.mtimeMs
+  // Claude Code says that it is idle before it writes the end of the turn.
+  return stat === undefined ? undefined : Math.max(stat.mtimeMs, told ?? 0)
 }

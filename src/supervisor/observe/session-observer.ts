@@ -418,7 +418,7 @@ export class SessionObserver implements Observer {
         return view?.background ?? []
       },
       get doing() {
-        return [...(view?.calls.values() ?? [])]
+        return view?.doing ?? []
       },
       work: view?.work ?? noWork,
       dialog: dialog === undefined ? undefined : { question: dialog },

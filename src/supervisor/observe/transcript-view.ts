@@ -27,7 +27,7 @@ export class TranscriptView {
   /** The newest is the last. */
   readonly prompts: PromptText[] = []
   /** Calls without a result: what each does. */
-  readonly calls = new Map<string, string>()
+  readonly #calls = new Map<string, string>()
   /** A short stamp of every call with its result; those about handoff documents are left out. */
   readonly work = new Set<string>()
   readonly #called = new Map<string, string>()
@@ -111,6 +111,12 @@ export class TranscriptView {
     return found.length > 0
   }
 
+  /** What the calls do that have not ended. */
+  get doing(): readonly string[] {
+    const running = agentNamed(this.file.agent).runningCalls
+    return running === undefined ? [...this.#calls.values()] : running(this.file).map(deedOf)
+  }
+
   get read(): readonly string[] {
     return this.#ledgerFacts().read
   }
@@ -131,7 +137,7 @@ export class TranscriptView {
       if (fact.to === 'asked') this.#asked(this.#heard ?? '', fact.date)
       if (fact.to !== 'idle') this.failed = false
       // Calls of a turn that is over get no result any more.
-      else this.calls.clear()
+      else this.#calls.clear()
     }
     if (fact.type === 'queued') this.#asked(fact.text, fact.date)
     if (fact.type !== 'said') return
@@ -144,12 +150,12 @@ export class TranscriptView {
       else if (words !== '') this.reply = words
     } else if (draft.kind === 'tool_call') {
       for (const call of payload.calls as ToolCall[]) {
-        this.calls.set(call.id, deedOf(call))
+        this.#calls.set(call.id, deedOf(call))
         this.#called.set(call.id, `${call.name} ${JSON.stringify(call.arguments)}`)
       }
     } else if (draft.kind === 'tool_result') {
       for (const { call_id, output } of payload.results as ToolResult[]) {
-        this.calls.delete(call_id)
+        this.#calls.delete(call_id)
         this.#worked(call_id, output)
       }
     } else if (draft.kind === 'error') {
@@ -176,7 +182,7 @@ export class TranscriptView {
 
   #forget(): void {
     this.prompts.length = 0
-    this.calls.clear()
+    this.#calls.clear()
     this.work.clear()
     this.#called.clear()
     this.failed = false

@@ -12,6 +12,8 @@ import {
 import { listSessions, LiveSession } from '../../../src/transcripts/index.ts'
 import { startMs } from '../../support/pace.ts'
 import { someProcess } from '../../support/processes.ts'
+import { evidenceOf } from '../../../src/supervisor/cycle/sighting.ts'
+import { sight } from '../support/sightings.ts'
 import { temporaryFolder } from '../../support/workspace.ts'
 import { homeWith, sessionsIn } from '../../transcripts/home.ts'
 
@@ -441,4 +443,22 @@ test('a slow reader gets the newest only, and several may look on [C11]', async 
   pi.says('Done.')
   expect((await other).prompt?.text).toBe('turn 50')
   expect(slow.length).toBeLessThan(50)
+})
+
+test('what Baton does at the end of a turn is measured from when the agent told of it, though its file was written earlier [C14]', () => {
+  const file = path.join(temporaryFolder(), 'session.jsonl')
+  fs.writeFileSync(file, '')
+  const written = fs.statSync(file).mtimeMs
+  const { observation, ...rest } = sight({})
+  const seen = (turnSince: number | undefined) => ({
+    ...rest,
+    observation: {
+      ...observation,
+      file: { agent: 'claude' as const, path: file, bytes: 0, changed: written, id: 'session' },
+      turnSince: turnSince === undefined ? undefined : new Date(turnSince).toISOString(),
+    },
+  })
+  expect(evidenceOf(seen(undefined))).toBe(written)
+  expect(evidenceOf(seen(written - 3_000))).toBe(written)
+  expect(evidenceOf(seen(Math.ceil(written) + 3_000))).toBe(Math.ceil(written) + 3_000)
 })
