@@ -1,6 +1,7 @@
 // What happened lately: how busy each tape was, what was handed over on it, and how full its context was.
 
 import * as z from 'zod'
+import { BatonError } from '../errors.ts'
 import { savedDocuments } from '../handoff/index.ts'
 import type { Entry, Store, TapeInfo } from '../store/index.ts'
 import { most, thinned } from './agents/meters.ts'
@@ -75,9 +76,14 @@ function newest(store: Store, tape: string, limit: number): AsyncIterable<Entry>
 
 async function documentsSince(store: Store, tape: string, since: string): Promise<Mark[]> {
   const marks: Mark[] = []
-  for await (const { id, date, profile } of savedDocuments(store, tape)) {
-    if (date < since || marks.length >= mostMarks) break
-    marks.push({ kind: 'document', id, date, name: profile })
+  try {
+    for await (const { id, date, profile } of savedDocuments(store, tape)) {
+      if (date < since || marks.length >= mostMarks) break
+      marks.push({ kind: 'document', id, date, name: profile })
+    }
+  } catch (error) {
+    // How busy the tapes were can be told without those of a damaged one.
+    if (!BatonError.is(error) || error.code !== 'damaged') throw error
   }
   return marks
 }

@@ -2,6 +2,7 @@
 // its tests.
 
 import * as activity from './activity.ts'
+import * as cycles from './agents/cycles.ts'
 import * as demo from './agents/demo.ts'
 import * as meters from './agents/meters.ts'
 import * as screen from './agents/screen.ts'
@@ -56,6 +57,7 @@ export const operations = {
   ...operationsOf(work),
   ...operationsOf(meters),
   ...operationsOf(spending),
+  ...operationsOf(cycles),
   ...operationsOf(demo),
   ...operationsOf(supervised),
   ...operationsOf(screen),

@@ -1,5 +1,6 @@
 // The workspace as a whole: what it is, how much it holds, whether it is as it was written, and the same as a copy of it.
 
+import os from 'node:os'
 import { buffer } from 'node:stream/consumers'
 import * as z from 'zod'
 import { BatonError, InvalidError } from '../errors.ts'
@@ -18,6 +19,7 @@ export const workspaceInfo = operation('workspace.info', 'read', 'GET /workspace
     project: z.string(),
     guarantee: z.string(),
     version: z.string().describe('Of Baton.'),
+    host: z.string().describe('The machine that answers: other sessions of a shared store run elsewhere.'),
     agents: z.array(z.string()).describe('The agents that Baton knows by itself.'),
     tapes: z.int(),
     entries: z.int(),
@@ -31,7 +33,16 @@ export const workspaceInfo = operation('workspace.info', 'read', 'GET /workspace
       total.bytes += bytes
     }
     const { workspace, place, guarantee } = store
-    return { workspace, place, project, guarantee, version: manifest.version, agents: agentNames, ...total }
+    return {
+      workspace,
+      place,
+      project,
+      guarantee,
+      version: manifest.version,
+      host: os.hostname(),
+      agents: agentNames,
+      ...total,
+    }
   },
 })
 

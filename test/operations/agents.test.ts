@@ -118,6 +118,15 @@ it('each step of a cycle comes with what proved it, and without where nothing is
   await at(2, 'clearing', { document })
   await at(2, 'resuming', { document })
   await at(2, 'documented', { document })
+  // The agent's own tape shows what its new context began with.
+  await opened.workspace.store.append('claude:new', [
+    { kind: 'event', payload: { name: 'usage', data: { of: 'one.md' } } },
+    { kind: 'message', payload: { role: 'user', content: 'Read handoff from /p/.handoffs/one.md and resume work' } },
+    {
+      kind: 'tool_call',
+      payload: { calls: [{ id: '1', name: 'Read', arguments: { file_path: '/p/.handoffs/one.md' } }] },
+    },
+  ])
   const { cycles } = await operations.supervisedCycles.run(opened.workspace, { name: 'job', limit: 20 }, callBy())
   const [second, first] = cycles.map(({ steps }) => steps.map(({ step, proof }) => [step, proof?.text, proof?.id]))
   expect(first).toEqual([
@@ -127,6 +136,12 @@ it('each step of a cycle comes with what proved it, and without where nothing is
     ['resuming', 'The prompt to resume is in its transcript.', verifying],
     ['verifying', 'The new context read one.md or was given its text, and replied or called a tool.', done],
     ['done', 'Its context went from 71 to 9 %.', ended],
+  ])
+  expect(
+    cycles[1]!.steps.flatMap(({ step, proof }) => (proof?.seen === undefined ? [] : [[step, proof.seen]])),
+  ).toEqual([
+    ['resuming', { tape: 'claude:new', id: 2 }],
+    ['verifying', { tape: 'claude:new', id: 3 }],
   ])
   expect(second!.map(([step, text]) => [step, text])).toEqual([
     ['asked', undefined],

@@ -63,6 +63,17 @@ it('a fork copies the documents of its parent, and nothing was handed over again
   expect(documents.filter(({ tape }) => tape.startsWith('work'))).toMatchObject([{ tape: 'work', id: document.id }])
 })
 
+it('the documents of a tape are listed with those of the tapes it came from [W3]', async () => {
+  const { workspace } = opened
+  const call = callBy()
+  const { documents } = await operations.documentList.run(
+    workspace,
+    { tape: 'work-copy', lineage: true, limit: 5 },
+    call,
+  )
+  expect(documents.map(({ tape }) => tape).sort()).toEqual(['work', 'work-copy'])
+})
+
 it('reading a session of yesterday is no work of today [W1]', async () => {
   const { workspace } = opened
   const note = { kind: 'event', payload: { name: 'import', data: { agent: 'claude' } }, meta: { key: 'import' } }

@@ -1,3 +1,4 @@
+import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { openFileStore } from '../../src/store/index.ts'
@@ -42,6 +43,35 @@ test('a tape is read, filtered, searched, followed and linked to [W2]', async ()
   await page.getByRole('article', { name: 'Entry 33,' }).waitFor()
   await page.getByRole('button', { name: 'Phases' }).click()
   await expect.poll(() => page.getByRole('article').count()).toBeLessThan(4)
+  await expectAccessible(page)
+})
+
+test('a damaged tape shows what can be read of it and what to do, and hides no document of another [W2, W3]', async () => {
+  const folder = temporaryFolder()
+  const store = await openFileStore(path.join(folder, '.baton'))
+  for (const text of ['first', 'second', 'third']) await store.append('torn', [message(text)])
+  await store.append('main', [message('Build the parser')])
+  await store.close()
+  const file = path.join(folder, '.baton/tape/torn.jsonl')
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace('second', 'secund'))
+  const server = await startServer(folder)
+  await server.client.documentWrite({ tape: 'main', goal: 'finish the parser' })
+  const page = await openPage(server, '/tapes/torn', { expected: /409/ })
+  await page.getByRole('article', { name: 'Entry 3, user' }).waitFor()
+  await page.getByRole('article', { name: 'Entry 1, user' }).waitFor()
+  expect(await page.getByRole('article').count()).toBe(2)
+  await page
+    .getByRole('alert')
+    .getByText(/its bytes have changed/)
+    .waitFor()
+  await page.getByText('baton tape repair torn').waitFor()
+  await expectAccessible(page)
+  await page.goto(`${server.url}/handoffs`)
+  await page.getByRole('link', { name: /finish the parser/ }).waitFor()
+  await page
+    .getByRole('alert')
+    .getByText(/Not every document of torn/)
+    .waitFor()
   await expectAccessible(page)
 })
 

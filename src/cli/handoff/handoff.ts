@@ -175,7 +175,7 @@ function withAdvice(error: unknown, options: HandoffCommandOptions): unknown {
 
 export async function ls(options: Globals & { tape?: string }): Promise<void> {
   await withWorkspace(options, async ({ run }, out) => {
-    const { documents } = await run(documentList, { tape: options.tape, limit: Number.MAX_SAFE_INTEGER })
+    const { documents, damaged } = await run(documentList, { tape: options.tape, limit: Number.MAX_SAFE_INTEGER })
     out.list(documents, {
       none: 'No handoff documents yet. Write one with "baton handoff".',
       head: ['DOCUMENT', 'PROFILE', 'WRITER', 'MADE', 'SIZE', 'GOAL'],
@@ -189,6 +189,9 @@ export async function ls(options: Globals & { tape?: string }): Promise<void> {
         each.goal ?? '',
       ],
     })
+    for (const tape of damaged) {
+      out.note(`Not every document of ${tape} is listed, because it is damaged. See "baton tape verify ${tape}".`)
+    }
   })
 }
 

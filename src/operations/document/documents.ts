@@ -1,7 +1,7 @@
 // Handoff documents: list them, read, check and compare them.
 
 import * as z from 'zod'
-import { InvalidError, NotFoundError } from '../../errors.ts'
+import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
 import {
   diffDocuments,
   documentText,
@@ -16,7 +16,7 @@ import {
   validate,
 } from '../../handoff/index.ts'
 import type { Store } from '../../store/index.ts'
-import { resolve, Tape } from '../../tape/index.ts'
+import { ancestors, readEdges, resolve, Tape } from '../../tape/index.ts'
 import { operation } from '../operation.ts'
 import { tapeName } from '../tape/shapes.ts'
 import { demandTape } from '../workspace.ts'
@@ -26,18 +26,36 @@ const documentId = z.int().positive().optional().describe('The entry of a docume
 
 export const documentList = operation('document.list', 'read', 'GET /documents', {
   summary: 'The handoff documents of the workspace, or of one tape, newest first.',
-  input: z.object({ tape: tapeName.optional(), limit: z.int().min(1).max(1000).default(20) }),
-  output: z.object({ documents: z.array(saved) }),
-  async run({ store }, { tape, limit }) {
+  input: z.object({
+    tape: tapeName.optional(),
+    lineage: z.boolean().optional().describe('With a tape: also those of the tapes that it came from.'),
+    limit: z.int().min(1).max(1000).default(20),
+  }),
+  output: z.object({
+    documents: z.array(saved),
+    damaged: z
+      .array(z.string())
+      .describe('Tapes whose documents are not all listed, because something before them is damaged.'),
+  }),
+  async run({ store }, { tape, lineage, limit }) {
     if (tape !== undefined) await demandTape(store, tape)
+    const parents =
+      tape === undefined ? await tapesOf(store) : lineage === true ? ancestors(await readEdges(store), tape) : []
     const found: z.output<typeof saved>[] = []
-    for (const name of tape === undefined ? await tapesOf(store) : [tape]) {
-      for await (const each of savedDocuments(store, name)) {
-        // A fork copies the documents of its parent; nothing was handed over again.
-        if (tape !== undefined || each.origin === undefined) found.push(each)
+    const damaged: string[] = []
+    for (const name of tape === undefined ? parents : [tape, ...parents]) {
+      try {
+        for await (const each of savedDocuments(store, name)) {
+          // A fork copies the documents of its parent; nothing was handed over again.
+          if (name === tape || each.origin === undefined) found.push(each)
+        }
+      } catch (error) {
+        // One damaged tape must not hide the documents of the others.
+        if (name === tape || !BatonError.is(error) || error.code !== 'damaged') throw error
+        damaged.push(name)
       }
     }
-    return { documents: found.sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, limit) }
+    return { documents: found.sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, limit), damaged }
   },
 })
 

@@ -102,7 +102,8 @@ function readingsOf(thresholds: AlertThresholds, counts: Counts): AlertReading[]
       value: dead,
       threshold: thresholds.deadLetters,
       windowMs: 0,
-      text: `${dead === 1 ? '1 request' : `${dead} requests`} killed the workers that took it`,
+      text:
+        dead === 1 ? '1 request killed the workers that took it' : `${dead} requests killed the workers that took them`,
       advice: 'See which, and retry or drop them: baton relay dead',
     },
   ]

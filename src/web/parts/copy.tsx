@@ -1,6 +1,6 @@
 // Commands that a person may want to run: shown whole, copied with one press.
 
-import { useState } from 'react'
+import { Fragment, useState } from 'react'
 import { Icon } from './icon.tsx'
 
 /** A word of a command: names come from others, and what is copied is run. */
@@ -11,7 +11,15 @@ export function shellWord(word: string): string {
 export function Command({ children }: { children: string }) {
   return (
     <span className="command">
-      <code>{children}</code>
+      <code>
+        {children.split(' ').map((word, at) => (
+          // Lines end between words, not behind the hyphens of an option.
+          <Fragment key={at}>
+            {at > 0 && ' '}
+            <span className="command-word">{word}</span>
+          </Fragment>
+        ))}
+      </code>
       <CopyButton text={children} label="Copy the command" />
     </span>
   )

@@ -42,7 +42,11 @@ export function ModalFrame({ labelledBy, label, className, onClose, children }: 
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = ref.current!
-    if (!dialog.open) dialog.showModal()
+    if (!dialog.open) {
+      dialog.showModal()
+      // Whoever opens a form wants to fill it in; the browser chooses what comes first, which is the button that closes it.
+      dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')?.focus()
+    }
     const closeBeside = (event: PointerEvent) => {
       if (event.target === dialog) onClose()
     }

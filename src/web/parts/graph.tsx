@@ -4,8 +4,11 @@
 import '@xyflow/react/dist/base.css'
 import {
   Background,
+  BaseEdge,
   Controls,
   type Edge,
+  type EdgeProps,
+  getBezierPath,
   Handle,
   MarkerType,
   type Node,
@@ -45,7 +48,27 @@ function Box({ data }: NodeProps<BoxNode>) {
   )
 }
 
-const types = { box: Box }
+type LineEdge = Edge<{ readonly labelAt: number }, 'line'>
+
+function Line({ label, markerEnd, data, ...ends }: EdgeProps<LineEdge>) {
+  const [line, middle] = getBezierPath(ends)
+  const { sourceX, sourceY, targetX, targetY } = ends
+  const at = data?.labelAt ?? 0.5
+  const end = markerEnd === undefined ? {} : { markerEnd }
+  return (
+    <BaseEdge
+      path={line}
+      label={label}
+      // Exact in the middle; towards the ends near enough for a label.
+      labelX={middle + (at - 0.5) * (targetX - sourceX)}
+      labelY={sourceY + (targetY - sourceY) * at * at * (3 - 2 * at)}
+      {...end}
+    />
+  )
+}
+
+const boxTypes = { box: Box }
+const lineTypes = { line: Line }
 
 /** More boxes would be too small to read if all were shown at once: then the view begins at the first. */
 const mostThatFit = 8
@@ -57,9 +80,11 @@ interface GraphProps {
   readonly label: string
   readonly boxWidth?: number
   readonly rowHeight?: number
+  /** Where labels stand on their lines, from 0 to 1: near the beginning, those of lines that cross do not meet. */
+  readonly labelAt?: number
 }
 
-export function Graph({ boxes, lines, label, boxWidth = 240, rowHeight = 84 }: GraphProps) {
+export function Graph({ boxes, lines, label, boxWidth = 240, rowHeight = 84, labelAt = 0.5 }: GraphProps) {
   const boxHeight = rowHeight - 24
   // Where sizes and ends of lines are known, nothing is measured: boxes appear at once, stay when the data is refreshed, and those
   // off the screen are never drawn.
@@ -78,8 +103,10 @@ export function Graph({ boxes, lines, label, boxWidth = 240, rowHeight = 84 }: G
     draggable: false,
     connectable: false,
   }))
-  const edges: Edge[] = lines.map(({ from, to, label: text, isLive = false }) => ({
+  const edges: LineEdge[] = lines.map(({ from, to, label: text, isLive = false }) => ({
     id: `${from}\n${to}`,
+    type: 'line',
+    data: { labelAt },
     source: from,
     target: to,
     ...(text === undefined ? {} : { label: text }),
@@ -92,7 +119,8 @@ export function Graph({ boxes, lines, label, boxWidth = 240, rowHeight = 84 }: G
         <ReactFlow
           nodes={nodes}
           edges={edges}
-          nodeTypes={types}
+          nodeTypes={boxTypes}
+          edgeTypes={lineTypes}
           onlyRenderVisibleElements
           nodesFocusable={false}
           edgesFocusable={false}

@@ -60,6 +60,11 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => vo
   )
 }
 
+/** Below a list that does not show everything. */
+export function ListEnd({ children }: { children: ReactNode }) {
+  return <p className="list-end small muted">{children}</p>
+}
+
 interface AnswerProps<T> {
   readonly query: UseQueryResult<T>
   readonly children: (answer: T) => ReactNode

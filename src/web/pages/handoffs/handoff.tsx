@@ -9,7 +9,7 @@ import { Command, CopyButton, shellWord } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { countText } from '../../parts/numbers.ts'
-import { Answer } from '../../parts/states.tsx'
+import { Answer, ListEnd } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { useCommands } from '../../shell/palette.tsx'
@@ -104,13 +104,18 @@ function firstLine(sections: Items['sections']): string | undefined {
   return goal?.items[0]?.text.split('\n')[0]
 }
 
+/** More than fit into the panel. */
+const mostInChain = 50
+
 /** The documents of the same tape, and those of the tapes that it came from. */
 function Chain({ tape, id }: { tape: string; id: number }) {
   const against = usePlace().query.get('against')
-  const documents = useOperation('documentList', { tape, limit: 50 })
-  const lineage = useOperation('lineageShow', { tape }).data
-  // Those of the workspace, because a parent need not have a tape here; the list of handoffs has them already.
-  const all = useOperation('documentList', { limit: 500 })
+  const all = useOperation('documentList', { tape, lineage: true, limit: 1000 }).data?.documents ?? []
+  const edges = useOperation('lineageShow', { tape }).data?.edges ?? []
+  const own = all.filter((each) => each.tape === tape)
+  // The one that is open is in sight, however many came after it.
+  const from = Math.max(0, own.findIndex((each) => each.id === id) + 1 - mostInChain)
+  const shown = own.slice(from, from + mostInChain)
   return (
     <Panel
       title="Chain"
@@ -123,7 +128,7 @@ function Chain({ tape, id }: { tape: string; id: number }) {
       }
     >
       <ol className="chain">
-        {(documents.data?.documents ?? []).map((each) => (
+        {shown.map((each) => (
           <li key={each.id} className={each.id === id ? 'chain-hop chain-here' : 'chain-hop'}>
             <Link
               to={documentAddress(tape, each.id)}
@@ -140,14 +145,16 @@ function Chain({ tape, id }: { tape: string; id: number }) {
             <Ago date={each.date} className="faint tiny" />
           </li>
         ))}
-        {hopsTo(tape, lineage?.edges ?? []).map((hop) => {
+        {hopsTo(tape, edges).map((hop) => {
           const { parent, how, anchor, date } = hop
-          const document = documentBefore(hop, all.data?.documents ?? [])
+          const document = documentBefore(hop, all)
           return (
             <li key={`${hop.child} ${parent} ${how} ${date}`} className="chain-hop chain-origin">
               <span className="grow chain-parent">
                 <Link to={tapeAddress(parent)} className="cut" title={anchor}>
-                  {how} of <Text max={60}>{parent}</Text>
+                  <span>
+                    {how} of <Text max={60}>{parent}</Text>
+                  </span>
                 </Link>
                 {document !== undefined && (
                   <Link to={documentAddress(parent, document.id)} className="small">
@@ -162,6 +169,11 @@ function Chain({ tape, id }: { tape: string; id: number }) {
           )
         })}
       </ol>
+      {own.length > shown.length && (
+        <ListEnd>
+          {countText(shown.length)} of {countText(own.length)} documents of this tape
+        </ListEnd>
+      )}
     </Panel>
   )
 }

@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useMemo } from 'react'
 import { PageFrame, Panel } from '../../parts/page.tsx'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { Priority } from '../../parts/badge.tsx'
-import { Answer, Empty } from '../../parts/states.tsx'
+import { Answer, Empty, ListEnd } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Link, setQuery, usePlace } from '../../shell/router.tsx'
@@ -76,7 +76,7 @@ function Waiting({ items }: { items: readonly Item[] }) {
           </Panel>
         )}
         {history.length > 0 && (
-          <Panel title="Answered">
+          <Panel title="Answered" className="inbox-answered">
             <ul className="rows inbox-list">
               {history.map(({ id, from, reasonDetail, summary, answer, askedAt }) => {
                 const title = reasonDetail === '' ? summary : reasonDetail
@@ -95,6 +95,7 @@ function Waiting({ items }: { items: readonly Item[] }) {
                 )
               })}
             </ul>
+            {history.length === mostAnswered && <ListEnd>The newest {mostAnswered}.</ListEnd>}
           </Panel>
         )}
       </div>

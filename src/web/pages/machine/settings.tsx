@@ -101,7 +101,7 @@ function Value({ json }: { json: string }) {
   const value: unknown = JSON.parse(json)
   if (typeof value !== 'object' || value === null) return <Text max={400}>{plain(value)}</Text>
   const lines = Object.entries(value).map(([name, each]) => {
-    return Array.isArray(value) ? plain(each) : `${name} ${plain(each)}`
+    return Array.isArray(value) ? plain(each) : `${name}: ${plain(each)}`
   })
   if (lines.length === 0) return <span className="faint">none</span>
   return (
@@ -119,6 +119,6 @@ function plain(value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
   return Object.entries(value)
-    .map(([name, each]) => `${name} ${plain(each)}`)
+    .map(([name, each]) => `${name}: ${plain(each)}`)
     .join(', ')
 }

@@ -5,18 +5,21 @@ import { useMemo } from 'react'
 import { PageFrame, Panel } from '../../parts/page.tsx'
 import { type AnswerOf, sessionsAsked, useOperation } from '../../data/queries.ts'
 import { countText, usdText } from '../../parts/numbers.ts'
-import { Answer, Loading, Empty } from '../../parts/states.tsx'
+import { Answer, Empty, ListEnd, Loading } from '../../parts/states.tsx'
 import { useNow, Ago } from '../../parts/time.tsx'
 import { FirstRun } from './first-run.tsx'
 import { type Running, runningOf } from './running.ts'
 import { Sessions } from './sessions.tsx'
 import { Timeline } from './timeline.tsx'
 import './overview.css'
-import { Priority, Badge } from '../../parts/badge.tsx'
+import { Priority } from '../../parts/badge.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Link, documentAddress } from '../../shell/router.tsx'
 import { useTitles, writerText } from '../../data/titles.ts'
+
+/** Of the documents, to count those of today. */
+const mostCounted = 50
 
 /** Nothing announces that the files of agents have changed: they are read again and again. */
 const lookMs = 3_000
@@ -24,10 +27,11 @@ const lookMs = 3_000
 export default function Overview() {
   const found = useOperation('sessionList', sessionsAsked, { everyMs: lookMs })
   const supervised = useOperation('supervisedList', {})
-  const documents = useOperation('documentList', { limit: 50 })
+  const documents = useOperation('documentList', { limit: mostCounted })
+  const { host } = useOperation('workspaceInfo', {}).data ?? {}
   const running = useMemo(
-    () => runningOf(found.data?.sessions ?? [], supervised.data?.sessions ?? []),
-    [found.data, supervised.data],
+    () => runningOf(found.data?.sessions ?? [], supervised.data?.sessions ?? [], host),
+    [found.data, supervised.data, host],
   )
   // Which page it is becomes known with the first of these that is not empty, or when all of them are.
   const counts = [
@@ -45,7 +49,18 @@ export default function Overview() {
     >
       <Waiting />
       <Panel label="Sessions">
-        <Answer query={found}>{() => <Sessions running={running} />}</Answer>
+        <Answer query={found}>
+          {({ sessions, total }) => (
+            <>
+              <Sessions running={running} />
+              {total > sessions.length && (
+                <ListEnd>
+                  The {countText(sessions.length)} sessions worked on last, of {countText(total)} on this machine.
+                </ListEnd>
+              )}
+            </>
+          )}
+        </Answer>
       </Panel>
       <div className="overview-columns">
         <Timeline running={running} />
@@ -68,13 +83,14 @@ function Figures({ running, handoffs }: { running: readonly Running[]; handoffs:
     { since: new Date(today).toISOString() },
     { everyMs: 15_000, keep: true },
   ).data
+  const handedOver = handoffs.filter(({ date }) => isToday(date)).length
   const busy = running.filter(({ busy }) => busy).length
   const open = running.filter(({ ended }) => !ended).length
   return (
     <dl className="figures">
       <Figure name="at work" text={countText(busy)} strong={busy > 0} />
       <Figure name="open" text={countText(open)} />
-      <Figure name="handoffs today" text={countText(handoffs.filter(({ date }) => isToday(date)).length)} />
+      <Figure name="handoffs today" text={`${countText(handedOver)}${handedOver === mostCounted ? '+' : ''}`} />
       <Figure
         name="spent today"
         text={spent === undefined ? '–' : usdText(spent.usd)}
@@ -194,11 +210,6 @@ function RecentHandoffs({ documents }: { documents: UseQueryResult<AnswerOf<'doc
           )
         }
       </Answer>
-      {documents.data !== undefined && documents.data.documents.length > mostHandoffs && (
-        <p className="lately-more small">
-          <Badge>{documents.data.documents.length - mostHandoffs} more</Badge>
-        </p>
-      )}
     </Panel>
   )
 }

@@ -55,7 +55,12 @@ interface Meter {
   readonly cost?: { readonly usd: number }
 }
 
-export function runningOf(found: readonly Found[], supervised: readonly Supervised[]): Running[] {
+/** `host`: the machine whose sessions these are; a supervised session may be another's. */
+export function runningOf(
+  found: readonly Found[],
+  supervised: readonly Supervised[],
+  host: string | undefined,
+): Running[] {
   const bySession = new Map(
     supervised.flatMap((row) => (row['session'] === undefined ? [] : [[String(row['session']), row]])),
   )
@@ -63,11 +68,11 @@ export function runningOf(found: readonly Found[], supervised: readonly Supervis
   const rows = found.map((session) => {
     const row = bySession.get(session.id)
     if (row !== undefined) matched.add(row)
-    return { ...ofSession(session), ...(row === undefined ? {} : ofSupervised(row, session.title)) }
+    return { ...ofSession(session), ...(row === undefined ? {} : ofSupervised(row, session.title, host)) }
   })
   const others = supervised
     .filter((row) => !matched.has(row))
-    .map((row) => ({ quotas: [], ...ofSupervised(row, undefined) }))
+    .map((row) => ({ quotas: [], ...ofSupervised(row, undefined, host) }))
   return [...others, ...rows].sort(byUrgency)
 }
 
@@ -111,7 +116,8 @@ function ofSession(session: Found): Running {
   }
 }
 
-function ofSupervised(row: Supervised, title: string | undefined): Omit<Running, 'quotas'> {
+function ofSupervised(row: Supervised, title: string | undefined, here: string | undefined): Omit<Running, 'quotas'> {
+  const { host } = row.supervisor ?? {}
   const number = (name: string) => (typeof row[name] === 'number' ? row[name] : undefined)
   return {
     key: `session/${row.name}`,
@@ -127,7 +133,7 @@ function ofSupervised(row: Supervised, title: string | undefined): Omit<Running,
       step: row.step,
       share: row.context_usage,
       usd: row.usd,
-      host: row.supervisor?.host,
+      host: host === here ? undefined : host,
       started: row.started,
     }),
     ...given({ tokens: number('tokens'), window: number('window'), threshold: number('threshold') }),

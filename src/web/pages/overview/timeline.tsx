@@ -4,8 +4,9 @@ import { memo } from 'react'
 import { Panel } from '../../parts/page.tsx'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { shortName } from '../../data/titles.ts'
+import { countText } from '../../parts/numbers.ts'
 import { minuteTime } from '../../parts/time.tsx'
-import { Answer, Empty } from '../../parts/states.tsx'
+import { Answer, Empty, ListEnd } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Link, setQuery, tapeAddress, usePlace } from '../../shell/router.tsx'
 import type { Running } from './running.ts'
@@ -57,6 +58,7 @@ export function Timeline({ running }: { running: readonly Running[] }) {
                   ))}
                 </span>
               </div>
+              {lanes.length > shown && <ListEnd>{countText(lanes.length - shown)} more worked in this time.</ListEnd>}
             </div>
           )
         }}

@@ -14,12 +14,15 @@ import { notify, notifyProblem } from '../../shell/notices.tsx'
 import { Link, tapeAddress } from '../../shell/router.tsx'
 import './relay.css'
 
+/** What the page looks at. */
+const mostRequests = 200
+
 type Request = AnswerOf<'relayRecent'>['requests'][number]
 type Status = AnswerOf<'relayStatus'>
 
 export default function Relay() {
   const status = useOperation('relayStatus', {})
-  const recent = useOperation('relayRecent', { limit: 200 })
+  const recent = useOperation('relayRecent', { limit: mostRequests })
   return (
     <PageFrame title="Relay" about="Requests between agents, and to people.">
       <Answer query={status}>{(answer) => <Figures status={answer} />}</Answer>
@@ -35,8 +38,21 @@ export default function Relay() {
             </Panel>
           ) : (
             <>
-              <Panel label="Topology" className="relay-topology">
-                <Topology requests={requests} agents={status.data?.agents ?? {}} />
+              <Panel
+                title="Who asks whom"
+                label="Topology"
+                aside={
+                  requests.length === mostRequests && (
+                    <span className="muted small">of the newest {countText(mostRequests)} requests</span>
+                  )
+                }
+                className="relay-topology"
+              >
+                <Topology
+                  requests={requests}
+                  agents={status.data?.agents ?? {}}
+                  escalated={status.data?.escalated ?? 0}
+                />
               </Panel>
               <Dead />
               <Requests requests={requests} />
@@ -85,9 +101,9 @@ function Limits({ limits, requests }: LimitsProps) {
   const used = requests.filter(({ traceId }) => open.has(traceId)).map((request) => request.used)
   const most = (of: keyof Request['used']) => Math.max(0, ...used.map((each) => each[of]))
   const counted: [string, number, number][] = [
-    ['per item', most('perItem'), limits.maxHandoffsPerItem],
-    ['per pipeline', most('perPipeline'), limits.maxHandoffsPerPipeline],
-    ['to people', most('people'), limits.maxHumanRequestsPerPipeline],
+    ['handoffs per item', most('perItem'), limits.maxHandoffsPerItem],
+    ['handoffs per pipeline', most('perPipeline'), limits.maxHandoffsPerPipeline],
+    ['questions to people', most('people'), limits.maxHumanRequestsPerPipeline],
   ]
   const times: [string, number][] = [
     ['timeout', limits.handoffTimeoutMs],
@@ -98,9 +114,8 @@ function Limits({ limits, requests }: LimitsProps) {
       title="Limits"
       aside={
         <span className="muted small">
-          {open.size === 0
-            ? 'of handoffs; no pipeline is open'
-            : 'of handoffs, and the most that an open pipeline has used'}
+          {open.size === 0 ? 'No pipeline is open' : 'The most that an open pipeline has used'}
+          {requests.length === mostRequests && `, among the newest ${countText(mostRequests)} requests`}
         </span>
       }
     >
@@ -140,13 +155,15 @@ function Alerts() {
 interface TopologyProps {
   readonly requests: readonly Request[]
   readonly agents: Status['agents']
+  /** How many requests wait for people. */
+  readonly escalated: number
 }
 
-function Topology({ requests, agents }: TopologyProps) {
+function Topology({ requests, agents, escalated }: TopologyProps) {
   const { boxes, lines } = useMemo(() => layOut(requests), [requests])
   const drawn: GraphBox[] = boxes.map(({ name, ...place }) => {
     const { pending = 0, claimed = 0 } = agents[name] ?? {}
-    const asked = requests.filter(({ to, status }) => to === name && status === 'escalated').length
+    const asked = name === 'human' ? escalated : 0
     return {
       id: name,
       ...place,
@@ -167,7 +184,7 @@ function Topology({ requests, agents }: TopologyProps) {
       ),
     }
   })
-  return <Graph boxes={drawn} lines={lines} label="Who asks whom" boxWidth={180} rowHeight={76} />
+  return <Graph boxes={drawn} lines={lines} label="Who asks whom" boxWidth={180} rowHeight={76} labelAt={0.32} />
 }
 
 /** An agent stands right of those that ask it; in a circle, the first one seen is on the left. */
@@ -263,7 +280,12 @@ function toneOf(status: Request['status']): Tone {
 
 function Requests({ requests }: { requests: readonly Request[] }) {
   return (
-    <Panel title="Requests" aside={<span className="muted small">the newest {countText(requests.length)}</span>}>
+    <Panel
+      title="Requests"
+      aside={
+        requests.length === mostRequests && <span className="muted small">the newest {countText(mostRequests)}</span>
+      }
+    >
       <ul className="rows relay-requests">
         {requests.map((request) => (
           <li key={request.requestId}>

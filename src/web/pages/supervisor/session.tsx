@@ -226,7 +226,7 @@ function CycleLine({ name, cycle }: { name: string; cycle: Cycle }) {
   )
 }
 
-/** What proved a step; it leads to the entry that recorded it. */
+/** What proved a step; it leads to the entry that recorded it, and to what the agent's own tape shows. */
 function Proof({ name, proof }: { name: string; proof: Cycle['steps'][number]['proof'] }) {
   if (proof === undefined) return <p className="faint tiny">Proof unknown: nothing is recorded.</p>
   return (
@@ -235,6 +235,12 @@ function Proof({ name, proof }: { name: string; proof: Cycle['steps'][number]['p
       <Link to={tapeAddress(`session/${name}`, proof.id)} className="faint">
         <Clock date={proof.date} />
       </Link>
+      {proof.seen !== undefined && (
+        <>
+          {' · '}
+          <Link to={tapeAddress(proof.seen.tape, proof.seen.id)}>in its transcript</Link>
+        </>
+      )}
     </p>
   )
 }

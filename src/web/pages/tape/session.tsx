@@ -22,7 +22,8 @@ export default function SessionPage({ fields: { agent = '', id = '' } }: PagePro
 function OwnSession({ agent, id }: { agent: string; id: string }) {
   const { data } = useOperation('sessionList', sessionsAsked, { everyMs: lookMs })
   const supervised = useOperation('supervisedList', { all: true }).data?.sessions ?? []
-  const running = runningOf(data?.sessions ?? [], supervised).find((each) => each.key === `${agent}:${id}`)
+  const { host } = useOperation('workspaceInfo', {}).data ?? {}
+  const running = runningOf(data?.sessions ?? [], supervised, host).find((each) => each.key === `${agent}:${id}`)
   const updated = running?.updated
   const bring = useAction('sessionImport')
   const { mutate, isPending } = bring
@@ -50,7 +51,7 @@ function SupervisedSession({ name }: { name: string }) {
   const own = `session/${name}`
   const session = row['session']
   const tape = typeof session === 'string' ? tapes.find((each) => each.tape.endsWith(`:${session}`))?.tape : undefined
-  const [running] = runningOf([], [row])
+  const [running] = runningOf([], [row], undefined)
   return (
     <TapeView
       key={tape ?? own}

@@ -2,32 +2,40 @@
 
 import { type ReactNode, useRef, useState } from 'react'
 import { Panel } from '../../parts/page.tsx'
+import { Badge } from '../../parts/badge.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { navigate, setQuery, tapeAddress, usePlace, Link } from '../../shell/router.tsx'
 import { useShortcut } from '../../shell/shortcuts.tsx'
 import { Entries } from './entries.tsx'
 import { Side } from './side.tsx'
 import './tape.css'
+import { ProblemError } from '../../../client/index.ts'
 import { useOperation } from '../../data/queries.ts'
+import { Command, shellWord } from '../../parts/copy.tsx'
 import { countText } from '../../parts/numbers.ts'
-import { Answer, Empty, Failure } from '../../parts/states.tsx'
+import { Answer, Empty, Failure, ListEnd } from '../../parts/states.tsx'
 import type { PageProps } from '../../shell/pages.ts'
 import { Text } from '../../parts/text.tsx'
 import { Clock } from '../../parts/time.tsx'
 
 export default function TapePage({ fields: { tape = '' } }: PageProps) {
   const info = useOperation('tapeInfo', { tape }, { keep: true })
-  if (info.data === undefined && info.isError) return <Failure error={info.error} onRetry={() => void info.refetch()} />
+  const damage = damageIn(info.error)
+  if (info.data === undefined && info.isError && damage === undefined)
+    return <Failure error={info.error} onRetry={() => void info.refetch()} />
   return (
     <TapeView
       tape={tape}
+      damage={damage}
       title={
         <Text className="mono tape-name" max={160}>
           {tape}
         </Text>
       }
       about={
-        info.data === undefined ? null : (
+        info.data === undefined ? (
+          damage !== undefined && <Badge tone="bad">damaged</Badge>
+        ) : (
           <>
             <span className="number">{countText(info.data.entries)} entries</span>
             <span className="number">
@@ -43,6 +51,11 @@ export default function TapePage({ fields: { tape = '' } }: PageProps) {
       }
     />
   )
+}
+
+/** What is wrong with a damaged tape: the entries around it can be read. */
+function damageIn(error: unknown): string | undefined {
+  return error instanceof ProblemError && error.problem.code === 'damaged' ? error.problem.detail : undefined
 }
 
 const filters = {
@@ -68,9 +81,11 @@ interface TapeViewProps {
   readonly about: ReactNode
   /** The tape with the meters, if it is another. */
   readonly meters?: string
+  /** What is damaged, in words. */
+  readonly damage?: string | undefined
 }
 
-export function TapeView({ tape, title, about, meters }: TapeViewProps) {
+export function TapeView({ tape, title, about, meters, damage }: TapeViewProps) {
   const { query } = usePlace()
   const at = /^\d{1,15}$/.exec(query.get('at') ?? '')?.[0]
   const find = query.get('find') ?? ''
@@ -130,7 +145,7 @@ export function TapeView({ tape, title, about, meters }: TapeViewProps) {
           aria-pressed={isSideOpen}
           onClick={() => setSideOpen(!isSideOpen)}
         >
-          {isSideOpen ? 'Entries' : find === '' ? 'Context' : 'Found'}
+          {isSideOpen ? 'Entries' : find !== '' ? 'Found' : damage === undefined ? 'Context' : 'Damage'}
         </button>
       </header>
       <div className={isSideOpen ? 'tape-columns tape-side-open' : 'tape-columns'}>
@@ -140,7 +155,9 @@ export function TapeView({ tape, title, about, meters }: TapeViewProps) {
           at={at === undefined ? undefined : Number(at)}
           kinds={filters[filter]}
         />
-        {find === '' ? (
+        {find === '' && damage !== undefined ? (
+          <Damaged tape={tape} damage={damage} />
+        ) : find === '' ? (
           <Side tape={tape} {...(meters === undefined ? {} : { meters })} />
         ) : (
           <aside className="side" aria-label="Found">
@@ -166,32 +183,54 @@ export function TapeView({ tape, title, about, meters }: TapeViewProps) {
   )
 }
 
+/** In the place of what a sound tape tells of itself. */
+function Damaged({ tape, damage }: { tape: string; damage: string }) {
+  return (
+    <aside className="side" aria-label="About this tape">
+      <Panel title="Damaged" body="tape-damaged">
+        <p role="alert">
+          <Text>{damage}</Text>.
+        </p>
+        <p className="muted small">
+          The entries that can be read are shown. These commands list what is missing, and keep what is left of it:
+        </p>
+        <Command>{`baton tape verify ${shellWord(tape)}`}</Command>
+        <Command>{`baton tape repair ${shellWord(tape)}`}</Command>
+      </Panel>
+    </aside>
+  )
+}
+
 const around = 60
+const mostHits = 50
 
 /** What was found on a tape, newest first. */
 function Hits({ tape, text }: { tape: string; text: string }) {
-  const hits = useOperation('tapeSearch', { tape, text, limit: 50 })
+  const hits = useOperation('tapeSearch', { tape, text, limit: mostHits })
   return (
     <Answer query={hits}>
       {({ hits }) =>
         hits.length === 0 ? (
           <Empty icon="search" title="Not found on this tape" />
         ) : (
-          <ul className="rows">
-            {hits.map(({ entry, blob }) => (
-              <li key={entry.id}>
-                <Link
-                  to={`${tapeAddress(tape, entry.id)}&find=${encodeURIComponent(text)}`}
-                  className="row-link small hit"
-                >
-                  <span className="row tiny faint">
-                    <span className="number">#{entry.id}</span> {entry.kind} <Clock date={entry.date} />
-                  </span>
-                  <Text max={300}>{blob?.excerpt ?? excerpt(entry.payload, text)}</Text>
-                </Link>
-              </li>
-            ))}
-          </ul>
+          <>
+            <ul className="rows">
+              {hits.map(({ entry, blob }) => (
+                <li key={entry.id}>
+                  <Link
+                    to={`${tapeAddress(tape, entry.id)}&find=${encodeURIComponent(text)}`}
+                    className="row-link small hit"
+                  >
+                    <span className="row tiny faint">
+                      <span className="number">#{entry.id}</span> {entry.kind} <Clock date={entry.date} />
+                    </span>
+                    <Text max={300}>{blob?.excerpt ?? excerpt(entry.payload, text)}</Text>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+            {hits.length === mostHits && <ListEnd>The newest {mostHits}. More words find fewer entries.</ListEnd>}
+          </>
         )
       }
     </Answer>

@@ -6,11 +6,13 @@ import { PageFrame, Panel } from '../../parts/page.tsx'
 import { type AnswerOf, useOperation } from '../../data/queries.ts'
 import { useTitles } from '../../data/titles.ts'
 import { bytesText, countText } from '../../parts/numbers.ts'
-import { Answer, Empty } from '../../parts/states.tsx'
+import { Answer, Empty, ListEnd } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { Link, setQuery, tapeAddress, usePlace } from '../../shell/router.tsx'
 import './tapes.css'
+
+const mostListed = 1000
 
 type Row = AnswerOf<'tapeList'>['tapes'][number]
 
@@ -18,7 +20,7 @@ export default function Tapes() {
   const { query } = usePlace()
   const own = query.get('own') === '1'
   const text = query.get('find') ?? ''
-  const tapes = useOperation('tapeList', { limit: 1000, ...(own ? { own } : {}) }, { keep: true })
+  const tapes = useOperation('tapeList', { limit: mostListed, ...(own ? { own } : {}) }, { keep: true })
   return (
     <PageFrame
       title="Tapes"
@@ -42,7 +44,16 @@ export default function Tapes() {
       className="tapes"
     >
       <Panel>
-        <Answer query={tapes}>{({ tapes }) => <Table tapes={tapes} text={text} />}</Answer>
+        <Answer query={tapes}>
+          {({ tapes }) => (
+            <>
+              <Table tapes={tapes} text={text} />
+              {tapes.length === mostListed && (
+                <ListEnd>There are more than {countText(mostListed)} tapes: the others are not listed here.</ListEnd>
+              )}
+            </>
+          )}
+        </Answer>
       </Panel>
     </PageFrame>
   )
