@@ -178,3 +178,14 @@ describe('what was refused or only proposed [H13]', () => {
     expect(section('constraints')).not.toContain('tournure')
   })
 })
+
+test('rules of a short first message stand with it, and are not told again in part [H13]', async () => {
+  const s = new Pi()
+  s.user(
+    'Rebuild the seating plan of the theatre as a component of its own, with the rows as they are today. Ushers carry it on old tablets, so nothing may load from elsewhere. Prices are not part of it, the box office keeps those.',
+  )
+  s.edit('src/seats.ts', 'a', 'b')
+  const { markdown, section } = await documentOf(s.ends('The plan is a component of its own now.'))
+  expect(markdown.split('nothing may load from elsewhere')).toHaveLength(2)
+  expect(section('goal')).toContain('the box office keeps those')
+})

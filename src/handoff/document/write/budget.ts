@@ -8,6 +8,7 @@ import type { CountTokens } from '../../../tape/index.ts'
 import { plain } from '../check/similarity.ts'
 import type { HandoffDocument, Item, Section, SectionKey } from '../document.ts'
 import { renderMarkdown, sectionCommand } from '../markdown/render.ts'
+import { asUserSaid } from '../phrases.ts'
 import { profiles } from '../sections.ts'
 import {
   atLeast,
@@ -314,6 +315,20 @@ function isAbout(item: Item, wanted: ReadonlySet<string>): boolean {
 const longestGoal = 800
 const tersestGoal = 160
 
+/** A message up to this length is read as a whole: of a longer one, its rules are worth pointing out. */
+const readWhole = 500
+
+/** Rules of the message that opens the document need no second telling where it is short and told whole. */
+function withoutQuoted(rules: readonly Item[], opening: Item | undefined): Item[] {
+  if (opening?.by !== 'user' || opening.text.length > readWhole || opening.text.includes('[…]')) return [...rules]
+  const isQuoted = ({ by, text, refs }: Item) =>
+    by === 'user' &&
+    refs.join() === opening.refs.join() &&
+    text.split('[…]').every((part) => opening.text.includes(part.trim()))
+  const left = rules.filter((rule) => !isQuoted(rule))
+  return left.length > 0 || rules.length === 0 ? left : [{ text: asUserSaid, status: 'verified', refs: opening.refs }]
+}
+
 function choose(
   document: HandoffDocument,
   kept: readonly Candidate[],
@@ -334,9 +349,12 @@ function choose(
   const { range } = document.header
   const isWhole = document.sections.every(({ key, items }) => items.length === places.get(key)!.length)
   const named = isWhole || range === undefined ? document.header : { ...document.header, leftOut: id }
+  const [goal0] = places.get('goal') ?? []
+  const opening = goal0 === undefined ? undefined : formOf(goal0[1])
   const sections = document.sections.map((section): Section => {
-    const items = places.get(section.key)!.map(([, candidate]) => formOf(candidate))
-    const count = section.items.length - items.length + (section.omitted?.count ?? 0)
+    const told = places.get(section.key)!.map(([, candidate]) => formOf(candidate))
+    const count = section.items.length - told.length + (section.omitted?.count ?? 0)
+    const items = section.key === 'constraints' ? withoutQuoted(told, opening) : told
     if (count === 0) return { ...section, items }
     const command = section.omitted?.command ?? sectionCommand(named, document.profile, section.key)
     return { ...section, items, omitted: { count, command } }
