@@ -12,7 +12,7 @@ import { randomUUID } from 'node:crypto'
 import os from 'node:os'
 import * as z from 'zod'
 import { checked, findWorkspace, loadConfig } from '../config/index.ts'
-import { BatonError, InvalidError } from '../errors.ts'
+import { BatonError, CancelledError, InvalidError } from '../errors.ts'
 import { type Json, openStore, type Store } from '../store/index.ts'
 import { handoffTelemetry } from '../telemetry/index.ts'
 import { type AlertReading, alertReadings } from './alerts/alert-rules.ts'
@@ -175,10 +175,9 @@ export class Relay {
       const asked = { patient: true, ...options }
       return resultOf(await this.#manager.request(requestOf(from, to, options), asked, requestId), options.schema)
     } catch (error) {
-      if (signal?.aborted === true && BatonError.is(error) && error.code === 'cancelled') {
-        await this.cancel(requestId, { by: from }).catch(unlessUnknown)
-      }
-      throw error
+      if (signal?.aborted !== true || !BatonError.is(error) || error.code !== 'cancelled') throw error
+      await this.cancel(requestId, { by: from }).catch(unlessUnknown)
+      throw new CancelledError(`${requestId} was cancelled`)
     }
   }
 

@@ -161,6 +161,11 @@ test('a worker or a function asks back and goes on with the reply; an asker that
     status: 'failed',
     reason: 'writer does not answer "Which year?": it answers no questions',
   })
+  // The asker leaves it to somebody else, and still waits.
+  const left = relay.ask('writer', 'researcher', { summary: 'Look', requestId: 'left', onQuestion: () => undefined })
+  await expect.poll(async () => (await relay.status('left')).question?.text).toBe('Which year?')
+  await relay.reply('left', { by: 'Kim', answer: 1415 })
+  expect(await left).toMatchObject({ inputs: { year: 1415 } })
   // Nobody waits: the question is part of the status, and anyone may reply.
   await relay.ask('writer', 'researcher', { summary: 'Look', wait: false, requestId: 'later' })
   await expect.poll(async () => (await relay.status('later')).question?.text).toBe('Which year?')

@@ -127,8 +127,10 @@ export async function ask(options: AskOptions, from: string, to: string, summary
   await withWorkspace(options, async ({ run }, out) => {
     const { missing, trace, item, priority, timeout: timeoutMs } = options
     const asking = { from, to, summary, requestId, missing: missing?.map(missingOf), trace, item, priority, timeoutMs }
+    // Whoever sits in front of a terminal can reply in another one.
+    const leaveQuestions = options.io.stderr.isTTY === true
     const outcome = await cancellable(options.io, (signal) =>
-      run(relayAsk, { ...asking, wait: true }, { signal, progress: (text) => out.warn(text) }),
+      run(relayAsk, { ...asking, wait: true, leaveQuestions }, { signal, progress: (text) => out.warn(text) }),
     )
     if (outcome.status === 'rejected' || outcome.status === 'failed') options.io.exit.code = 1
     if (out.json) return out.data(outcome)

@@ -5,7 +5,6 @@ import os from 'node:os'
 import { CancelledError, NotFoundError } from '../../errors.ts'
 import { answerSchema, type HandoffAnswer, type HandoffHandler, type HandoffHandlerContext } from '../../relay/index.ts'
 import { checked } from '../../config/index.ts'
-import { limits } from '../../store/index.ts'
 import { type Run, runCommand } from '../../system/index.ts'
 import { cancellable, type Io, userName } from '../base/io.ts'
 import { parseObject } from '../base/json-file.ts'
@@ -44,8 +43,9 @@ export async function serve(options: ServeOptions, agent: string, command: reado
   })
 }
 
-/** A larger answer would not fit on a tape. */
-const mostBytes = limits.batchBytes
+/** What a command prints is kept in memory until it ends; a larger answer belongs into a file. */
+const mostMebibytes = 32
+const mostBytes = mostMebibytes * 1024 * 1024
 
 async function run(
   command: readonly string[],
@@ -69,7 +69,7 @@ async function run(
       },
       input: `${JSON.stringify(envelope)}\n`,
       keep: 'stdout',
-      keptBytes: 2 * mostBytes,
+      keptBytes: mostBytes + 1,
       signal: AbortSignal.any([signal, tooMuch.signal]),
       onOutput: (chunk) => {
         bytes += chunk.length
@@ -84,8 +84,8 @@ async function run(
     throw error
   }
   if (signal.aborted) throw new CancelledError(`${program} was ended`)
-  if (bytes > mostBytes) return { status: 'failed', failureReason: `${program} printed more than ${mostBytes} bytes` }
+  if (bytes > mostBytes) return { status: 'failed', failureReason: `${program} printed more than ${mostMebibytes} MiB` }
   if (result.code !== 0) return { status: 'failed', failureReason: `${program} ended with ${result.code}` }
-  const printed = result.output.whole().toString('utf8')
+  const printed = result.output.whole().toString('utf8').trim()
   return checked(answerSchema, parseObject(printed, `What ${program} printed`), `What ${program} printed`)
 }

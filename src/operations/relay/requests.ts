@@ -43,14 +43,25 @@ export const relayAsk = operation('relay.ask', 'write', 'POST /relay/ask', {
       .optional(),
     requestId: newRequestId.optional(),
     wait: z.boolean().default(false),
+    leaveQuestions: z
+      .boolean()
+      .optional()
+      .describe('Whether what the worker asks back waits for relay.reply; otherwise it hears that nobody replies.'),
   }),
   output: outcome,
-  async run(workspace, { from, to, outputs, trace: given, ...rest }, { signal, progress }) {
+  async run(workspace, { from, to, outputs, trace: given, leaveQuestions, ...rest }, { signal, progress }) {
     const relay = await workspace.relay()
     const trace = given === undefined ? undefined : await relay.wholeId('trace', given)
     const options = { ...rest, trace }
     const known = outputs === undefined ? {} : { outputs: outputs as Record<string, Json> }
-    const told = { onProgress: (at: Parameters<typeof progressText>[0]) => progress(progressText(at)) }
+    const onQuestion = ({ requestId, by, text }: { requestId: string; by: string; text: string }) => {
+      progress(`${by} asks back: ${text} (baton relay reply ${requestId} --answer TEXT)`)
+      return undefined
+    }
+    const told = {
+      onProgress: (at: Parameters<typeof progressText>[0]) => progress(progressText(at)),
+      ...(leaveQuestions === true ? { onQuestion } : {}),
+    }
     return plain(await relay.ask(from, to, { ...options, ...known, ...told, signal }))
   },
 })

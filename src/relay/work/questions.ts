@@ -19,8 +19,8 @@ export interface ProgressUpdate {
   readonly percent?: number
 }
 
-/** Answers a question that a worker asks back. */
-export type QuestionHandler = (question: HandoffQuestion) => Promise<Json> | Json
+/** Answers a question that a worker asks back; `undefined` leaves it to whoever calls `relay.reply`. */
+export type QuestionHandler = (question: HandoffQuestion) => Promise<Json | undefined> | Json | undefined
 
 export class Questions {
   readonly #context: RelayContext
@@ -100,11 +100,15 @@ export class Questions {
   /** Answers a question with what the asker says, or refuses it. Another process that waits may have been faster. */
   async handle(question: HandoffQuestion, by: string, handler: QuestionHandler | undefined): Promise<void> {
     const { requestId, question: id } = question
-    const answered = async () =>
-      handler === undefined ? { refused: 'it answers no questions' } : { answer: await handler(question) }
+    const answered = async () => {
+      if (handler === undefined) return { refused: 'it answers no questions' }
+      const answer = await handler(question)
+      return answer === undefined ? undefined : { answer }
+    }
     const said = await answered().catch((error: unknown) => ({
       refused: error instanceof Error ? error.message : String(error),
     }))
+    if (said === undefined) return
     await this.reply(requestId, { question: id, by, ...said }).catch((error: unknown) => {
       if (!BatonError.is(error) || (error.code !== 'conflict' && error.code !== 'not_found')) throw error
     })

@@ -200,7 +200,9 @@ async function refuseNested(
   if (event?.type !== 'requested') return
   const above = ancestors(event.trace.frames, nested)
   if (![...handling.keys()].every((requestId) => above.has(requestId))) return
-  const reason = `${agent} would wait for itself: all ${handling.size} requests that it works on wait for this one. Let it serve more at the same time`
+  const waiting =
+    handling.size === 1 ? 'the request that it works on waits' : `all ${handling.size} requests that it works on wait`
+  const reason = `${agent} would wait for itself: ${waiting} for this one. Let it serve more at the same time`
   await answers.refuse(nested, reason)
 }
 

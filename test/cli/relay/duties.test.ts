@@ -18,7 +18,8 @@ process.stdin.on('data', (chunk) => chunks.push(chunk)).on('end', () => {
   if (request.contextForTarget.summary === 'break') process.exit(3)
   if (request.contextForTarget.summary === 'babble') return console.log('Here you are: 42')
   if (request.contextForTarget.summary === 'flood') return process.stdin.destroy(), setInterval(() => console.log('x'.repeat(1e5)), 1)
-  const answer = () => console.log(JSON.stringify({ status: 'resolved', providedInputs: { size: 42 } }))
+  const more = request.contextForTarget.summary === 'large' ? { text: 'x'.repeat(3e6) } : {}
+  const answer = () => console.log(JSON.stringify({ status: 'resolved', providedInputs: { size: 42, ...more } }))
   setTimeout(answer, request.contextForTarget.summary === 'slow' ? 1500 : 0)
 })
 `
@@ -42,8 +43,10 @@ test('a command serves as an agent: it is asked on stdin, and what it prints is 
   expect((await asked('break')).out).toContain('ended with 3')
   expect((await asked('babble')).out).toContain('is not JSON')
   expect((await asked('flood')).out).toContain('printed more than')
+  const large = records(await asked('large', '--missing', 'text:string', '--json'))
+  expect(large).toMatchObject([{ inputs: { size: 42, text: 'x'.repeat(3e6) } }])
   const [status] = records(await relay('status', '--json'))
-  expect(status).toMatchObject({ pending: 0, claimed: 0, counters: { requests: 5, resolved: 2, failed: 3, late: 0 } })
+  expect(status).toMatchObject({ pending: 0, claimed: 0, counters: { requests: 6, resolved: 3, failed: 3, late: 0 } })
   expect(await served.stop()).toBe(130)
 })
 
