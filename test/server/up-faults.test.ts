@@ -7,6 +7,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { isRunning } from '../../src/system/index.ts'
+import { startNats } from '../support/nats.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { announced, command, ended, up } from './up.ts'
 
@@ -76,6 +77,19 @@ test.runIf(process.platform === 'linux')(
     expect(shown).toContain(`init --store postgres://ana:…@127.0.0.1:${port}/team`)
   },
 )
+
+test('the server ends soon also when the servers of its store are away [D1, E2]', async () => {
+  const servers = await startNats()
+  onTestFinished(() => servers.stop())
+  const { child } = await up(temporaryFolder(), '--port', '0', '--store', servers.address('team'))
+  await servers.kill(0)
+  const end = ended(child)
+  const start = performance.now()
+  child.kill('SIGTERM')
+  expect((await end).code).toBe(0)
+  // It gives up after four seconds; a busy machine may need some more to end a process.
+  expect(performance.now() - start).toBeLessThan(15_000)
+})
 
 test.each([
   ['relay', ['--no-supervisor']],

@@ -62,6 +62,9 @@ export async function up(options: UpOptions): Promise<void> {
 /** How long to wait for another server that is starting or ending. */
 const patienceMs = 10_000
 
+/** How long the end of the server may take. What a store that is away still keeps waiting was acknowledged to nobody. */
+const endMs = 4_000
+
 /** What the server itself asks. */
 const own: Call = {
   signal: new AbortController().signal,
@@ -87,6 +90,12 @@ async function serveWorkspace(
   })
   const place = new ServerPlace(workspace.folder)
   const tokens = new Tokens(workspace.folder)
+  let late: NodeJS.Timeout | undefined
+  const endWithoutStore = () => {
+    out.warn(`baton: ${workspace.store.place} does not answer; the server ends without it`)
+    place.leave()
+    process.exit(io.exit.code)
+  }
   try {
     const running = await takePlace(place)
     if (running !== undefined) return await sayRunning(running, tokens, options, out)
@@ -107,6 +116,7 @@ async function serveWorkspace(
         place.announce({ url: serving.url, pid: process.pid, started: new Date().toISOString() })
         await announce(serving, tokens, options, out, workspace.store.place)
         await cancellable(io, async (signal) => {
+          signal.addEventListener('abort', () => (late = setTimeout(endWithoutStore, endMs)))
           await Promise.all([
             ended(signal),
             meanwhile(),
@@ -121,6 +131,7 @@ async function serveWorkspace(
     })
   } finally {
     await workspace.close()
+    clearTimeout(late)
   }
 }
 

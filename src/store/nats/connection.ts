@@ -177,7 +177,11 @@ export class NatsServers {
   }
 
   async close(): Promise<void> {
-    await this.connection.flush().catch(() => {}) // a server that is away gets no last notification
+    // A server that is away gets no last notification; while the connection is made again, a flush would wait for ever.
+    const flushed = new AbortController()
+    const end = () => flushed.abort()
+    void this.connection.flush().then(end, end)
+    await pause(requestMs, flushed.signal)
     this.publisher.close()
     await this.connection.close()
   }
