@@ -5,7 +5,7 @@ import fs from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createClient } from '../../src/client/index.ts'
+import { createClient, type ProblemError } from '../../src/client/index.ts'
 import { isRunning } from '../../src/system/index.ts'
 import { startNats } from '../support/nats.ts'
 import { temporaryFolder } from '../support/workspace.ts'
@@ -77,6 +77,18 @@ test.runIf(process.platform === 'linux')(
     expect(shown).toContain(`init --store postgres://ana:…@127.0.0.1:${port}/team`)
   },
 )
+
+test('an agent that cannot be started is a problem in words, with what to do [D3]', async () => {
+  const { up: server } = await up(temporaryFolder(), '--port', '0')
+  const problem = await createClient({ ...server, attempts: 1 })
+    .supervisedRun({ agent: 'nobody', name: 'x' })
+    .catch((error: unknown) => (error as ProblemError).problem)
+  expect(problem).toMatchObject({
+    code: 'refused',
+    detail: expect.stringMatching(/^x did not start: [^{}]*nobody[^{}]*$/) as string,
+    hint: expect.stringMatching(/claude/) as string,
+  })
+})
 
 test('the server ends soon also when the servers of its store are away [D1, E2]', async () => {
   const servers = await startNats()

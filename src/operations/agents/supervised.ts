@@ -199,18 +199,24 @@ export const supervisedRun = operation('supervised.run', 'operate', 'POST /super
       ),
       sleep(startMs, undefined, { ref: false }),
     ])
-    if (code !== 0) throw new BatonError('refused', `${name} did not start: ${lastLine(log)}`)
+    if (code !== 0) throw notStarted(name, log)
     return { name, pid: (await rowOf(store, name)).supervisor?.pid ?? 0 }
   },
 })
 
-function lastLine(file: string): string {
-  return (
-    fs
-      .readFileSync(file, 'utf8')
-      .trim()
-      .split('\n')
-      .at(-1)
-      ?.replace(/^baton: /, '') ?? ''
-  )
+/** How a command that was given `--json` prints its failure. */
+const failureLine = z.object({ error: z.object({ message: z.string(), hint: z.string().optional() }) })
+
+function notStarted(name: string, log: string): BatonError {
+  const last = fs.readFileSync(log, 'utf8').trim().split('\n').at(-1) ?? ''
+  const { message, hint } = failureIn(last) ?? { message: last, hint: undefined }
+  return new BatonError('refused', `${name} did not start: ${message}`, hint === undefined ? {} : { hint })
+}
+
+function failureIn(line: string): z.output<typeof failureLine>['error'] | undefined {
+  try {
+    return failureLine.parse(JSON.parse(line)).error
+  } catch {
+    return undefined // The program itself could not be started, and said so in words.
+  }
 }
