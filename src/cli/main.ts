@@ -21,7 +21,7 @@ const io: Io = {
   signals: process,
   self: [process.execPath, process.argv[1]!],
   cwd: () => process.cwd(),
-  exit: { code: 0 },
+  exit: { code: 0, now: () => process.exit(io.exit.code) },
 }
 
 const argv = process.argv.slice(2)

@@ -35,7 +35,12 @@ export function ioOf(cwd: string, input = '') {
     signals: new EventEmitter(),
     self: [process.execPath, program] as const,
     cwd: () => folder,
-    exit: { code: 0 },
+    exit: {
+      code: 0,
+      now: () => {
+        throw new Error('The process was to end at once')
+      },
+    },
     person: () => ({ via: 'terminal', where: 'pts/7' }),
   } satisfies Io
 }

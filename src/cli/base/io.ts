@@ -40,8 +40,8 @@ export interface Io {
   readonly self: readonly [string, string]
   /** The folder that the command was typed in. Throws if it is gone. */
   cwd(): string
-  /** The exit code of the command, unless it throws. */
-  readonly exit: { code: number }
+  /** `code` is the exit code of the command, unless it throws; `now` ends the process without waiting for anything. */
+  readonly exit: { code: number; readonly now: () => void }
   /** Tells that a person has typed the command, or throws; by the terminal of this process unless given. */
   readonly person?: () => Person
 }

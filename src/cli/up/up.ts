@@ -94,7 +94,7 @@ async function serveWorkspace(
   const endWithoutStore = () => {
     out.warn(`baton: ${workspace.store.place} does not answer; the server ends without it`)
     place.leave()
-    process.exit(io.exit.code)
+    io.exit.now()
   }
   try {
     const running = await takePlace(place)
