@@ -8,7 +8,7 @@ import { examplesOf } from '../../src/cli/examples.ts'
 import { filled } from '../../src/cli/itself/docs.ts'
 import { build } from '../../src/cli/program.ts'
 import { temporaryFolder } from '../support/workspace.ts'
-import { baton, ioOf } from './cli.ts'
+import { baton, ioOf, records } from './cli.ts'
 
 function commandsOf(parent: Command, above: readonly string[] = []): string[] {
   return parent.commands
@@ -148,6 +148,22 @@ test('a shell completes commands, options, choices and tapes', async ({ onTestFi
   expect(await words('tape', 'read', '--json', 'm')).toEqual(['main'])
   expect(await words('tape', 'fork', 'main', '--limit', '5', 'm')).toEqual([])
   expect(await words('continue', '--in', 'co')).toEqual(['codex'])
+  fs.writeFileSync(path.join(cwd, 'baton.config.json'), '{"supervisor": {"agents": {"cat": {"command": ["cat"]}}}}')
+  expect(await words('run', 'c')).toEqual(['claude', 'codex', 'cat'])
+  expect(await words('docs', 'guide-o')).toEqual(['guide-overnight-run'])
+  const question = [
+    '--from',
+    'coder',
+    '--to',
+    'human',
+    '--reason',
+    'requires_human_decision',
+    '--summary',
+    'Which port?',
+  ]
+  expect(await baton(cwd, ['relay', 'request', ...question])).toMatchObject({ code: 0 })
+  const [open] = records(await baton(cwd, ['escalations', '--json']))
+  expect(await words('escalations', 'show', '')).toEqual([open!.id])
   for (const shell of ['bash', 'zsh', 'fish'])
     expect((await baton(cwd, ['completion', shell])).out).toContain('baton complete --')
 })

@@ -115,7 +115,31 @@ async function idsOf(globals: Globals, kind: string | undefined, command: Comman
   if (kind === 'tape' || (noun === 'tape' && (kind === 'name' || kind === 'child' || kind === 'fork')))
     return tapes(globals)
   if (noun === 'task' && kind === 'id') return tasks(globals)
+  if (noun === 'escalations' && kind === 'id') return escalations(globals)
+  if (command.name() === 'run' && kind === 'agent') return agents(globals)
+  if (kind === 'topic') return (await import('./docs.ts')).topics(globals)
   return []
+}
+
+/** Those that Baton knows, and those that the configuration describes. */
+async function agents({ io }: Globals): Promise<Candidate[]> {
+  const { agentNamed, agentNames } = await import('../../agents/index.ts')
+  const { loadConfig } = await import('../../config/index.ts')
+  const { supervisorSection } = await import('../../supervisor/index.ts')
+  const own = Object.keys(loadConfig(io.cwd()).section('supervisor', supervisorSection).agents)
+  return [
+    ...agentNames.map((name) => ({ word: name, about: agentNamed(name).label })),
+    ...own.filter((name) => !agentNames.some((known) => known === name)).map((word) => ({ word, about: '' })),
+  ]
+}
+
+async function escalations(globals: Globals): Promise<Candidate[]> {
+  const { withWorkspace } = await import('../base/workspace.ts')
+  const { escalationList } = await import('../../operations/index.ts')
+  const { escalations: open } = await withWorkspace(globals, ({ run }) =>
+    run(escalationList, { limit: 100, answered: false }),
+  )
+  return open.map(({ id, summary }) => ({ word: id, about: summary.slice(0, 60) }))
 }
 
 async function sessionIds(globals: Globals): Promise<Candidate[]> {

@@ -33,6 +33,11 @@ export async function docs(globals: Globals, topic?: string): Promise<void> {
   out.write(shown.endsWith('\n') ? shown : `${shown}\n`)
 }
 
+/** The pages as a shell completes them. */
+export function topics(globals: Globals): { word: string; about: string }[] {
+  return pagesIn(folderOf(globals)).map(({ topic, file }) => ({ word: topic, about: titleOf(file) }))
+}
+
 /** Fits paragraphs and the items of lists into the width of a terminal. Code, tables and headings stay as they are. */
 export function filled(markdown: string, columns: number): string {
   const parts: { text: string; readonly isProse: boolean }[] = []
