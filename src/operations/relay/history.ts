@@ -109,10 +109,10 @@ export const relayMetrics = operation('relay.metrics', 'read', 'GET /relay/metri
 
 const alert = z.looseObject({
   name: z.string(),
-  on: z.boolean(),
   text: z.string(),
-  value: z.number(),
+  on: z.boolean(),
   since: z.string().optional(),
+  value: z.number(),
 })
 
 export const relayAlerts = operation('relay.alerts', 'read', 'GET /relay/alerts', {

@@ -138,7 +138,7 @@ function Chain({ tape, id }: { tape: string; id: number }) {
               <span className="number">#{each.id}</span> {each.profile}
             </Link>
             {each.id < id && (
-              <button type="button" className="chain-diff" onClick={() => setQuery({ against: String(each.id) })}>
+              <button type="button" className="text-button" onClick={() => setQuery({ against: String(each.id) })}>
                 Compare
               </button>
             )}

@@ -42,7 +42,7 @@ export default function Settings() {
           <>
             <p className="muted">
               {file === undefined ? (
-                'There is no baton.config.json: everything has its default.'
+                'There is no baton.config.json: the defaults apply.'
               ) : (
                 <>
                   From <Text>{file}</Text>
@@ -50,9 +50,9 @@ export default function Settings() {
               )}
             </p>
             {problem !== undefined && (
-              <p className="panel panel-body machine-problem" role="alert">
-                <Text>{problem}</Text>
-              </p>
+              <div className="panel">
+                <Problem>{problem}</Problem>
+              </div>
             )}
             <div className="machine-sections">
               {sections.map(({ name, problem: wrong, values }) => (
@@ -60,11 +60,7 @@ export default function Settings() {
                   <div className="panel-head">
                     <h2>{name}</h2>
                   </div>
-                  {wrong !== undefined && (
-                    <p className="panel-body machine-problem" role="alert">
-                      <Text>{wrong}</Text>
-                    </p>
-                  )}
+                  {wrong !== undefined && <Problem>{wrong}</Problem>}
                   <table className="machine-table">
                     <tbody>
                       {values.map((each) => (
@@ -121,4 +117,12 @@ function plain(value: unknown): string {
   return Object.entries(value)
     .map(([name, each]) => `${name}: ${plain(each)}`)
     .join(', ')
+}
+
+function Problem({ children }: { children: string }) {
+  return (
+    <p className="panel-body machine-problem" role="alert">
+      <Text>{children}</Text>
+    </p>
+  )
 }

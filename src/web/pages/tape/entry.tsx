@@ -224,7 +224,7 @@ function Output({
       )}
       <TextBlock mono>{shown === '' ? '(no output)' : shown}</TextBlock>
       {isLong && (
-        <button type="button" className="output-more" aria-expanded={open} onClick={toggle}>
+        <button type="button" className="text-button" aria-expanded={open} onClick={toggle}>
           {open ? 'Fold' : `Show all ${bytesText(text.length)}`}
         </button>
       )}
