@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/store/index.ts'
 import { homeWith, sessionsIn } from '../transcripts/home.ts'
 import { baton, records } from './cli.ts'
 import { startBaton } from './live.ts'
@@ -54,6 +55,33 @@ describe('baton ls', () => {
     expect(records(await baton(home, ['ls', '--json', '--here']))).toEqual([])
     expect((await baton(home, ['ls', '--here'])).out).toContain('No sessions in this folder')
     expect((await baton(home, ['ls', '--agent', 'emacs'])).code).toBe(2)
+  })
+
+  test('a session that Baton saw end never looks at work, though its transcript stops in the middle of a turn [C8]', async () => {
+    const place = homeWith('pi')
+    const { home } = place
+    const [file] = sessionsIn(place, 'pi')
+    const now = new Date().toISOString()
+    const message = { role: 'user', content: [{ type: 'text', text: 'go on' }], timestamp: Date.now() }
+    fs.appendFileSync(file!.path, `${JSON.stringify({ type: 'message', id: 'ffff0000', timestamp: now, message })}\n`)
+    const listed = async () => records(await baton(home, ['ls', '--json'])).find(({ agent }) => agent === 'pi')!
+    const { id, state } = await listed()
+    expect(state).toEqual({ state: 'working' })
+    const store = await openStore(path.join(home, '.baton'))
+    const last_check = new Date(Date.now() + 1_000).toISOString()
+    const row = {
+      name: 'shop',
+      agent: 'pi',
+      project: home,
+      state: 'ended',
+      session: id,
+      last_check,
+      cycles: 0,
+      started: now,
+    }
+    await store.append('session/shop', [{ kind: 'event', payload: { name: 'row', data: row }, meta: { key: 'row' } }])
+    await store.close()
+    expect(await listed()).toMatchObject({ id, state: { state: 'ended' } })
   })
 
   test('names a place that cannot be read, and lists the sessions of all others [C2]', async () => {

@@ -31,8 +31,9 @@ const newest = 15
 /** Shows a newcomer the newest sessions and what can be done with them, or where Baton looked for some. */
 export async function home(globals: Globals): Promise<void> {
   const out = new Output(globals)
-  const held = await supervised(globals)
-  const sessions = list({ io: globals.io }, await configuredModels(globals.io.cwd()), sayUnreadable(out))
+  const { held, over } = await supervised(globals)
+  const all = list({ io: globals.io }, await configuredModels(globals.io.cwd()), sayUnreadable(out))
+  const sessions = all.map((session) => asEnded(session, over))
   await printSupervised(held, out)
   if (out.json) return print(sessions, out)
   if (sessions.length === 0) return held.length === 0 ? welcome(out) : undefined
@@ -50,8 +51,9 @@ export async function home(globals: Globals): Promise<void> {
 export async function ls(options: LsOptions): Promise<void> {
   if (options.watch === true) return watch(options)
   const out = new Output(options)
-  const held = await supervised(options)
-  const sessions = list(options, await configuredModels(options.io.cwd()), sayUnreadable(out))
+  const { held, over } = await supervised(options)
+  const all = list(options, await configuredModels(options.io.cwd()), sayUnreadable(out))
+  const sessions = all.map((session) => asEnded(session, over))
   await printSupervised(held, out)
   const shown = sessions.slice(0, options.limit)
   print(shown, out)
@@ -99,15 +101,31 @@ function print(sessions: readonly Session[], out: Output): void {
     out.line(sessionRows(sessions, out, { columns: width(out.io), now: Date.now() }).join('\n'))
 }
 
-/** The supervised sessions of this machine that have not ended. Stores are opened only if there may be some. */
-async function supervised(globals: Globals): Promise<SessionRow[]> {
+interface Supervised {
+  readonly held: SessionRow[]
+  /** Those that have ended, or whose agent is gone. */
+  readonly over: SessionRow[]
+}
+
+/** The supervised sessions of this machine. Stores are opened only if there may be some. */
+async function supervised(globals: Globals): Promise<Supervised> {
   const folder = chosenWorkspace(globals).address.replace(/^file:(\/\/)?/, '')
   const tapes = path.join(folder, 'tape')
   const isFolder = !/^[a-z][a-z+]*:\/\//.test(folder)
   const hasSome = fs.existsSync(tapes) && fs.readdirSync(tapes).some((name) => name.startsWith('session%2F'))
-  if (isFolder && !hasSome && !fs.existsSync(registryFolder(globals.io.env))) return []
+  if (isFolder && !hasSome && !fs.existsSync(registryFolder(globals.io.env))) return { held: [], over: [] }
   const { supervisedEverywhere } = await import('../supervise/supervised.ts')
-  return (await supervisedEverywhere(globals)).map(({ row }) => row).filter(({ state }) => state !== 'ended')
+  const rows = (await supervisedEverywhere(globals)).map(({ row }) => row)
+  return {
+    held: rows.filter(({ state }) => state !== 'ended'),
+    over: rows.filter(({ state }) => state === 'ended' || state === 'dead'),
+  }
+}
+
+/** A transcript that was cut off in the middle of a turn looks like work; whoever supervised its agent knows that it is gone. */
+function asEnded(session: Session, over: readonly SessionRow[]): Session {
+  const isOver = over.some((row) => row.session === session.id && row.last_check >= session.updated)
+  return isOver && session.state.state === 'working' ? { ...session, state: { state: 'ended' } } : session
 }
 
 async function printSupervised(rows: readonly SessionRow[], out: Output): Promise<void> {
@@ -153,8 +171,8 @@ async function watch(options: LsOptions): Promise<void> {
   const { supervisedRows } = await import('../supervise/supervised.ts')
   let before = ''
   const draw = async () => {
-    const held = await supervised(options)
-    const sessions = list({ ...options, quiet: true }, models)
+    const { held, over } = await supervised(options)
+    const sessions = list({ ...options, quiet: true }, models).map((session) => asEnded(session, over))
     const now = Date.now()
     const above = held.length === 0 ? [] : [...supervisedRows(held, out, now), '']
     const rows = sessionRows(sessions, out, { columns: width(out.io), now })

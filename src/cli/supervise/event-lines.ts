@@ -37,7 +37,7 @@ export class EventPrinter {
         if (status === 'ok') return undefined
         const style = status === 'critical' ? 'red' : 'yellow'
         const what = typeof details.what === 'string' ? details.what : event.check.check_type
-        return `${this.#out.style(style, status)}  ${[what, action_taken].filter((each) => each !== '').join('. ')}`
+        return `${this.#out.style(style, status)}  ${checkText(what, action_taken)}`
       }
       case 'ended':
         return endText(event.ended)
@@ -102,6 +102,12 @@ export function stateWord({ state, until }: Pick<SessionRow, 'state' | 'until'>)
     case 'ended':
       return state
   }
+}
+
+/** What a check found and what Baton did, as sentences. */
+export function checkText(what: string, action: string): string {
+  if (what === '' || action === '') return what + action
+  return /[.?!…]$/.test(what) ? `${what} ${action}` : `${what}. ${action}`
 }
 
 export function endText(ended: Ended): string {

@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { supervisedShow } from '../../operations/index.ts'
 import type { HealthCheck, SessionRow } from '../../supervisor/index.ts'
-import { percent, stateWord } from './event-lines.ts'
+import { checkText, percent, stateWord } from './event-lines.ts'
 import { age, brief, type Globals, Output } from '../base/output.ts'
 import { supervisedEverywhere, withSupervised } from './supervised.ts'
 import { withWorkspace } from '../base/workspace.ts'
@@ -78,10 +78,7 @@ function table(checks: readonly HealthCheck[], out: Output): void {
       check.check_type,
       out.style(styles[check.status], check.status),
       age(check.date),
-      brief(
-        [check.details.what, check.action_taken].filter((each) => each !== '').join('. '),
-        Number.POSITIVE_INFINITY,
-      ),
+      brief(checkText(String(check.details.what ?? ''), check.action_taken), Number.POSITIVE_INFINITY),
     ]),
   ])
 }

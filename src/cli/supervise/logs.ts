@@ -6,7 +6,7 @@ import { fields, number, text } from '../../agents/index.ts'
 import { type Entry, isLost } from '../../store/index.ts'
 import { untilStopped } from '../base/io.ts'
 import type { Globals, Output } from '../base/output.ts'
-import { endText, stepText } from './event-lines.ts'
+import { checkText, endText, stepText } from './event-lines.ts'
 import { withSupervised } from './supervised.ts'
 
 interface LogsOptions extends Globals {
@@ -167,5 +167,5 @@ function cycledLine(data: Fields): string {
 }
 
 function healthText({ details, action_taken }: Fields): string {
-  return [text(fields(details).what), text(action_taken)].filter(Boolean).join('. ')
+  return checkText(text(fields(details).what) ?? '', text(action_taken) ?? '')
 }
