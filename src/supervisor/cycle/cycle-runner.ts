@@ -101,9 +101,10 @@ export class CycleRunner {
     // A full disk may have kept the last cycle from being recorded.
     if (session.cycle.at === 'done' || session.cycle.at === 'failed') await this.#conclude(session.cycle, sighting)
     const { hold, ...stepped } = await this.#afterSighting(session.cycle, sighting, now)
-    if (hold?.why === 'breaker' || hold?.why === 'futile') {
-      const status = hold.why === 'breaker' ? 'critical' : 'warning'
-      await recorder.report('context', status, `Its context is full, but a cycle waits for ${hold.what}`, 'cycle')
+    if (hold?.because !== undefined) {
+      const [status, advice] =
+        hold.why === 'breaker' ? (['critical', 'breaker'] as const) : (['warning', 'cycle'] as const)
+      await recorder.report('context', status, `Its context is full, and ${hold.because}`, advice)
     }
     await this.#apply(stepped, sighting)
     session.isCycleHeld = hold !== undefined

@@ -70,20 +70,27 @@ function compactionOf({ run, adapter, meter, model }: Circumstances): number {
 /** Why no cycle may begin now. */
 export interface Hold {
   readonly why: 'breaker' | 'futile' | 'cooldown' | 'others' | 'check'
+  /** What it waits for. */
   readonly what: string
+  /** Why only a person can help. */
+  readonly because?: string
 }
 
 export function holdOf(settings: SessionSettings, at: Circumstances): Hold | undefined {
   const { history, session, now } = at
   const last = history.cycles.at(-1)
   if (isBroken(settings, history)) {
-    return { why: 'breaker', what: `a person: ${settings.breaker} cycles in a row brought nothing` }
+    return { why: 'breaker', what: 'a person', because: `${settings.breaker} cycles in a row brought nothing` }
   }
   const { baseline } = history
   const threshold = thresholdOf(settings, at)
   if (baseline !== undefined && baseline.session === session && baseline.share >= threshold) {
     const fresh = Math.round(baseline.share * 100)
-    return { why: 'futile', what: `a person: a fresh context is ${fresh}% full already, so that a cycle gains nothing` }
+    return {
+      why: 'futile',
+      what: 'a person',
+      because: `a fresh one is ${fresh}% full already: a cycle would gain nothing`,
+    }
   }
   const until = (last?.at ?? 0) + settings.cooldownSeconds * 1000
   if (last !== undefined && now < until) return { why: 'cooldown', what: 'the end of the pause between two cycles' }

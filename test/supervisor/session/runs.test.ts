@@ -530,7 +530,7 @@ test('a fresh context that is full already is reported, not cycled [C1]', async 
   harness.supervise()
   await harness.until(async () => (await harness.health('context')).length > 0, 'the report')
   expect(await harness.health('context')).toMatchObject([
-    { status: 'warning', details: { what: expect.stringContaining('a fresh context is 88% full already') } },
+    { status: 'warning', details: { what: expect.stringContaining('a fresh one is 88% full already') } },
   ])
   expect(harness.prompts('Create handoff')).toEqual([])
 })

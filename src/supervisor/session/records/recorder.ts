@@ -162,6 +162,8 @@ export function adviceFor(word: string, { name, driver, cwd }: Run, cycle: Cycle
       return `Put the folder back and Baton continues; or end the session: baton stop ${shellWord(name)}`
     case 'cycle':
       return `Raise supervisor.threshold in baton.config.json, or force a cycle: baton cycle ${shellWord(name)}`
+    case 'breaker':
+      return `See what it repeats: ${log}. To hand it over all the same: baton cycle ${shellWord(name)}`
     case 'over-stalled':
       return `To let it try again: baton resume ${shellWord(name)}`
     case 'over-usd':
@@ -189,6 +191,7 @@ function actionFor(word: string): string {
     tmux: 'Baton leaves the session as it is and keeps retrying',
     project: 'Baton leaves the session alone',
     cycle: 'Baton does not cycle it',
+    breaker: 'Baton does not cycle it',
     restart: 'Baton does not start it again',
   }
   if (word.startsWith('over-')) return 'Baton has ended the agent'

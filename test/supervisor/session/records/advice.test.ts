@@ -17,6 +17,7 @@ test('nobody is sent to the screen of an agent that has none [C16]', () => {
     'disk',
     'limit',
     'cycle',
+    'breaker',
     'project',
   ]
   for (const word of words) {
