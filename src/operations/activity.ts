@@ -119,8 +119,10 @@ export const meterHistory = operation('meter.history', 'read', 'GET /tapes/{tape
   async run({ store }, { tape, most }) {
     await demandTape(store, tape)
     const entries: Entry[] = []
-    for await (const entry of newest(store, tape, meterEntries)) entries.push(entry)
-    entries.reverse()
+    const lastId = (await store.info(tape))?.lastId ?? 0
+    // Those of other kinds are passed over without being parsed.
+    const range = { after: Math.max(0, lastId - meterEntries), kinds: ['event', 'anchor'], onDamage: () => {} }
+    for await (const entry of store.read(tape, range)) entries.push(entry)
     const points = pointsIn(entries)
     const marks = entries.flatMap((entry) => markOf(entry) ?? [])
     return { points: thinned(points, most), total: points.length, marks }

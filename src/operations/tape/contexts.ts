@@ -76,7 +76,7 @@ export const tapeContext = operation('tape.context', 'read', 'GET /tapes/{tape}/
 })
 
 /** How much of a context is weighed: the newest part of a larger one stands for the whole. */
-const weighedBytes = 512 * 1024
+const weighedBytes = 128 * 1024
 
 const tokenKinds = ['state', 'system', 'user', 'assistant', 'tool_call', 'tool_result'] as const
 type TokenKind = (typeof tokenKinds)[number]

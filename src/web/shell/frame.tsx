@@ -23,6 +23,7 @@ const inBar = 4
 
 export function Frame({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState<'palette' | 'keys' | 'more'>()
+  const { path } = usePlace()
   const close = () => setOpen(undefined)
   useShortcut('mod+k', 'Search and commands', () => setOpen('palette'), 'Everywhere')
   useShortcut('/', 'Search and commands', () => setOpen('palette'), 'Everywhere')
@@ -79,7 +80,12 @@ export function Frame({ children }: { children: ReactNode }) {
         {navPages.slice(0, inBar).map((page) => (
           <NavLink key={page.path} page={page} />
         ))}
-        <button type="button" className="nav-link" onClick={() => setOpen('more')}>
+        <button
+          type="button"
+          className="nav-link"
+          aria-current={navPages.slice(inBar).some((page) => isAt(page, path)) ? 'true' : undefined}
+          onClick={() => setOpen('more')}
+        >
           <Icon name="more" />
           <span>More</span>
         </button>
@@ -103,11 +109,15 @@ export function Frame({ children }: { children: ReactNode }) {
   )
 }
 
+/** Whether an address is that of a page, or of something on it. */
+function isAt(page: NavPage, path: string): boolean {
+  return page.path === '/' ? path === '/' : path === page.path || path.startsWith(`${page.path}/`)
+}
+
 function NavLink({ page, onClick }: { page: NavPage; onClick?: () => void }) {
   const { path } = usePlace()
-  const isHere = page.path === '/' ? path === '/' : path === page.path || path.startsWith(`${page.path}/`)
   return (
-    <Link to={page.path} className="nav-link" aria-current={isHere ? 'page' : undefined} onClick={onClick}>
+    <Link to={page.path} className="nav-link" aria-current={isAt(page, path) ? 'page' : undefined} onClick={onClick}>
       <Icon name={page.nav.icon} />
       <span>{page.title}</span>
       {page.path === '/inbox' && <WaitingCount />}

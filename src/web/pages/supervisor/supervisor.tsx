@@ -176,7 +176,7 @@ function StartDialog({ onClose }: { onClose: () => void }) {
           <span>Dollars, at most</span>
           <input className="input" type="number" min="0.01" step="any" value={fields.usd} onChange={set('usd')} />
         </label>
-        <label className="field">
+        <label className="field supervisor-whole">
           <span>Runs</span>
           <select className="input" value={fields.driver} onChange={set('driver')}>
             <option value="tmux">on a screen you can attach to</option>

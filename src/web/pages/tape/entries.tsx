@@ -18,10 +18,15 @@ interface EntriesProps {
   /** The entry that the address names. */
   readonly at: number | undefined
   readonly kinds: readonly string[] | undefined
+  /** Called when the entries that were asked for are there, and no others have been asked for since. */
+  readonly onCalm: () => void
 }
 
 /** Nearer to an end of what is in memory than this, more is read. */
 const nearEnd = 20
+
+/** Whoever looks for a place presses again within this time. */
+const calmMs = 150
 
 /** A fifth of a second. */
 const framesToSettle = 12
@@ -29,7 +34,7 @@ const framesToSettle = 12
 /** Browsers keep scrolling for a while after the wheel, the finger or the key. */
 const handMs = 1_000
 
-export function Entries({ tape, at, kinds }: EntriesProps) {
+export function Entries({ tape, at, kinds, onCalm }: EntriesProps) {
   const [following, setFollowing] = useState(at === undefined)
   const [reader] = useState(() => new EntryReader(tape, kinds))
   const { entries, lastId, hasBefore, hasAfter, loading, error, jump } = useValue(reader.state)
@@ -40,6 +45,11 @@ export function Entries({ tape, at, kinds }: EntriesProps) {
   useEffect(() => {
     reader.following = following
   }, [reader, following])
+  useEffect(() => {
+    if (loading) return undefined
+    const timer = window.setTimeout(onCalm, calmMs)
+    return () => window.clearTimeout(timer)
+  }, [loading, jump, onCalm])
   // From where the tape ended when it was first read.
   const isRead = jump.n > 0
   useEntries(tape, isRead ? lastId : undefined, (entry) => reader.receive(entry))

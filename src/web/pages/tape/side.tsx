@@ -4,7 +4,7 @@ import { Panel } from '../../parts/page.tsx'
 import { useOperation } from '../../data/queries.ts'
 import { MeterPanel } from '../../parts/meters.tsx'
 import { countText, tokensText } from '../../parts/numbers.ts'
-import { Answer } from '../../parts/states.tsx'
+import { Answer, Loading } from '../../parts/states.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { documentAddress, Link, tapeAddress } from '../../shell/router.tsx'
@@ -19,13 +19,21 @@ const kindWords: Record<string, string> = {
 }
 
 /** `meters`: the tape that records how full the context was; for a supervised session not the agent's own. */
-export function Side({ tape, meters = tape }: { tape: string; meters?: string }) {
+export function Side({ tape, isWanted, meters = tape }: { tape: string; isWanted: boolean; meters?: string }) {
   return (
     <aside className="side" aria-label="About this tape">
+      {isWanted ? <Panels tape={tape} meters={meters} /> : <Loading rows={6} />}
+    </aside>
+  )
+}
+
+function Panels({ tape, meters }: { tape: string; meters: string }) {
+  return (
+    <>
       <InContext tape={tape} />
       <MeterPanel tape={meters} />
       <Documents tape={meters} />
-    </aside>
+    </>
   )
 }
 

@@ -1,6 +1,6 @@
 // Entries with filter, search and jump, and the panel beside them. A session and a plain tape look the same here.
 
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useCallback, useRef, useState } from 'react'
 import { Panel } from '../../parts/page.tsx'
 import { Badge } from '../../parts/badge.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -92,6 +92,9 @@ export function TapeView({ tape, title, about, meters, damage }: TapeViewProps) 
   const show = query.get('show') ?? 'all'
   const filter: Filter = show in filters ? (show as Filter) : 'all'
   const [isSideOpen, setSideOpen] = useState(false)
+  // What stands beside the entries takes longer to find out: it must not keep the server from the place that a person looks for.
+  const [isCalm, setCalm] = useState(false)
+  const showSide = useCallback(() => setCalm(true), [])
   const field = useRef<HTMLInputElement>(null)
   useShortcut('f', 'Find on this tape', () => field.current?.focus())
   const search = (text: string) => {
@@ -154,11 +157,12 @@ export function TapeView({ tape, title, about, meters, damage }: TapeViewProps) 
           tape={tape}
           at={at === undefined ? undefined : Number(at)}
           kinds={filters[filter]}
+          onCalm={showSide}
         />
         {find === '' && damage !== undefined ? (
           <Damaged tape={tape} damage={damage} />
         ) : find === '' ? (
-          <Side tape={tape} {...(meters === undefined ? {} : { meters })} />
+          <Side tape={tape} isWanted={isCalm} {...(meters === undefined ? {} : { meters })} />
         ) : (
           <aside className="side" aria-label="Found">
             <Panel
