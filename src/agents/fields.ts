@@ -1,5 +1,7 @@
 // Reads values of unknown form: a line of a transcript may contain anything.
 
+import { isDate } from '../store/index.ts'
+
 export type Fields = Readonly<Record<string, unknown>>
 
 export function isFields(value: unknown): value is Fields {
@@ -24,19 +26,10 @@ export function number(value: unknown): number | undefined {
 
 /** An ISO date of a string or of milliseconds; undefined for what is neither. */
 export function date(value: unknown): string | undefined {
-  if (typeof value === 'string') {
-    // The date of a line is parsed several times in a row.
-    if (value === lastDate) return value
-    if (!isoDate.test(value) || Number.isNaN(Date.parse(value))) return undefined
-    lastDate = value
-    return value
-  }
+  if (isDate(value)) return value
   if (typeof value !== 'number' || !Number.isFinite(value) || Math.abs(value) > 8.64e15) return undefined
   return new Date(value).toISOString()
 }
-
-let lastDate: string | undefined
-const isoDate = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/
 
 /** Leaves out the fields that are undefined. */
 export function given<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -2,14 +2,14 @@
 // alone and a good one no longer depends on the caller's objects. What is missing is only its id and its seal.
 
 import { InvalidError, LimitError } from '../errors.ts'
+import { isDate } from './date.ts'
 import { type Draft, type Entry, lostEntry, type Meta, reservedFields } from './entry.ts'
 import { type AnchorRef, limits } from './store.ts'
 import { toJson } from './json.ts'
 
-export interface Prepared {
+export class Prepared {
   /** The JSON of the entry behind its id: `,"kind":…,"payload":…,"meta":…,"date":…`. */
   readonly rest: string
-  readonly bytes: number
   readonly kind: string
   readonly date: string
   readonly anchor: string | undefined
@@ -17,6 +17,29 @@ export interface Prepared {
   readonly anchorFrom: number | undefined
   readonly key: string | undefined
   readonly idempotency: string | undefined
+
+  constructor(rest: string, kind: string, date: string, { anchor, from, key, idempotency }: Indexed) {
+    this.rest = rest
+    this.kind = kind
+    this.date = date
+    this.anchor = anchor
+    this.anchorFrom = from
+    this.key = key
+    this.idempotency = idempotency
+  }
+
+  /** How long `rest` is in UTF-8. Counted when it is asked for: who writes it into a large buffer learns it by the way. */
+  get bytes(): number {
+    return Buffer.byteLength(this.rest)
+  }
+}
+
+/** What an entry is found by. */
+interface Indexed {
+  readonly anchor?: string
+  readonly from?: number | undefined
+  readonly key?: string | undefined
+  readonly idempotency?: string | undefined
 }
 
 export function prepare(drafts: readonly Draft[], now: () => Date): Prepared[] {
@@ -26,18 +49,25 @@ export function prepare(drafts: readonly Draft[], now: () => Date): Prepared[] {
       hint: 'Append it in parts.',
     })
   }
-  let bytes = 0
-  const prepared = drafts.map((draft, i) => {
-    const one = prepareOne(draft, drafts.length === 1 ? '' : `entry ${i + 1}: `, now)
-    bytes += one.bytes
+  let characters = 0
+  const prepared = drafts.map((_, i) => {
+    const one = prepareAt(drafts, i, now)
+    characters += one.rest.length
     return one
   })
-  if (bytes > limits.batchBytes) {
-    throw new LimitError(`A batch holds at most ${limits.batchBytes} bytes, this one has ${bytes}`, {
-      hint: 'Append it in parts, or keep the content in a blob and append its reference.',
-    })
-  }
+  if (mostBytes * characters > limits.batchBytes) demandRoom(prepared)
   return prepared
+}
+
+/** A character of a string becomes at most so many bytes. */
+const mostBytes = 3
+
+function demandRoom(prepared: readonly Prepared[]): void {
+  const bytes = prepared.reduce((sum, one) => sum + one.bytes, 0)
+  if (bytes <= limits.batchBytes) return
+  throw new LimitError(`A batch holds at most ${limits.batchBytes} bytes, this one has ${bytes}`, {
+    hint: 'Append it in parts, or keep the content in a blob and append its reference.',
+  })
 }
 
 /** What takes the place of an entry that was lost; `left` says what is left of it. */
@@ -46,11 +76,23 @@ export function lostDraft(id: number, left: string): Draft {
   return { kind: 'error', payload: { kind: lostEntry, message }, meta: { context: false } }
 }
 
+/** Which one of several is wrong is said only where one is: nearly none are, and this is called for each entry. */
+function prepareAt(drafts: readonly Draft[], index: number, now: () => Date): Prepared {
+  const draft = drafts[index]!
+  if (drafts.length === 1) return prepareOne(draft, '', now)
+  try {
+    return prepareOne(draft, '', now)
+  } catch {
+    return prepareOne(draft, `entry ${index + 1}: `, now)
+  }
+}
+
 function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   if (typeof draft !== 'object' || draft === null || Array.isArray(draft)) {
     throw new InvalidError(`${where}an entry is an object with kind and payload`)
   }
-  for (const field of reservedFields) {
+  for (let i = 0; i < reservedFields.length; i++) {
+    const field = reservedFields[i]!
     if (field in draft) throw new InvalidError(`${where}"${field}" is set by the store, leave it out`, { path: field })
   }
   const { kind, payload, meta, date } = draft
@@ -65,35 +107,21 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   const body = toJson(payload, `${where}payload`)
   const about = meta === undefined ? '{}' : toJson(meta, `${where}meta`)
   const made = date ?? isoNow(now())
-  let rest = `,"kind":${JSON.stringify(kind)},"payload":${body},"meta":${about},"date":${JSON.stringify(made)}`
-  for (const field of Object.keys(draft)) {
-    if (ownFields.has(field) || draft[field] === undefined) continue
+  let rest = `,"kind":${JSON.stringify(kind)},"payload":${body},"meta":${about},"date":"${made}"`
+  for (const field in draft) {
+    if (ownFields.has(field) || draft[field] === undefined || !Object.hasOwn(draft, field)) continue
     rest += `,${JSON.stringify(field)}:${toJson(draft[field], where + field)}`
   }
   // What is indexed is taken from the text, for a toJSON or a getter may have had its say.
-  const isIndexed = about.includes('"key"') || about.includes('"idempotency"')
-  const stored = isIndexed ? (JSON.parse(about) as Meta) : {}
-  const anchor = kind === 'anchor' ? anchorIn(JSON.parse(body), where) : undefined
-  return {
-    rest,
-    bytes: Buffer.byteLength(rest),
-    kind,
-    date: made,
-    anchor: anchor?.name,
-    anchorFrom: anchor?.from,
-    key: word(stored, 'key', where),
-    idempotency: word(stored, 'idempotency', where),
-  }
+  const isKeyed = about.includes('"key"') || about.includes('"idempotency"')
+  const keys = isKeyed ? keysIn(JSON.parse(about) as Meta, where) : notIndexed
+  return new Prepared(rest, kind, made, kind === 'anchor' ? { ...anchorIn(JSON.parse(body), where), ...keys } : keys)
 }
 
-let lastGiven = ''
+const notIndexed: Indexed = {}
 
-/** Entries of one moment come together. */
-function isDate(date: unknown): boolean {
-  if (date === lastGiven && date !== '') return true
-  if (typeof date !== 'string' || !iso8601.test(date) || Number.isNaN(Date.parse(date))) return false
-  lastGiven = date
-  return true
+function keysIn(meta: Meta, where: string): Indexed {
+  return { key: word(meta, 'key', where), idempotency: word(meta, 'idempotency', where) }
 }
 
 const ownFields = new Set(['kind', 'payload', 'meta', 'date'])
@@ -107,9 +135,7 @@ function isoNow(now: Date): string {
   return lastDate.text
 }
 
-const iso8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/
-
-function anchorIn(payload: unknown, where: string): { name: string; from: number | undefined } {
+function anchorIn(payload: unknown, where: string): Indexed {
   const { name, from } = (payload ?? {}) as { name?: unknown; from?: unknown }
   if (typeof name !== 'string' || name === '') {
     throw new InvalidError(`${where}an anchor needs a name`, { path: 'payload.name' })
@@ -119,7 +145,7 @@ function anchorIn(payload: unknown, where: string): { name: string; from: number
       path: 'payload.from',
     })
   }
-  return { name, from: from === undefined ? undefined : Number(from) }
+  return { anchor: name, from: from === undefined ? undefined : Number(from) }
 }
 
 function word(meta: Meta, field: 'key' | 'idempotency', where: string): string | undefined {

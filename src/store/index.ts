@@ -1,6 +1,7 @@
 // Where tapes and blobs are kept. `store.ts` is the interface of an engine and its promises; `file/` is the engine on files, in which
 // `write/writer.ts` is where a byte reaches the disk; `postgres/` and `nats/` are the engines on servers.
 
+export { isDate } from './date.ts'
 export { entryFrom, isLost } from './entry.ts'
 export type * from './entry.ts'
 export { limits } from './store.ts'

@@ -40,7 +40,7 @@ export function* linesOf(fd: number, from = 0, until = Number.POSITIVE_INFINITY)
       const end = at > start && buffer[at - 1] === 13 ? at - 1 : at
       if (!(unfinished && end === start)) {
         number++
-        yield { text: buffer.toString('utf8', start, end), offset: base + start, end: base + at + 1, number }
+        yield { text: buffer.toString(undefined, start, end), offset: base + start, end: base + at + 1, number }
       }
       unfinished = false
       start = at + 1

@@ -139,27 +139,70 @@ export function layOut(
   prepared: readonly Pick<Prepared, 'rest' | 'bytes'>[],
   from: Position,
 ): { bytes: Buffer; places: Place[]; end: Position } {
-  const places: Place[] = []
-  const size = prepared.length
-  // But for `rest` everything is ASCII: head, mark, the seal and the newline.
-  const heads = prepared.map((_, i) => `{"id":${from.id + 1 + i}`)
-  const marks = prepared.map((_, i) => (size === 1 ? '' : `,"b":[${i},${size}]`))
-  const length = prepared.reduce((sum, one, i) => sum + heads[i]!.length + one.bytes + marks[i]!.length, 0)
-  // Each string is turned into bytes once: a large batch spends most of its time on copies.
-  const bytes = Buffer.allocUnsafe(length + size * (sealLength + 1))
-  let { id, crc } = from
-  let at = 0
-  prepared.forEach((one, i) => {
-    id++
-    const start = at
-    at += bytes.write(heads[i]!, at, 'latin1')
-    at += bytes.write(one.rest, at)
-    at += bytes.write(marks[i]!, at, 'latin1')
-    const prev = crc
-    crc = crc32(bytes.subarray(start, at), prev)
-    at += bytes.write(`,"crc":"${crc.toString(16).padStart(8, '0')}"}\n`, at, 'latin1')
-    const batch: BatchMark | undefined = size === 1 ? undefined : [i, size]
-    places.push({ id, offset: from.offset + start, end: from.offset + at, prev, crc, batch })
-  })
-  return { bytes, places, end: { offset: from.offset + at, id, crc } }
+  const room = prepared.reduce((sum, { bytes }) => sum + bytes + mostAdded, 0)
+  const lines = new LineBuffer(from, room)
+  const places = prepared.map((one, i) => lines.add(one.rest, markOf(i, prepared.length)))
+  return { bytes: lines.take(), places, end: lines.end }
 }
+
+/** The mark of the entry at that place of a batch; one that came alone has none. */
+export function markOf(index: number, size: number): BatchMark | undefined {
+  return size === 1 ? undefined : [index, size]
+}
+
+/** Lines that are laid out one behind the other, until they are taken to be written. */
+export class LineBuffer {
+  #bytes: Buffer
+  #filled = 0
+  /** Where the first of them will lie. */
+  #start: number
+  #end: Position
+
+  /** `room`: in bytes. */
+  constructor(from: Position, room: number) {
+    this.#bytes = Buffer.allocUnsafe(room)
+    this.#start = from.offset
+    this.#end = from
+  }
+
+  /** The end of the last line. */
+  get end(): Position {
+    return this.#end
+  }
+
+  get filled(): number {
+    return this.#filled
+  }
+
+  /** Whether that entry fits, whatever its characters are. */
+  hasRoomFor(rest: string): boolean {
+    return this.#filled + 3 * rest.length + mostAdded <= this.#bytes.length
+  }
+
+  /** `rest`: the JSON of the entry behind its id. Each string is turned into bytes once: nearly all of the time goes into copies. */
+  add(rest: string, batch?: BatchMark): Place {
+    const bytes = this.#bytes
+    const { id: last, crc: prev } = this.#end
+    const start = this.#filled
+    const id = last + 1
+    const mark = batch === undefined ? '' : `,"b":[${batch[0]},${batch[1]}]`
+    // Written in one piece, and without naming the encoding: for a short line that takes longer than the writing.
+    let at = start + bytes.write(`{"id":${id}${rest}${mark}`, start)
+    const crc = crc32(bytes.subarray(start, at), prev)
+    at += bytes.write(`,"crc":"${crc.toString(16).padStart(8, '0')}"}\n`, at)
+    this.#filled = at
+    this.#end = { offset: this.#start + at, id, crc }
+    return { id, offset: this.#start + start, end: this.#end.offset, prev, crc, batch }
+  }
+
+  /** The lines since the last time; valid until the next one is added. */
+  take(): Buffer {
+    const taken = this.#bytes.subarray(0, this.#filled)
+    this.#start += this.#filled
+    this.#filled = 0
+    return taken
+  }
+}
+
+/** What a line has besides the JSON of its entry: id, mark and seal, with every number as long as it can be. */
+const mostAdded = '{"id":9007199254740991,"b":[9999,9999]'.length + sealLength + '\n'.length

@@ -5,13 +5,19 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { InvalidError } from '../../../errors.ts'
 import { prepare } from '../../draft.ts'
+import { limits } from '../../store.ts'
 import type { Draft } from '../../entry.ts'
 import { writeAll } from '../../../system/index.ts'
 import { encodeName } from '../../name.ts'
 import { type Layout, namesIn } from '../layout.ts'
 import { Lock } from '../../../system/index.ts'
 import { Segment } from '../read/segment.ts'
-import { layOut, origin, type Position } from '../line.ts'
+import { LineBuffer, markOf, origin } from '../line.ts'
+
+/** Enough for the longest entry. */
+const room = 4 * limits.batchBytes
+/** Less at once would spend the time on writes, more would leave the cache of the processor. */
+const written = 256 * 1024
 
 export interface Arrival {
   readonly path: string
@@ -35,16 +41,17 @@ export async function writeBeside(
     const fd = fs.openSync(file, 'a', 0o600)
     const segment = Segment.open(file, `${file}.idx`)!
     try {
-      let at: Position = origin
+      const lines = new LineBuffer(origin, room)
       for await (const drafts of batches) {
-        const prepared = prepare(drafts, now)
-        const { bytes, places, end } = layOut(prepared, at)
-        writeAll(fd, bytes)
-        prepared.forEach((one, i) => segment.learn(places[i]!, one))
-        at = end
+        const size = drafts.length
+        prepare(drafts, now).forEach((one, i) => {
+          if (lines.filled >= written || !lines.hasRoomFor(one.rest)) writeAll(fd, lines.take())
+          segment.learn(lines.add(one.rest, markOf(i, size)), one)
+        })
       }
+      writeAll(fd, lines.take())
       segment.saveIndex()
-      if (at.id === 0) throw new InvalidError('A new tape needs at least one entry')
+      if (lines.end.id === 0) throw new InvalidError('A new tape needs at least one entry')
       fs.fdatasyncSync(fd)
     } finally {
       segment.close()
