@@ -323,8 +323,8 @@ export class LedgerBuilder {
     this.#inherited.wasRead(pending.call.what, value['output'], id)
     const isRejection = isRejected(pending.call, output)
     const { call } = pending
-    const isCut = isRejection || (call.kind === 'shell' && readShellOutput(output, call.marksFailure).interrupted)
-    if (pending.id < this.#cutId && isCut) {
+    const isCut = () => isRejection || (call.kind === 'shell' && readShellOutput(output, call.marksFailure).interrupted)
+    if (pending.id < this.#cutId && isCut()) {
       if (call.kind === 'shell') this.#settle(pending, { ...output, head: cutByBaton, tail: cutByBaton }, id)
     } else if (isRejection) this.#rejected(pending, output, id)
     else this.#settle(pending, output, id)

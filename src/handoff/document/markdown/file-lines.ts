@@ -1,6 +1,7 @@
 // Files as lines: neighbours of one action and folder share a line, `edited src/tape/: fork.ts +12 -3 #40, uri.ts`.
 
 import type { FileNote, Item, Status } from '../document.ts'
+import { lazyPattern } from '../../lazy-pattern.ts'
 import { ownPlace, readRef, refMark, takeRefs, takeStatus } from './references.ts'
 
 type FileItem = Item & { readonly file: FileNote }
@@ -18,11 +19,11 @@ interface Group {
 }
 
 const plainAscii = /^[\w.@/~([$%][\w.@/~+=%$()[\]-]*$/
-const plainPath = /^[\p{L}\p{N}_.@/~([$%][\p{L}\p{N}_.@/~+=%$()[\]-]*$/u
+const plainPath = lazyPattern(String.raw`^[\p{L}\p{N}_.@/~([$%][\p{L}\p{N}_.@/~+=%$()[\]-]*$`)
 
 /** Needs no quotes, and neither it nor what follows one of its folders can be mistaken for a mark. */
 function isPlain(path: string): boolean {
-  return (plainAscii.test(path) || plainPath.test(path)) && !/\/[+=)\]-]|\((?:claimed|verified)\)$/.test(path)
+  return (plainAscii.test(path) || plainPath().test(path)) && !/\/[+=)\]-]|\((?:claimed|verified)\)$/.test(path)
 }
 
 export function fileLines(items: readonly FileItem[], tape: string | undefined, statusHoisted: boolean): string {
@@ -120,8 +121,8 @@ const refList = String.raw`\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]`
 const braced = String.raw`[\p{L}\p{N}_.@/~([$%{][\p{L}\p{N}_.@/~+=%$()[\]{},-]*[{},][\p{L}\p{N}_.@/~+=%$()[\]{},-]*[^\s,]`
 const entryPattern = String.raw`(?:(${path}) → )?(${braced}|${path})(?: \+(\d+))?(?: -(\d+))?( git)?( \?)?(?: (#\d+(?:\.\.\d*)?|${refList}))?`
 const linePattern = /^(created|edited|renamed|deleted|read) (.+)$/su
-const oneEntry = new RegExp(`${entryPattern}(?:, |$)`, 'uy')
-const folderPattern = new RegExp(`^(${plain}/|/): `, 'u')
+const entryAt = lazyPattern(`${entryPattern}(?:, |$)`, 'uy')
+const folderPattern = lazyPattern(`^(${plain}/|/): `)
 
 /** The files of a line without its bullet, or undefined when it is not such a line. */
 export function readFileLine(line: string, tape: string | undefined, fallback: Status): FileItem[] | undefined {
@@ -129,9 +130,10 @@ export function readFileLine(line: string, tape: string | undefined, fallback: S
   const match = linePattern.exec(rest)
   if (match === null) return undefined
   const action = match[1] as FileNote['action']
-  const folder = folderPattern.exec(match[2]!)?.[1] ?? ''
+  const folder = folderPattern().exec(match[2]!)?.[1] ?? ''
   const entries = match[2]!.slice(folder === '' ? 0 : folder.length + 2)
   const items: FileItem[] = []
+  const oneEntry = entryAt()
   oneEntry.lastIndex = 0
   while (oneEntry.lastIndex < entries.length) {
     const found = oneEntry.exec(entries)

@@ -12,6 +12,7 @@ import {
   isName,
   languageMarksOf,
   sharedWith,
+  stemsOf,
   type Terms,
   termsOf,
   weightIn,
@@ -107,7 +108,7 @@ export class InstructionBook {
         ...((within === true || refused !== undefined) && { within: true as const }),
       },
       sentences,
-      missing: new Set(sentences.flatMap(({ terms }) => [...terms.keys()])),
+      missing: stemsOf(sentences),
     }
     this.#replace(kept, quote.id)
     for (const stem of kept.missing) {
@@ -241,7 +242,7 @@ export class InstructionBook {
   /** Marks what the later message says anew. */
   #replace(message: Kept, by: number): void {
     const later = message.sentences.filter(({ text }) => !asks(text))
-    const stems = new Set(later.flatMap(({ terms }) => [...terms.keys()]))
+    const stems = stemsOf(later)
     for (const stem of stems) {
       const holders = this.#index.get(stem) ?? none
       if (holders.length > commonStem) continue

@@ -1,5 +1,7 @@
 // Sentences in any script, letter for letter.
 
+import { lazyPattern } from '../../lazy-pattern.ts'
+
 /** Of a longer text, most of which may be pasted, only so much is read: its beginning and its end. */
 const longest = 12_000
 
@@ -7,7 +9,7 @@ export const listMark = /^\s*(?:[-*•–]|\(?(?:\d{1,2}|[a-z])[.)])\s+/i
 
 const ends = /(?<=[.!?…][)"'”»*_]?)\s+|(?<=[。！？।۔؟፧]["”」』）]?)/u
 /** Where sentences begin with a capital, a full stop before a small letter or a bracket is part of one: "etc. and", "{ … }". */
-const endsBeforeCapital = /(?<=[.!?…][)"'”»*_]?)\s+(?![\p{Ll}\])}])|(?<=[。！？।۔؟፧]["”」』）]?)/u
+const endsBeforeCapital = lazyPattern(String.raw`(?<=[.!?…][)"'”»*_]?)\s+(?![\p{Ll}\])}])|(?<=[。！？।۔؟፧]["”」』）]?)`)
 
 /** `edited`: whoever wrote it begins sentences with a capital, where the script has them. */
 export function sentencesOf(text: string, edited = false): string[] {
@@ -15,7 +17,7 @@ export function sentencesOf(text: string, edited = false): string[] {
   return read.split('\n').flatMap((line) =>
     line
       .replace(listMark, '')
-      .split(edited ? endsBeforeCapital : ends)
+      .split(edited ? endsBeforeCapital() : ends)
       .map((sentence) => sentence.trim())
       .filter((sentence) => sentence !== ''),
   )
@@ -29,18 +31,12 @@ export function lengthOf(text: string): number {
 
 const closing = '[\\s)"\'”»」』）*_`~\\p{Extended_Pictographic}\\uFE0F\\u200D]*$'
 /** Greek asks with `;`; Chinese, Japanese and Korean have endings that ask, with a full stop or with nothing behind them. */
-const question = lazily(
+const question = lazyPattern(
   `(?:[?？؟՞፧]|(?<=\\p{Script=Greek}[^.;!?\\n]*);|(?<=\\p{Script=Hiragana})か[。．]?|吗[。．]?|(?:까요|습니까|입니까)[.。]?)(?=${closing})`,
 )
 /** One of these is in every question: looking for it is far cheaper. */
 const questionHint = /[?;？؟՞፧か吗까]/
-const announcement = lazily(`[:：]${closing}`)
-
-/** V8 takes a millisecond for the classes of characters in these: many sessions have no use for them. */
-function lazily(source: string): () => RegExp {
-  let made: RegExp | undefined
-  return () => (made ??= new RegExp(source, 'u'))
-}
+const announcement = lazyPattern(`[:：]${closing}`)
 
 /** Whether a sentence is a question, by its mark. */
 export function asks(sentence: string): boolean {

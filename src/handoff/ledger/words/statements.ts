@@ -4,7 +4,7 @@
 
 import { announces, asks, lengthOf, proseOf, sentencesOf } from './sentences.ts'
 import { isCode } from './pastes.ts'
-import { isAmong, isName, sharedWith, type Terms, termsOf, weightIn, wordsOf } from './terms.ts'
+import { isAmong, isName, sharedWith, stemsOf, type Terms, termsOf, weightIn, wordsOf } from './terms.ts'
 
 export interface Statement {
   readonly text: string
@@ -151,8 +151,7 @@ export class StatementBook {
       const found = candidatesIn(message, factor).filter(
         ({ terms }) => takenUp === undefined || !isTakenUp(terms, takenUp),
       )
-      for (const stem of new Set(found.flatMap(({ terms }) => [...terms.keys()])))
-        this.#spread.set(stem, (this.#spread.get(stem) ?? 0) + 1)
+      for (const stem of stemsOf(found)) this.#spread.set(stem, (this.#spread.get(stem) ?? 0) + 1)
       this.#accepted.push(...found)
     }
     if (messages === this.#pending) this.#pending = []

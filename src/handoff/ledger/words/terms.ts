@@ -2,6 +2,8 @@
 // every language, so a word weighs more the longer it is; names, numbers and paths weigh most. Scripts that put no spaces
 // between words are taken apart by the dictionaries of Intl.Segmenter.
 
+import { lazyPattern } from '../../lazy-pattern.ts'
+
 /** The beginning of each word that weighs anything, in lower case, with its weight. */
 export type Terms = ReadonlyMap<string, number>
 
@@ -12,8 +14,8 @@ const longStem = 5
 
 const unspaced =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}ー\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}'
-const unspacedPattern = new RegExp(`[${unspaced}]`, 'u')
-const tokenPattern = new RegExp(
+const unspacedPattern = lazyPattern(`[${unspaced}]`)
+const tokenPattern = lazyPattern(
   `[${unspaced}\\p{M}]+|(?:(?![${unspaced}])[\\p{L}\\p{N}_])(?:(?![${unspaced}])[\\p{L}\\p{M}\\p{N}_./@:%#+-])*`,
   'gu',
 )
@@ -25,8 +27,8 @@ export function termsOf(text: string): Map<string, number> {
   const add = (stem: string, weight: number) => {
     if (weight > (terms.get(stem) ?? 0)) terms.set(stem, weight)
   }
-  for (const token of text.match(isAscii(text) ? asciiPattern : tokenPattern) ?? []) {
-    if (token > '\u0DFF' && unspacedPattern.test(token)) {
+  for (const token of text.match(isAscii(text) ? asciiPattern : tokenPattern()) ?? []) {
+    if (token > '\u0DFF' && unspacedPattern().test(token)) {
       segmenter ??= new Intl.Segmenter('und', { granularity: 'word' })
       for (const { segment } of segmenter.segment(token)) add(segment, unspacedWeight(segment))
     } else {
@@ -39,8 +41,8 @@ export function termsOf(text: string): Map<string, number> {
 
 /** Every word of a text in lower case, those that weigh nothing, too. */
 export function wordsOf(text: string): string[] {
-  return (text.match(isAscii(text) ? asciiPattern : tokenPattern) ?? []).flatMap((token) => {
-    if (!unspacedPattern.test(token)) return [token.replace(/[./:@+-]+$/, '').toLowerCase()]
+  return (text.match(isAscii(text) ? asciiPattern : tokenPattern()) ?? []).flatMap((token) => {
+    if (isAscii(token) || !unspacedPattern().test(token)) return [token.replace(/[./:@+-]+$/, '').toLowerCase()]
     segmenter ??= new Intl.Segmenter('und', { granularity: 'word' })
     return [...segmenter.segment(token)].map(({ segment }) => segment)
   })
@@ -66,6 +68,13 @@ function termOf(token: string): Term {
   if (knownTerms.size >= mostKnown) knownTerms.clear()
   knownTerms.set(token, term)
   return term
+}
+
+/** The terms of several texts. */
+export function stemsOf(texts: readonly { readonly terms: Terms }[]): Set<string> {
+  const stems = new Set<string>()
+  for (const { terms } of texts) for (const stem of terms.keys()) stems.add(stem)
+  return stems
 }
 
 export function weightIn(terms: Terms): number {
@@ -106,7 +115,7 @@ export function hasTerm({ text, lower }: Haystack, stem: string): boolean {
   let at = lower.indexOf(stem)
   // Most are not there: a long session looks for thousands in every reply.
   if (at < 0) return false
-  if (stem.length > shortStem || unspacedPattern.test(stem)) return true
+  if (stem.length > shortStem || (!isAscii(stem) && unspacedPattern().test(stem))) return true
   // A word begins behind anything but a letter, and in a name at a capital: `List` in `mdListItem`.
   while (at > 0 && /[\p{L}\p{N}]/u.test(lower[at - 1]!) && text[at] === lower[at]) at = lower.indexOf(stem, at + 1)
   return at >= 0
