@@ -64,7 +64,8 @@ export async function verify(options: Globals, other: string | undefined): Promi
     )
     const sum = `${many(tapes, 'tape')} with ${entryCount(entries)}, ${many(blobs, 'blob')}`
     const state = problems.length === 0 ? 'sound' : many(problems.length, 'problem')
-    out.record({ ...found, problems: problems.length }, `${place}: ${state}, ${sum}`)
+    const same = other !== undefined && problems.length === 0 ? '; the other holds the same' : ''
+    out.record({ ...found, problems: problems.length }, `${place}: ${state}, ${sum}${same}`)
     if (problems.length > 0) options.io.exit.code = 1
   })
 }
