@@ -6,13 +6,14 @@ import { InvalidError, LimitError } from '../errors.ts'
 
 /** How many problems one error names. */
 const named = 5
+const mostSorted = 100
 
 /** The parsed value; `what` opens the sentence when it is not. */
 export function checked<S extends z.ZodType>(schema: S, value: unknown, what: string): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issues = issuesOf(schema, value, result.error)
-  const message = `${what}: ${sentences(issues)}`
+  const issues = firstOfEach(result.error.issues)
+  const message = `${what}: ${sentences(issues, value)}`
   if (issues[0]!.code === 'too_big') throw new LimitError(message)
   throw new InvalidError(message, { path: fieldPath(issues[0]!.path) })
 }
@@ -21,25 +22,34 @@ export function checked<S extends z.ZodType>(schema: S, value: unknown, what: st
 export function checkedInput<S extends z.ZodObject>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issues = issuesOf(schema, value, result.error)
+  const issues = firstOfEach(result.error.issues)
   const [first] = issues as [z.core.$ZodIssue]
   const at = first.code === 'unrecognized_keys' ? [...first.path, first.keys[0]!] : first.path
   const hint = whatToSend(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), first)
-  throw new InvalidError(sentences(issues, 'the input'), { path: fieldPath(at), hint })
+  throw new InvalidError(sentences(issues, value, 'the input'), { path: fieldPath(at), hint })
 }
 
-/** Parsed once more to get at the values that were given: only the sentence needs them, and it costs as much again. */
-function issuesOf(schema: z.ZodType, value: unknown, error: z.ZodError): readonly z.core.$ZodIssue[] {
-  const { issues } = schema.safeParse(value, { reportInput: true }).error ?? error
-  // What is wrong with a field first: whatever else is, follows from that.
-  const fields = issues.map(({ path }) => fieldPath(path))
-  return issues.filter((_, at) => fields.indexOf(fields[at]!) === at)
+/** What is wrong with each field first: whatever else is, follows from that. */
+function firstOfEach(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
+  // A hostile input can have more mistakes than there is time to sort.
+  const sorted = issues.slice(0, mostSorted)
+  const first = new Map(sorted.toReversed().map((issue) => [fieldPath(issue.path), issue]))
+  return [...sorted.filter((issue) => first.get(fieldPath(issue.path)) === issue), ...issues.slice(mostSorted)]
 }
 
-function sentences(issues: readonly z.core.$ZodIssue[], whole = 'it'): string {
+function sentences(issues: readonly z.core.$ZodIssue[], value: unknown, whole = 'it'): string {
   const more = issues.length > named ? `; and ${issues.length - named} more` : ''
-  const each = issues.slice(0, named).map((issue) => `${fieldPath(issue.path) || whole} ${problem(issue)}`)
+  const each = issues.slice(0, named).map((issue) => {
+    return `${fieldPath(issue.path) || whole} ${problem(issue, valueAt(value, issue.path))}`
+  })
   return `${each.join('; ')}${more}`
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (at, part) => (at as Partial<Record<PropertyKey, unknown>> | null | undefined)?.[part],
+    value,
+  )
 }
 
 function fieldPath(parts: readonly PropertyKey[]): string {
@@ -49,8 +59,7 @@ function fieldPath(parts: readonly PropertyKey[]): string {
   }, '')
 }
 
-function problem(issue: z.core.$ZodIssue): string {
-  const { input } = issue
+function problem(issue: z.core.$ZodIssue, input: unknown): string {
   if (input === undefined && ['invalid_type', 'invalid_value', 'invalid_union'].includes(issue.code))
     return 'is missing'
   switch (issue.code) {

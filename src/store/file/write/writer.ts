@@ -171,7 +171,8 @@ export class Writer implements OpenFiles {
 
   /**
    * Callers whom the last group answered are often on their way back, such as clients of a server. With a sync for each half of
-   * them they would get half as much done, so a group that is smaller than the crowd was waits for a part of what a sync takes.
+   * them they would get half as much done, so a group that is smaller than the crowd was waits for a part of what a sync takes. Where it
+   * takes longer than a sync until all are back, the disk had better sync the one half while this thread answers the other.
    * Other callers have something else to wait for first, such as answers to what they wrote. To wait for them only takes time from
    * whoever they wait for, so it is tried less and less often.
    */
