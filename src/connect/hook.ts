@@ -1,17 +1,19 @@
-// What Baton answers when an agent's hook calls it. An agent waits for the answer, so this reads and writes a few small files
-// and nothing else; whatever takes longer becomes a job for the worker (work.ts).
+// What Baton answers when an agent's hook calls it, and the line that the agent shows below its prompt: the person's own, then
+// Baton's `ctx 43 % · 5h 61 % · 1 waits for you`. An agent waits for both, so this reads and writes a few small files and nothing
+// else; whatever takes longer becomes a job for the worker (work.ts).
 
 import fs from 'node:fs'
 import path from 'node:path'
+import { spawnSync } from 'node:child_process'
 import { type AgentHooks, hooksOf } from '../agents/index.ts'
 import { findProject } from '../config/index.ts'
 import { compactedText, documentsFolder, injectedText, resumeText } from '../handoff/index.ts'
 import { agentMark } from '../system/index.ts'
-import { fileName, HookState, type Job } from './hook-state.ts'
+import { fileName, HookState, type Job, type Gauge } from './hook-state.ts'
 import { claimPending } from './pending.ts'
 
 /** What an agent passes to its hooks on standard input, as far as Baton uses it. */
-export interface HookInput {
+interface HookInput {
   readonly session?: string
   readonly transcript?: string
   readonly cwd: string
@@ -23,7 +25,7 @@ export interface HookInput {
   readonly reason?: string
 }
 
-export interface HookAnswer {
+interface HookAnswer {
   /** For the model. */
   readonly text?: string
   /** To be called when the agent has the text: it is not given again then. */
@@ -179,4 +181,54 @@ export function realProject(cwd: string): string {
   } catch {
     return project // gone: nothing waits for it either
   }
+}
+
+/** What Claude Code passes to its status line, as far as Baton uses it. */
+export interface StatusInput {
+  readonly context_window?: { readonly used_percentage?: number | null } | null
+  readonly rate_limits?: Readonly<Record<string, { readonly used_percentage?: number | null } | null>> | null
+}
+
+/** `gauge`: what the worker found out at the end of the last turn. */
+export function statusText(input: StatusInput, gauge: Gauge | undefined): string {
+  const context = input.context_window?.used_percentage ?? gauge?.percent
+  const limits = Object.entries(input.rate_limits ?? {}).flatMap(([name, limit]) =>
+    typeof limit?.used_percentage === 'number' ? [{ name, usedPercent: limit.used_percentage }] : [],
+  )
+  const quotas = limits.length > 0 ? limits : (gauge?.quotas ?? [])
+  const waiting = gauge?.waiting ?? 0
+  return [
+    ...(typeof context === 'number' ? [`ctx ${Math.round(context)} %`] : []),
+    ...quotas.map(({ name, usedPercent }) => `${quotaName(name)} ${Math.round(usedPercent)} %`),
+    ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? 'waits' : 'wait'} for you`] : []),
+  ].join(' · ')
+}
+
+const quotaNames: Readonly<Record<string, string>> = {
+  five_hour: '5h',
+  seven_day: '7d',
+  primary: '5h',
+  secondary: '7d',
+}
+
+function quotaName(name: string): string {
+  return quotaNames[name] ?? name.replaceAll('_', ' ')
+}
+
+/** How long the person's own command may take before Baton's part is shown without it. */
+const patienceMs = 3_000
+
+/** What the person's own command prints; empty if it fails, as the agent itself would show nothing then. */
+export function ownStatusLine(command: string, input: string, env: NodeJS.ProcessEnv): string {
+  const { status, stdout } = spawnSync('/bin/sh', ['-c', command], {
+    input,
+    env,
+    encoding: 'utf8',
+    timeout: patienceMs,
+  })
+  return status === 0 ? stdout.trimEnd() : ''
+}
+
+export function joinStatus(own: string, ours: string): string {
+  return [own, ours].filter((part) => part !== '').join(' · ')
 }

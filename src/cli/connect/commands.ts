@@ -27,7 +27,7 @@ export function addConnect(program: Command): void {
   )
     .option('--remove', 'stop trusting it')
     .option('--list', 'list the projects that you trust')
-  lazily(program, () => import('./hook-work.ts'))(
+  lazily(program, () => import('./connect.ts'))(
     'hook [agent] [event]',
     'handle an event of a connected agent; agents call this themselves',
     'hookCommand',

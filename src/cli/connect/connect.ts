@@ -1,5 +1,5 @@
 // `baton connect`, `baton disconnect`, `baton trust` and `baton doctor`: Baton beside the agents that a person works with, what a
-// cloned repository may bring along, and whether everything that Baton needs is there.
+// cloned repository may bring along, and whether everything that Baton needs is there. `baton hook --work` is what hooks left to do.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -12,12 +12,14 @@ import {
   realProject,
   examine,
   type Finding,
+  workOnJobs,
 } from '../../connect/index.ts'
 import { InvalidError } from '../../errors.ts'
 import { type Globals, Output, age } from '../base/output.ts'
 import { distrustProject, findProject, trustedProjects, trustProject } from '../../config/index.ts'
 import { personAt } from '../base/io.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
+import { hook } from './hook.ts'
 
 interface ConnectOptions extends Globals {
   user?: boolean
@@ -149,4 +151,21 @@ export async function doctor(globals: Globals): Promise<void> {
     }
   }
   if (findings.some(({ is }) => is === 'problem')) io.exit.code = 1
+}
+
+export async function hookCommand(
+  options: Globals & { work?: boolean },
+  agent?: string,
+  event?: string,
+): Promise<void> {
+  if (options.work === true) {
+    const done = await workOnJobs(options.io.env)
+    return new Output(options).note(`${done} ${done === 1 ? 'job' : 'jobs'} done`)
+  }
+  if (agent === undefined || event === undefined) {
+    throw new InvalidError('Name the agent and its event, as in "baton hook claude Stop"', {
+      hint: 'Agents call this by themselves after "baton connect".',
+    })
+  }
+  await hook(options.io, agent, event)
 }

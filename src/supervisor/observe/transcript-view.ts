@@ -113,8 +113,8 @@ export class TranscriptView {
 
   /** What the calls do that have not ended. */
   get doing(): readonly string[] {
-    const running = agentNamed(this.file.agent).runningCalls
-    return running === undefined ? [...this.#calls.values()] : running(this.file).map(deedOf)
+    const agent = agentNamed(this.file.agent)
+    return agent.runningCalls?.(this.file).map(deedOf) ?? [...this.#calls.values()]
   }
 
   get read(): readonly string[] {
