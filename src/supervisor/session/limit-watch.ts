@@ -31,7 +31,10 @@ export class LimitWatch {
     const { limit, state, turn, error, at } = observation
     if (limit === undefined && state.state !== 'limited') {
       this.#limit = undefined
-      if (turn === 'idle' && error === undefined) this.#tries = 0
+      if (turn === 'idle' && error === undefined) {
+        this.#tries = 0
+        this.#keepsTrying = false
+      }
       return observation
     }
     const reset = Date.parse((state.state === 'limited' ? state.until : limit?.until) ?? '')
@@ -51,12 +54,13 @@ export class LimitWatch {
     return state.state === 'limited' ? { ...observation, state: { state: 'waiting' } } : observation
   }
 
-  /** The agent keeps trying since `at`: it may be refused again, at once and in the same words. */
-  keepTrying(at: number, { backoffMs }: LimitPatience): void {
-    if (this.#limit === undefined) return
+  /** Whether the agent is to keep trying now. It may be refused again, at once and in the same words. */
+  keepTrying(at: number, { backoffMs }: LimitPatience): boolean {
+    if (this.#limit === undefined || at < this.#limit.until) return false
     this.#tries++
     this.#keepsTrying = true
     this.#limit = { ...this.#limit, until: at + this.#waitMs(backoffMs), chosen: true }
+    return true
   }
 
   #waitMs(backoffMs: number): number {

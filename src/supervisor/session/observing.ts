@@ -59,9 +59,9 @@ export class Observing {
     return this.#limitWatch.isOver
   }
 
-  /** The agent has been told to keep trying at its limit. */
-  keepTrying(now: number): void {
-    this.#limitWatch.keepTrying(now, this.#patience)
+  /** Whether the agent is to keep trying now at its limit. */
+  keepTrying(now: number): boolean {
+    return this.#limitWatch.keepTrying(now, this.#patience)
   }
 
   get #patience(): LimitPatience {

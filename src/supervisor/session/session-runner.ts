@@ -252,8 +252,7 @@ export class SessionRunner {
     if (observation.state.state === 'limited') {
       if (await this.#atLimit(handle, observation)) return
     } else if (observation.limit?.asks === true) {
-      await this.#effects.keepTrying(handle)
-      this.#observing.keepTrying(now)
+      if (this.#observing.keepTrying(now)) await this.#effects.keepTrying(handle)
     } else if (this.#observing.isLimitOver) await this.#recorder.report('quota', 'ok', 'No usage limit', '')
     this.#meet(...this.#needs(observation, bounds, now))
     if (this.#isOver()) return

@@ -65,7 +65,8 @@ test('an agent that asks at its limit whether to keep trying is told to ever lat
   }
   expect(until(0, 'a')).toBe(30)
   expect(until(30, 'a')).not.toBe('limited')
-  watch.keepTrying(start + 30_000, patience)
+  expect(watch.keepTrying(start + 30_000, patience)).toBe(true)
+  expect(watch.keepTrying(start + 31_000, patience)).toBe(false)
   // It was refused so soon that its screen was not seen without the question.
   expect(until(31, 'a')).toBe(90)
   watch.keepTrying(start + 90_000, patience)
@@ -75,4 +76,6 @@ test('an agent that asks at its limit whether to keep trying is told to ever lat
   watch.apply({ ...observation, at: start + 230_000, turn: 'working' }, patience)
   watch.apply({ ...observation, at: start + 240_000, turn: 'idle' }, patience)
   expect(watch.isOver).toBe(true)
+  // The next limit is another one.
+  expect(until(250, 'c')).toBe(280)
 })
