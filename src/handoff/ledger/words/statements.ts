@@ -22,8 +22,8 @@ const leastWeight = 8
 const leastUnnamed = 16
 const longest = 400
 const mostCandidates = 1_500
-/** So many are ranked; no document has room for more. */
-const mostRanked = 60
+/** So many are ranked: what comes after them tells little, and a document with room to spare need not be filled with it. */
+const mostRanked = 30
 /** What a word still counts for when it was told before. */
 const toldBefore = 0.3
 /** What a sentence counts for that was said before a command. */

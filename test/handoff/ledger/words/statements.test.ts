@@ -118,4 +118,17 @@ describe('what the assistant says that it decided', () => {
     session.talk('and now?', 'Nothing.')
     expect(said(session)[0]).toContain('nine thousand')
   })
+
+  it('[H13] does not fill a large document: of a hundred sentences it tells the thirty that tell most', () => {
+    const session = new Session()
+    for (let module = 0; module < 100; module += 1) {
+      session.user(`Next module, number ${module}`)
+      session.tool('Edit', { file_path: `m${module}.ts`, old_string: 'a', new_string: 'b' }, 'ok')
+      session.assistant(
+        `Reader${module} keeps its cursor${module} in table${module}, because worker${module} restarts often.`,
+      )
+    }
+    session.talk('Grazie', 'Prego.')
+    expect(said(session)).toHaveLength(30)
+  })
 })
