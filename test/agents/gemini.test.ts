@@ -128,3 +128,29 @@ test('a compaction is one, once, however often its history is told [C2]', () => 
   expect(compacted).toMatchObject({ summary: '<state_snapshot>all of it</state_snapshot>' })
   expect(compacted!.kept).toMatchObject([{ kind: 'message', source: 'm2' }])
 })
+
+test('what is remembered of a session does not grow with its prompts, and a history of it is still told from another [C2]', () => {
+  const prompts = Array.from({ length: 500 }, (_, i) => prompt(`u${i}`, `Prompt ${i}`))
+  const after = (...lines: object[]) => {
+    const parser = geminiParser()
+    for (const line of [head, ...prompts]) parser.facts(line as Record<string, unknown>)
+    expect(JSON.stringify(parser.memory).length).toBeLessThan(16_000)
+    return lines.flatMap((line) => parser.facts(line as Record<string, unknown>))
+  }
+  expect(after(history(context, ...prompts))).toEqual([])
+  expect(after(history(context, ...prompts.slice(0, 490)))).toMatchObject([{ type: 'rewound', before: 'u490' }])
+  expect(after({ $rewindTo: 'u495' }, history(context, ...prompts.slice(0, 495)))).toMatchObject([
+    { type: 'rewound', before: 'u495' },
+  ])
+  const others = [prompt('x0', 'Another'), ...prompts.slice(1)]
+  for (const other of [others, prompts.slice(0, 100)]) {
+    const [fact, ...more] = of(after(history(context, ...other)), 'compacted')
+    expect([fact?.kept?.length, more]).toEqual([other.length, []])
+  }
+  const back = after(
+    { $rewindTo: 'u100' },
+    history(context, ...prompts.slice(0, 100)),
+    history(context, ...prompts.slice(0, 99)),
+  )
+  expect(of(back, 'rewound').map(({ before }) => before)).toEqual(['u100', 'u99'])
+})

@@ -35,8 +35,10 @@ export interface Memory {
   shown: Shown[]
   /** The last calls that have a result. */
   answered: string[]
-  /** What the person said in this context. */
+  /** What the person said last in this context. */
   prompts: Prompt[]
+  /** What they said before that, as one checksum: each mark of an import repeats this memory. */
+  earlier?: { readonly count: number; readonly sum: string }
   /** The size of the context after the last reply. */
   tokens?: number
   /** The history is being repeated. */
@@ -52,29 +54,45 @@ export const remembered = 64
 /** Takes note of a prompt. */
 export function remindOf(line: Fields, memory: Memory): void {
   for (const { id, sum } of promptsIn([line])) memory.prompts.push({ id, sum, ...given({ tokens: memory.tokens }) })
+  const old = memory.prompts.splice(0, memory.prompts.length - remembered)
+  if (old.length > 0) memory.earlier = summed(old, memory.earlier)
 }
+
+function summed(prompts: readonly Pick<Prompt, 'sum'>[], before = none): { count: number; sum: string } {
+  return { count: before.count + prompts.length, sum: prompts.reduce((all, { sum }) => sumOf(all + sum), before.sum) }
+}
+
+const none = { count: 0, sum: '' }
 
 export function rewoundTo(id: string, memory: Memory): Rewound {
   const at = memory.prompts.findIndex((each) => each.id === id || each.now === id)
   memory.shown = []
-  return at < 0 ? { type: 'rewound', to: undefined, before: id } : cut(at, memory)
+  if (at >= 0) return cut(at, memory)
+  if (memory.earlier !== undefined) {
+    // One that is no longer remembered; so the next history that is written counts as a new one.
+    memory.prompts = []
+    delete memory.earlier
+  }
+  return { type: 'rewound', to: undefined, before: id }
 }
 
 type Tell = (line: Fields, memory: Memory) => Fact[]
 
 export function renewed(messages: readonly Fields[], memory: Memory, tell: Tell): Fact[] {
   const told = promptsIn(messages)
-  const { prompts, begins } = memory
+  const { prompts, begins, earlier = none } = memory
   delete memory.replays
   delete memory.begins
   // A resumed session begins with an empty history, and writes the earlier one later.
   if (begins === true && told.length === 0) return []
-  if (told.length > prompts.length || told.some(({ sum }, i) => sum !== prompts[i]!.sum))
+  const last = told.slice(earlier.count)
+  const goesOn = told.length >= earlier.count && summed(told.slice(0, earlier.count)).sum === earlier.sum
+  if (!goesOn || last.length > prompts.length || last.some(({ sum }, i) => sum !== prompts[i]!.sum))
     return [replaced(messages, memory, tell)]
-  told.forEach(({ id }, i) => {
+  last.forEach(({ id }, i) => {
     if (id !== prompts[i]!.id) prompts[i]!.now = id
   })
-  return told.length === prompts.length ? [] : [cut(told.length, memory)]
+  return last.length === prompts.length ? [] : [cut(last.length, memory)]
 }
 
 function cut(at: number, memory: Memory): Rewound {
@@ -104,6 +122,7 @@ function replaced(messages: readonly Fields[], memory: Memory, tell: Tell): Fact
   memory.shown = scratch.shown
   memory.answered = scratch.answered
   memory.prompts = scratch.prompts
+  memory.earlier = scratch.earlier
   delete memory.tokens
   return { type: 'compacted', summary, kept }
 }
