@@ -274,8 +274,9 @@ function candidatesIn({ text, id }: Statement, factor: number): Candidate[] {
   return proseOf(text.replaceAll(checklistLine, '')).flatMap((sentence) => {
     if (sentence.length > longest || asks(sentence) || announces(sentence)) return []
     const terms = termsOf(sentence)
-    const least = namesSomething(sentence) ? leastWeight : leastUnnamed
-    if (weightIn(terms) < least || isCode(sentence)) return []
+    const weight = weightIn(terms)
+    // A sentence is only searched for names where they decide: that takes longer than all the rest.
+    if (weight < leastWeight || (weight < leastUnnamed && !namesSomething(sentence)) || isCode(sentence)) return []
     return [{ text: sentence, id, terms, factor: isWhole(sentence) ? factor : factor * fragment }]
   })
 }
