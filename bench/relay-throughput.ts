@@ -15,8 +15,8 @@ import { boundless, request, resolved, team } from '../test/relay/team.ts'
 import { among, bench, callers, child, folder, median, quick, share } from './relay-bench.ts'
 import type { Bar, Section } from './table.ts'
 
-const rounds = quick ? 3 : 7
-const requests = quick ? 600 : 3_000
+const rounds = quick ? 3 : 16
+const requests = quick ? 600 : 2_000
 const slowRequests = quick ? 200 : 800
 const singles = quick ? 40 : 200
 /**
@@ -38,26 +38,36 @@ await bench(
   'relay-throughput',
 )
 
-/** Empty handlers, with one to three workers, and bare appends by two processes. */
+/**
+ * Empty handlers, with one to three workers, and bare appends by two processes. All of them are warm before the first round, and take
+ * short turns in an order that changes, so that whatever else the machine does meets them alike.
+ */
 async function throughput(): Promise<Section> {
+  const appending = await appenders(2)
+  const relays = []
+  for (const workers of [1, 2, 3]) relays.push(await relayed(workers, 16, 0, warmUp))
   const bare: number[] = []
-  const relayed: number[][] = [[], [], []]
+  const rates: number[][] = [[], [], []]
+  const turns = [
+    async () => bare.push(await appending.rate()),
+    ...relays.map((relay, i) => async () => rates[i]!.push(await relay.rate(requests))),
+  ]
   for (let round = 0; round < rounds; round++) {
-    bare.push(await bareRate(2))
-    for (const workers of [1, 2, 3]) relayed[workers - 1]!.push(await relayRate(workers, 16, 0, requests))
+    for (let turn = 0; turn < turns.length; turn++) await turns[(round + turn) % turns.length]!()
   }
-  const best = bare.map((rate, i) => relayed[1]![i]! / rate)
+  for (const each of [appending, ...relays]) await each.stop()
+  const best = bare.map((rate, i) => rates[1]![i]! / rate)
   const bars: Bar[] = [
     { name: 'requests to 2 workers beside bare appends of 2 processes', value: median(best), unit: '×', atLeast: 0.25 },
     {
       name: '2 workers beside 1, empty handlers',
-      value: median(ratios(relayed[1]!, relayed[0]!)),
+      value: median(ratios(rates[1]!, rates[0]!)),
       unit: '×',
       atLeast: 1,
     },
     {
       name: '3 workers beside 2, empty handlers',
-      value: median(ratios(relayed[2]!, relayed[1]!)),
+      value: median(ratios(rates[2]!, rates[1]!)),
       unit: '×',
       atLeast: 1,
     },
@@ -68,7 +78,7 @@ async function throughput(): Promise<Section> {
     columns: ['per second', 'slowest', 'fastest'],
     rows: [
       row('bare appends, 2 processes', bare),
-      ...[1, 2, 3].map((workers) => row(`${workers} × 16`, relayed[workers - 1]!)),
+      ...[1, 2, 3].map((workers) => row(`${workers} × 16`, rates[workers - 1]!)),
     ],
     bars,
   }
@@ -133,54 +143,71 @@ async function oneAtATime(): Promise<Section> {
   }
 }
 
-async function relayRate(workers: number, concurrency: number, ms: number, count: number): Promise<number> {
+/** A relay whose workers serve in processes of their own, after so many requests. */
+async function relayed(workers: number, concurrency: number, ms: number, before: number) {
   const at = path.join(folder, `run-${runs++}`)
   const store = await openFileStore(at)
   const relay = await openRelay({ store, settings })
   const serving = await Promise.all(
     Array.from({ length: workers }, () => started('--serve', at, String(concurrency), String(ms))),
   )
-  await among(ms > 0 ? callers : warmUp, () => relay.request(request()))
-  const rate = await among(count, () => relay.request(request()))
-  await Promise.all(serving.map(stopped))
-  await relay.close()
-  await store.close()
-  fs.rmSync(at, { recursive: true })
+  const rate = (count: number) => among(count, () => relay.request(request()))
+  await rate(before)
+  const stop = async () => {
+    await Promise.all(serving.map(stopped))
+    await relay.close()
+    await store.close()
+    fs.rmSync(at, { recursive: true })
+  }
+  return { rate, stop }
+}
+
+async function relayRate(workers: number, concurrency: number, ms: number, count: number): Promise<number> {
+  const relay = await relayed(workers, concurrency, ms, callers)
+  const rate = await relay.rate(count)
+  await relay.stop()
   return rate
 }
 
-/** Appends a second by so many processes together. */
-async function bareRate(processes: number): Promise<number> {
+/** So many processes that append to one tape; their rate is appends a second by all of them together. */
+async function appenders(processes: number) {
   const at = path.join(folder, `run-${runs++}`)
   await (await openFileStore(at)).close()
-  const count = requests
-  const appending = await Promise.all(
-    Array.from({ length: processes }, () =>
-      started('--append', at, String(count), '16', ...(quick ? ['--quick'] : [])),
-    ),
-  )
-  const start = performance.now()
-  for (const each of appending) each.stdin!.write('go\n')
-  await Promise.all(appending.map((each) => once(each, 'close')))
-  const seconds = (performance.now() - start) / 1000
-  fs.rmSync(at, { recursive: true })
-  return (processes * count) / seconds
+  const children = Array.from({ length: processes }, () => child('--append', at, String(requests), '16'))
+  const lines = children.map(({ stdout }) => createInterface(stdout!)[Symbol.asyncIterator]())
+  const all = () => Promise.all(lines.map((each) => each.next()))
+  await all()
+  const rate = async () => {
+    const start = performance.now()
+    for (const each of children) each.stdin!.write('go\n')
+    await all()
+    return (processes * requests) / ((performance.now() - start) / 1000)
+  }
+  const stop = async () => {
+    await Promise.all(
+      children.map((each) => {
+        each.stdin!.end()
+        return once(each, 'close')
+      }),
+    )
+    fs.rmSync(at, { recursive: true })
+  }
+  return { rate, stop }
 }
 
 async function appendAll(at: string, count: number, atOnce: number): Promise<void> {
   const store = await openFileStore(at)
-  const append = async (from: number, to: number) => {
-    let next = from
+  let next = 0
+  const append = async (more: number) => {
+    const end = next + more
     const one = async () => {
-      for (let i = next++; i < to; i = next++) await store.append('bare', [draft(i)])
+      while (next < end) await store.append('bare', [draft(next++)])
     }
     await Promise.all(Array.from({ length: atOnce }, one))
+    process.stdout.write('done\n')
   }
-  await append(0, warmUp)
-  process.stdout.write('ready\n')
-  await once(process.stdin, 'data')
-  process.stdin.destroy()
-  await append(warmUp, warmUp + count)
+  await append(warmUp)
+  for await (const _ of createInterface(process.stdin)) await append(count)
   await store.close()
 }
 
