@@ -133,7 +133,7 @@ test('what is remembered of a session does not grow with its prompts, and a hist
   const prompts = Array.from({ length: 500 }, (_, i) => prompt(`u${i}`, `Prompt ${i}`))
   const after = (...lines: object[]) => {
     const parser = geminiParser()
-    for (const line of [head, ...prompts]) parser.facts(line as Record<string, unknown>)
+    for (const line of [head, ...prompts]) parser.facts(line)
     expect(JSON.stringify(parser.memory).length).toBeLessThan(16_000)
     return lines.flatMap((line) => parser.facts(line as Record<string, unknown>))
   }
