@@ -6,23 +6,32 @@ import { isFull } from '../../support/full.ts'
 import { collect } from '../../support/workspace.ts'
 import { boundless, open, rejectionOf, request, resolved, settings } from '../pipeline.ts'
 
+/** The store as it is, but for one method. */
+function withMethod<K extends 'append' | 'read'>(store: Store, name: K, made: (method: Store[K]) => Store[K]): Store {
+  return new Proxy(store, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key)
+      if (typeof member !== 'function') return member
+      const method: unknown = member.bind(target)
+      return key === name ? made(method as Store[K]) : method
+    },
+  })
+}
+
 /** The store as it is, with a count of the entries that were read from it. */
 function counting(store: Store): { store: Store; read: () => number } {
   let entries = 0
-  const counted = new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name)
-      if (typeof member !== 'function') return member
-      const method = member.bind(target) as (...args: unknown[]) => unknown
-      if (name !== 'read') return method
-      return async function* (...args: unknown[]) {
-        for await (const entry of method(...args) as AsyncIterable<unknown>) {
+  const counted = withMethod(
+    store,
+    'read',
+    (read) =>
+      async function* (...args) {
+        for await (const entry of read(...args)) {
           entries++
           yield entry
         }
-      }
-    },
-  })
+      },
+  )
   return { store: counted, read: () => entries }
 }
 
@@ -70,17 +79,9 @@ test('a start reads what came since the last snapshot, however long the history,
 test('processes that work together take one snapshot for all [P9]', async () => {
   const { store } = await open()
   let attempts = 0
-  const watched = new Proxy(store, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name)
-      if (typeof member !== 'function') return member
-      const method = member.bind(target) as Store['append']
-      if (name !== 'append') return method
-      return (...args: Parameters<Store['append']>) => {
-        if (args[1][0]?.kind === 'anchor') attempts++
-        return method(...args)
-      }
-    },
+  const watched = withMethod(store, 'append', (append) => async (...args) => {
+    if (args[1][0]?.kind === 'anchor') attempts++
+    return append(...args)
   })
   const relays = await Promise.all(
     [1, 2, 3].map(() => openRelay({ store: watched, settings: settings({ limits: boundless }) })),
