@@ -25,7 +25,7 @@ export function questionIn(lines: readonly string[]): string | undefined {
   while (first > 0 && (answer.test(lines[first - 1]!) || lines[first - 1]!.trim() === '')) first--
   const answers = lines.slice(first, last + 1).filter((line) => answer.test(line))
   if (answers.length < 2) return undefined
-  return words(lines.slice(Math.max(0, first - 12), first)) || words(answers)
+  return questionText(lines.slice(Math.max(0, first - 12), first), lines) || questionText(answers, lines)
 }
 
 /** The marked one of several answers without numbers, such as ` ❯ No, exit`. */
@@ -44,7 +44,7 @@ export function choiceIn(lines: readonly string[]): string | undefined {
   const answers = lines.slice(first, last + 1).map((line) => line.replace('❯', ' ').trim())
   // What stands above it, such as the path of the folder, would hide the question in a short title.
   const asks = lines.slice(0, first).findIndex((line) => line.includes('?'))
-  const question = words(lines.slice(asks < 0 ? 0 : paragraphAt(lines, asks), first))
+  const question = questionText(lines.slice(asks < 0 ? 0 : paragraphAt(lines, asks), first), lines)
   return question === '' ? undefined : `${question} (${answers.join(' / ')})`
 }
 
@@ -60,20 +60,47 @@ export function lastWritten(lines: readonly string[]): number {
 const longest = 500
 
 /** The text of a question as a person reads it: without the frame around it, and without the lines of a file that it shows. */
-function words(lines: readonly string[]): string {
-  const own = lines.slice(lines.findLastIndex((line) => rule.test(line)) + 1)
-  const said = own.map(plain).filter((line) => line !== '' && !isFileLine(line))
+function questionText(rows: readonly string[], screen: readonly string[]): string {
+  const own = rows.slice(rows.findLastIndex((row) => rule.test(row) && !row.trimStart().startsWith('│')) + 1)
   // A frame may be all that is left of what was cut off above.
-  const shown = said.length > 0 ? said : lines.map(plain).filter((line) => line !== '' && !isFileLine(line))
-  const text = shown.join(' ').replaceAll(/\s+/g, ' ')
+  const text = textOf(own, screen) || textOf(rows, screen)
   return text.length <= longest ? text : text.slice(-longest).replace(/^\S+\s/, '')
 }
 
-function plain(line: string): string {
-  return line
-    .replaceAll(/[\u2500-\u259F╌╍┄┅]/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
+/** Frames take a few columns from the width of the screen. */
+const frameWidth = 6
+
+/**
+ * Rows of a screen as one line, without the frame around them. A row that continues the one above follows it as it is; one that
+ * begins something else, such as a command or the next question, is set off from a row that does not end a sentence itself.
+ */
+export function textOf(rows: readonly string[], screen: readonly string[]): string {
+  const width = Math.max(...screen.map((line) => line.length)) - frameWidth
+  let text = ''
+  let above = ''
+  for (const row of rows.map(withoutFrame)) {
+    const words = row.replaceAll(/\s+/g, ' ').trim()
+    const shown = isFileLine(words) ? '' : words
+    if (shown !== '') {
+      const isApart = !/[.?!:;,…]$/.test(text) && !isContinued(above, row, width)
+      text += text === '' ? shown : `${isApart ? ' ·' : ''} ${shown}`
+    }
+    above = shown === '' ? '' : row
+  }
+  return text
+}
+
+/** Whether a row is the rest of the one above, broken where the screen ended. */
+function isContinued(above: string, row: string, width: number): boolean {
+  if (above === '') return false
+  const [indent, first] = [row.search(/\S/), row.trim().split(/\s/)[0]!]
+  const hadRoom = above.trimEnd().length + 1 + first.length <= width
+  // Some break their rows earlier, but only within a sentence.
+  return hadRoom ? indent === above.search(/\S/) && /^\p{Ll}/u.test(first) : !answer.test(row)
+}
+
+function withoutFrame(row: string): string {
+  return row.replaceAll(/[\u2500-\u259F]/g, ' ')
 }
 
 /** A line of a file or of a change to it, with its number. */

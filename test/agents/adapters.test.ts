@@ -44,7 +44,7 @@ describe('screens', () => {
     const answers = [' ❯ 1. Yes', '   2. Yes, and always allow access', '   3. No', '', ' Esc to cancel · Tab to amend']
     expect(readScreen('claude', ...asks, ...answers)).toEqual({
       is: 'dialog',
-      question: 'Bash command touch x Do you want to proceed?',
+      question: 'Bash command · touch x · Do you want to proceed?',
       about: 'permission',
     })
     const shown = [
@@ -55,7 +55,7 @@ describe('screens', () => {
       ' Do you want to create handoff-2026-11-17.md?',
     ]
     expect(readScreen('claude', rule, ' Create file', ...shown, ...answers)).toMatchObject({
-      question: 'Create file Do you want to create handoff-2026-11-17.md?',
+      question: 'Create file · Do you want to create handoff-2026-11-17.md?',
     })
     const trust = [
       'Quick safety check: Is this a project you trust?',
@@ -175,6 +175,63 @@ describe('screens', () => {
       question: expect.stringContaining('sleep 100') as string,
       about: 'permission',
     })
+  })
+
+  test('in a question, rows that begin something else are set apart, and broken rows are not, with every agent [C16]', () => {
+    const asked = (agent: string, ...lines: string[]) => {
+      const screen = readScreen(agent, ...lines)
+      return screen.is === 'dialog' ? screen.question : screen
+    }
+    const fetch = [
+      ' Fetch',
+      '',
+      '   url: "http://localhost/none", prompt: "what is there?"',
+      '   Claude wants to fetch content from localhost',
+      '',
+      ' Do you want to allow Claude to fetch this content?',
+      ' ❯ 1. Yes',
+      '   2. No (esc)',
+    ]
+    expect(asked('claude', rule, ...fetch)).toBe(
+      'Fetch · url: "http://localhost/none", prompt: "what is there?" · Claude wants to fetch content from localhost · Do you want to allow Claude to fetch this content?',
+    )
+    const run = [
+      '  Would you like to run the following command?',
+      '',
+      '  Environment: local',
+      '',
+      '  Reason: May I publish the build to the web folder of this machine, where',
+      '  Everybody on the Net sees it, and remove what is there?',
+      '',
+      '  $ cp -r build /srv/www',
+      '',
+      '› 1. Yes, proceed (y)',
+      '  2. No (esc)',
+    ]
+    expect(asked('codex', rule, ...run)).toBe(
+      'Would you like to run the following command? Environment: local · Reason: May I publish the build to the web folder of this machine, where Everybody on the Net sees it, and remove what is there? $ cp -r build /srv/www',
+    )
+    const box = (text: string) => `│ ${text.padEnd(76)} │`
+    const write = [
+      `╭${'─'.repeat(78)}╮`,
+      box('? WriteFile  Writing to src/till.js'),
+      box(`╭${'─'.repeat(70)}╮`),
+      box('│ 1 export const till = 1'.padEnd(71) + '│'),
+      box(`╰${'─'.repeat(70)}╯`),
+      box('Apply this change?'),
+      box(''),
+      box('● 1. Allow once'),
+      box('  2. No, suggest changes (esc)'),
+      `╰${'─'.repeat(78)}╯`,
+    ]
+    expect(asked('gemini', ...write)).toBe('? WriteFile Writing to src/till.js · Apply this change?')
+    const edit = ['  ┃', '  ┃  △ Permission required', '  ┃    → Edit src/till.js', '  ┃']
+    expect(asked('opencode', ...edit, '  ┃   Allow once   Allow always   Reject', rule)).toMatch(
+      /^Permission required · → Edit src\/till\.js/,
+    )
+    expect(asked('pi', rule, 'Delete the session', '→ Yes', '  No', rule, '0.0%/40k (auto)')).toBe(
+      'Delete the session · → Yes · No',
+    )
   })
 
   describe('Gemini CLI', () => {

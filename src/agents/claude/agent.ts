@@ -8,7 +8,7 @@ import { claudeParser } from './parser.ts'
 import { projectFolder, projectsIn, status } from './status.ts'
 import { claudeConnection } from './connection.ts'
 import { fields } from '../fields.ts'
-import { aboutOf, choiceIn, composerIn, draftOf, questionIn } from '../screen-parsing.ts'
+import { aboutOf, choiceIn, composerIn, draftOf, questionIn, textOf } from '../screen-parsing.ts'
 
 /** Claude Code keeps no transcript if these say that another Claude Code runs it. */
 const scrubbed = {
@@ -188,11 +188,6 @@ function readScreen(screen: Screen): ScreenState {
 }
 
 function lowest(lines: readonly string[]): string {
-  return lines
-    .filter((line) => line.trim() !== '')
-    .slice(-6)
-    .join(' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
-    .slice(0, 300)
+  const written = lines.filter((line) => line.trim() !== '')
+  return textOf(written.slice(-6), lines).slice(0, 300)
 }

@@ -19,7 +19,7 @@ import { fieldsIn, filesBelow, isDocument } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
 import { geminiParser, isLimit } from './parser.ts'
 import { geminiConnection } from './connection.ts'
-import { aboutOf, questionIn } from '../screen-parsing.ts'
+import { aboutOf, questionIn, textOf } from '../screen-parsing.ts'
 
 export const gemini: Agent = {
   name: 'gemini',
@@ -183,6 +183,5 @@ function choiceIn(lines: readonly string[]): string | undefined {
   const at = lines.findLastIndex((line) => /^[\s│]*●\s*\d+[.)]\s+\S/.test(line))
   if (at < 0) return undefined
   const from = lines.slice(0, at).findLastIndex((line) => line.includes('╭'))
-  const words = lines.slice(from + 1, at).map((line) => line.replaceAll(/[│╭╮╰╯]/g, ' ').trim())
-  return words.join(' ').replaceAll(/\s+/g, ' ').trim().slice(0, 300)
+  return textOf(lines.slice(from + 1, at), lines).slice(0, 300)
 }

@@ -19,6 +19,7 @@ import {
 import { opencodeParser } from './parser.ts'
 import { isDatabase } from './sqlite.ts'
 import { opencodeConnection } from './connection.ts'
+import { textOf } from '../screen-parsing.ts'
 
 export const opencode: Agent = {
   name: 'opencode',
@@ -118,8 +119,8 @@ const question = /△\s*(.+)|Permission required/
 function readScreen({ lines }: Screen): ScreenState {
   const asked = lines.findLastIndex((line) => question.test(line))
   if (asked >= 0 && lines.slice(asked).some((line) => /Allow once|Reject|Allow always/.test(line))) {
-    const words = lines.slice(asked, asked + 6).map((line) => line.replaceAll(/[┃△]/g, ' ').trim())
-    return { is: 'dialog', question: words.join(' ').replaceAll(/\s+/g, ' ').trim().slice(0, 300), about: 'permission' }
+    const rows = lines.slice(asked, asked + 6).map((line) => line.replace('△', ' '))
+    return { is: 'dialog', question: textOf(rows, lines).slice(0, 300), about: 'permission' }
   }
   // The input has bars to its left and a foot below; its last line names the model.
   const foot = lines.findLastIndex((line) => /^\s*╹▀{10,}/.test(line))

@@ -8,7 +8,7 @@ import { fieldsIn, filesBelow, readJson } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
 import { piParser } from './parser.ts'
 import { piConnection } from './connection.ts'
-import { composerIn, draftOf, lastWritten } from '../screen-parsing.ts'
+import { composerIn, draftOf, lastWritten, textOf } from '../screen-parsing.ts'
 
 export const pi: Agent = {
   name: 'pi',
@@ -99,7 +99,7 @@ function readScreen(screen: Screen): ScreenState {
   if (composer === undefined || !below.some((line) => footer.test(line)))
     return lastWritten(screen.lines) < 0 || composer === undefined ? { is: 'starting' } : { is: 'unknown' }
   const picks = composer.text.some((line) => /^\s*(→|❯|›)\s/.test(line))
-  if (picks) return { is: 'dialog', question: draftOf(composer.text, /^/).slice(0, 300), about: 'other' }
+  if (picks) return { is: 'dialog', question: textOf(composer.text, screen.lines).slice(0, 300), about: 'other' }
   const draft = draftOf(composer.text, /^/)
   const above = screen.lines.slice(Math.max(0, composer.from - 6), composer.from)
   // pi loses what is typed while it counts down to a retry.
