@@ -68,7 +68,7 @@ function problem(issue: z.core.$ZodIssue, input: unknown): string {
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}, not ${shown(input)}`
     case 'invalid_union':
-      return `cannot be ${shown(input)}`
+      return `cannot be ${shown(input)}${issue.message === 'Invalid input' ? '' : `: ${issue.message}`}`
     case 'invalid_format':
       if (!issue.message.startsWith('Invalid ')) return `is not valid: ${issue.message}`
       return `must be ${examples[issue.format] ?? 'of another form'}, not ${shown(input)}`

@@ -1,6 +1,5 @@
 // How a session's context and cost went over time: the meter after each reply, and where the context was emptied.
 
-import { setImmediate as turn } from 'node:timers/promises'
 import { agentNamed, type Fact, type SessionFile } from '../agents/index.ts'
 import type { Models } from '../config/index.ts'
 import { meterOf } from './meter.ts'
@@ -42,7 +41,7 @@ export async function meterHistory(file: SessionFile, models: Models = {}): Prom
       bytes += step.bytes
       if (bytes < pieceBytes) continue
       bytes = 0
-      await turn()
+      await new Promise((resolve) => setImmediate(resolve))
     }
   } finally {
     reader.close()

@@ -2,7 +2,6 @@
 
 import fs from 'node:fs'
 import path from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import { BatonError, ConflictError, NotFoundError, StorageError } from '../../errors.ts'
 import { followTape } from '../change-news.ts'
@@ -146,7 +145,7 @@ class FileStore implements Store {
         if (--left === 0) return
       }
       if (performance.now() - turn < turnMs) continue
-      await nextTurn()
+      await new Promise((resolve) => setImmediate(resolve))
       turn = performance.now()
     }
   }

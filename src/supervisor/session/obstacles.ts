@@ -23,6 +23,11 @@ export class Obstacles {
     return this.#question !== undefined
   }
 
+  /** Whether the screen has been seen, so that a question which an earlier supervisor reported is known to be open or not. */
+  get hasLooked(): boolean {
+    return this.#hasLooked
+  }
+
   /** A question that only a person can answer. */
   async ask({ observation, screen }: Sighting): Promise<void> {
     const question = screen.is === 'dialog' ? screen.question : observation.dialog?.question

@@ -324,6 +324,7 @@ export class SessionRunner {
     const saying = cycle.at === 'watching' && cycle.say !== undefined
     return (
       saying ||
+      !this.#obstacles.hasLooked ||
       observation.dialog !== undefined ||
       this.#session.isNear(now) ||
       (observation.turn !== 'idle' && now - (observation.changed ?? 0) >= quietMs)
@@ -348,10 +349,11 @@ export class SessionRunner {
     const { cycle, waits } = this.#session
     const quiet = observation.turn === 'idle' && cycle.at === 'watching' ? undefined : now + quietMs
     // A screen is drawn after the transcript is written, and no event announces it: it is read soon at first, then ever later.
-    const late = Math.min(quietMs, Math.max(100, (now - (observation.changed ?? 0)) / 4))
-    const drawn = observation.turn === 'idle' && screen.is === 'busy' ? now + late : undefined
+    const late = Math.max(100, (now - (observation.changed ?? 0)) / 4)
+    const drawn = observation.turn === 'idle' && screen.is === 'busy' ? now + Math.min(quietMs, late) : undefined
+    const unseen = this.#obstacles.hasLooked ? undefined : now + late
     const bound = nextBound(bounds, this.#session.spent(now), now)
-    const times = [this.#recorder.remind(now), waits?.until, bound, quiet, drawn, this.#betweenCycles.next]
+    const times = [this.#recorder.remind(now), waits?.until, bound, quiet, drawn, unseen, this.#betweenCycles.next]
     const next = Math.min(...times.map((time) => time ?? Infinity))
     this.#mailbox.wakeAt(Number.isFinite(next) ? Math.max(next, now + 50) : undefined)
   }
