@@ -60,7 +60,7 @@ export function planConnect(agent: string, place: ConnectionPlace): ConnectPlan 
     let after = base
     for (const edit of its) after = applied(after, edit)
     if (base !== undefined && file.endsWith('.json') && hasComments(base) && connection.strictJson === true) {
-      notes.push(`${file} has comments, so ${agentNamed(agent).label} ignores all of it: take them out.`)
+      notes.push(`${file} contains comments, so ${agentNamed(agent).label} ignores the whole file: remove them.`)
     }
     statusLine ??= connection.ownStatusLine?.(valueAt(base, []))
     files.push({ path: file, before, after, isOurs: false })
@@ -111,7 +111,10 @@ export function planDisconnect(agent: string, place: ConnectionPlace): ConnectPl
   const kept = files.filter(({ isOurs, before, after }) => isOurs && before !== undefined && before === after)
   return {
     files: files.filter(({ before, after }) => before !== after),
-    notes: kept.map(({ path: file }) => `${file} was changed since, and stays: remove it if you do not need it.`),
+    notes: kept.map(
+      ({ path: file }) =>
+        `${file} has been edited since Baton wrote it, so it was kept. Delete it if you do not need it.`,
+    ),
     carryOut() {
       for (const each of files) write(each)
       removeRecord(place.env, record)

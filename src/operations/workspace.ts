@@ -1,5 +1,7 @@
 // What operations work on: an open store, the folder beside it, and the project whose configuration counts.
 
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import path from 'node:path'
 import { demandTrust, findProject, findWorkspace } from '../config/index.ts'
 import { NotFoundError } from '../errors.ts'
@@ -32,6 +34,8 @@ export interface Workspace {
   readonly tasks: () => Promise<Tasks>
   /** Throws unless the user trusts the project: needed by whatever starts a program. */
   readonly trusted: (what: string) => void
+  /** Takes a program that works for as long as its standard input is open: it ends before this is closed, or with this process. */
+  readonly own: (program: ChildProcess) => void
   readonly close: () => Promise<void>
 }
 
@@ -58,6 +62,7 @@ export async function openWorkspace({
   const store = await openStore(address)
   let opened: Promise<OpenedRelay> | undefined
   let tasks: Promise<Tasks> | undefined
+  const programs = new Set<ChildProcess>()
   const trusted = (what: string) => demandTrust(what, cwd, env, { workspace: !named })
   // Relay and tasks are loaded on first use, because most commands need neither.
   const openedRelay = async () => {
@@ -95,7 +100,12 @@ export async function openWorkspace({
     openedRelay,
     tasks: openedTasks,
     trusted,
+    own: (program) => {
+      programs.add(program)
+      program.once('exit', () => programs.delete(program))
+    },
     close: async () => {
+      await Promise.all([...programs].map(ended))
       const problem = await (await tasks)?.settle()
       if (problem !== undefined)
         warn(`baton: the state file could not be written, though the state itself is safe: ${problem}`)
@@ -104,6 +114,12 @@ export async function openWorkspace({
       await store.close()
     },
   }
+}
+
+async function ended(program: ChildProcess): Promise<void> {
+  const exit = once(program, 'exit')
+  program.stdin?.end()
+  await exit
 }
 
 /** The folder for files beside the tapes of a store. */

@@ -2,6 +2,9 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
+import { allProcesses } from '../../src/system/index.ts'
+import { isAlive } from '../support/processes.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 import { program } from './cli.ts'
 
@@ -59,4 +62,38 @@ describe.concurrent('baton demo', () => {
     expect(fs.readdirSync(folder).filter((name) => name.startsWith('baton-demo-'))).toEqual([])
     expect(fs.existsSync(path.join(folder, `tmux-${process.getuid!()}`, 'baton'))).toBe(true)
   }, 60_000)
+
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    test(`started by a server, it ends with the server and leaves nothing behind: ${signal}`, async ({
+      onTestFinished,
+      expect,
+    }) => {
+      const folder = fs.realpathSync(temporaryFolder(onTestFinished))
+      const { child, ended, said } = start(folder, ['up', '--json', '--no-supervisor', '--port', '0'])
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await expect.poll(said, { timeout: 30_000 }).toMatch(/^\{"url".*\n/)
+      const client = createClient(JSON.parse(said()) as { url: string; token: string })
+      const { pid } = await client.demoStart({})
+      const demo = async () => (await client.supervisedList({ all: true })).sessions[0]
+      await expect.poll(async () => (await demo())?.state, { timeout: 30_000 }).toBe('working')
+      const agents = scriptedAgentsIn(folder)
+      expect(agents).not.toEqual([])
+
+      child.kill(signal)
+      await ended
+      const left = () => [
+        ...[pid, ...agents].filter(isAlive),
+        ...fs.readdirSync(folder).filter((name) => name.startsWith('baton-demo-')),
+      ]
+      // A server that was killed waits for nobody.
+      await expect.poll(left, { timeout: signal === 'SIGTERM' ? 0 : 30_000 }).toEqual([])
+    }, 90_000)
+  }
 })
+
+/** The processes of agents whose sessions are below that folder. */
+function scriptedAgentsIn(folder: string): number[] {
+  return allProcesses()
+    .filter(({ args }) => args.includes('scripted-agent') && args.some((each) => each.startsWith(folder)))
+    .map(({ pid }) => pid)
+}

@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/store/index.ts'
+import { temporaryFolder } from '../support/workspace.ts'
 import { homeWith, sessionsIn } from '../transcripts/home.ts'
 import { baton, records } from './cli.ts'
 import { startBaton } from './live.ts'
@@ -174,6 +175,40 @@ describe('baton follow', () => {
 })
 
 describe('baton log', () => {
+  test('in a pipe takes the newest session of the folder, and says what is true where there is none [C2]', async () => {
+    const place = homeWith('pi')
+    const home = fs.realpathSync(place.home)
+    const [file] = sessionsIn(place, 'pi')
+    expect(await baton(home, ['log'])).toMatchObject({ code: 2, err: expect.stringContaining('Which session?') })
+    const here = fs.readFileSync(file!.path, 'utf8').replaceAll('/tmp/baton-stage/pi/project', home)
+    fs.writeFileSync(file!.path, here)
+    const { out, err } = await baton(home, ['log'])
+    expect(out).toContain('please write the notes')
+    expect(err).toBe(`Newest session here: pi:${file!.id}, please write the notes\n`)
+
+    const empty = temporaryFolder()
+    for (const command of [['log'], ['continue', '--in', 'codex'], ['import']]) {
+      expect(await baton(empty, command)).toMatchObject({
+        code: 4,
+        err: expect.stringContaining('There are no agent sessions on this machine yet'),
+      })
+    }
+  })
+
+  test('reads a transcript where no workspace can be made [C2]', async () => {
+    const home = homeWith('pi')
+    const [file] = sessionsIn(home, 'pi')
+    const workspace = process.platform === 'linux' ? '/sys/baton' : '/System/baton'
+    const { code, out, err } = await baton(home.home, ['--workspace', workspace, 'log', file!.path])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain('please write the notes')
+    expect((await baton(home.home, ['--workspace', workspace, 'tape', 'ls'])).out).toContain('No tapes yet')
+    expect(await baton(home.home, ['--workspace', workspace, 'import', file!.path])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`Cannot use ${workspace}`),
+    })
+  })
+
   test('tells of turns, files, failures and spend [C2]', async () => {
     const home = homeWith(...everyone)
     for (const agent of everyone) {

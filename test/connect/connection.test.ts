@@ -98,7 +98,9 @@ describe('settings that are particular', () => {
     const folder = home()
     const file = path.join(folder, '.claude/settings.json')
     fs.writeFileSync(file, '{\n  // mine\n  "model": "x"\n}\n')
-    expect((await baton(folder, ['connect', 'claude'])).out).toContain('has comments, so Claude Code ignores all of it')
+    expect((await baton(folder, ['connect', 'claude'])).out).toContain(
+      'contains comments, so Claude Code ignores the whole file',
+    )
     expect(fs.readFileSync(file, 'utf8')).toContain('// mine')
     await baton(folder, ['disconnect', 'claude'])
     expect(fs.readFileSync(file, 'utf8')).toBe('{\n  // mine\n  "model": "x"\n}\n')

@@ -15,9 +15,9 @@ export const claudeConnection: AgentConnection = {
   strictJson: true,
   ownStatusLine,
   notes: ({ scope }) => [
-    'It works from the next session on: in a running one, type /reload-plugins or start again.',
+    'It takes effect in the next session; for one that is running, type /reload-plugins or restart it.',
     ...(scope === 'project'
-      ? ['The status line is a setting of the user, not of a project: "baton connect claude" adds it.']
+      ? ['The status line is a user setting, not a project one: "baton connect claude" (without --project) adds it.']
       : []),
   ],
 }

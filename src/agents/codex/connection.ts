@@ -18,7 +18,7 @@ export const codexConnection: AgentConnection = {
   home: (env) => env.CODEX_HOME || path.join(env.HOME || os.homedir(), '.codex'),
   changes,
   notes: () => [
-    'Codex ignores new hooks until you trust them: start codex, and answer "Hooks need review" with "Trust all and continue".',
+    'Codex ignores new hooks until you trust them. Start codex and answer "Hooks need review" with "Trust all and continue".',
   ],
   check,
 }
@@ -70,6 +70,6 @@ function check(place: ConnectionPlace): string[] {
   const wanted = Object.keys(codexHooks.events).length
   if (trusted >= wanted) return []
   return [
-    `Codex ignores ${trusted === 0 ? "Baton's hooks" : `${wanted - trusted} of Baton's hooks`} until you trust them: start codex, and answer "Hooks need review" with "Trust all and continue".`,
+    `Codex ignores ${trusted === 0 ? "Baton's hooks" : `${wanted - trusted} of Baton's hooks`} until you trust them. Start codex and answer "Hooks need review" with "Trust all and continue".`,
   ]
 }

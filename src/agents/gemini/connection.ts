@@ -32,7 +32,5 @@ export const geminiConnection: AgentConnection = {
       ),
     ]
   },
-  notes: () => [
-    'In its -p mode Gemini CLI offers no MCP tools to the model unless they are approved; hooks work there.',
-  ],
+  notes: () => ['With -p, Gemini CLI gives the model only MCP tools that you have approved. Hooks work either way.'],
 }

@@ -26,7 +26,7 @@ export const opencodeConnection: AgentConnection = {
 }
 
 const packageNote =
-  'opencode installs @opencode-ai/plugin from npm when it starts with its first plugin, and waits for that: be online the next time.'
+  'The next time opencode starts, it installs @opencode-ai/plugin from npm before it continues, so be online then.'
 
 function hasPluginPackage(place: ConnectionPlace): boolean {
   const top = place.scope === 'user' ? opencodeConnection.home(place.env) : path.join(place.project, '.opencode')

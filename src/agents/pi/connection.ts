@@ -18,7 +18,7 @@ export const piConnection: AgentConnection = {
       },
     ]
   },
-  notes: () => ['pi 0.x has no MCP: its model reaches Baton through the shell (/baton-handoff).'],
+  notes: () => ['pi 0.x does not support MCP, so its model calls Baton through the shell (/baton-handoff).'],
 }
 
 function extension(place: ConnectionPlace): string {

@@ -12,6 +12,7 @@ export function addDemo(program: Command): void {
     .addOption(new Option('--driver <driver>', 'where the agent runs').choices(['tmux', 'headless']))
     .option('--here', 'use the workspace of this folder instead of a new one')
     .option('--fast', 'do not make the agent pause to think')
+    .addOption(new Option('--owned', 'end, and remove everything, when standard input ends').hideHelp())
   lazily(program, () => import('./demo.ts'))(
     'scripted-agent',
     'a small coding agent whose model is a script: for the demo and for tests',

@@ -2,14 +2,15 @@
 // agent's model is a script; everything else is what `baton run` does.
 
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { trustProject } from '../../config/index.ts'
+import { distrustProject, trustProject } from '../../config/index.ts'
 import { setUpDemo, ScriptedAgent, onScreen } from '../../demo/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
 import { shellWord } from '../../system/index.ts'
-import { freeName, type Run, sessionRows } from '../../supervisor/index.ts'
+import { control, freeName, type Run, sessionRows } from '../../supervisor/index.ts'
 import { stopHere, superviseHere } from '../supervise/foreground.ts'
 import { chosenWorkspace } from '../base/chosen-workspace.ts'
 import { inFolder, type Io, cancellable } from '../base/io.ts'
@@ -22,6 +23,7 @@ interface DemoOptions extends Globals {
   fast?: boolean
   driver?: Run['driver']
   here?: boolean
+  owned?: boolean
 }
 
 const usualName = 'demo'
@@ -39,7 +41,23 @@ interface PreparedDemo {
 
 export async function demo(options: DemoOptions): Promise<void> {
   const prepared = prepareDemo(options)
+  if (options.owned === true) return playForOwner(prepared, options.io)
   if (!(await playDemo(prepared))) removeDemo(prepared)
+}
+
+/** Whoever has started it holds its standard input open, and nothing of the demo stays once that has ended or died. */
+async function playForOwner(prepared: PreparedDemo, io: Io): Promise<void> {
+  const owner = new AbortController()
+  io.stdin.once('close', () => owner.abort()).resume()
+  try {
+    await cancellable(io, async (signal) => {
+      const over = AbortSignal.any([signal, owner.signal])
+      // Until then the project, the transcripts and the documents can be looked at.
+      if ((await playDemo(prepared, owner.signal)) && !over.aborted) await once(over, 'abort')
+    })
+  } finally {
+    removeDemo(prepared)
+  }
 }
 
 /** A project for the agent, with its own workspace. */
@@ -64,21 +82,32 @@ export function prepareDemo(options: DemoOptions): PreparedDemo {
   return { globals, run, folder, workspace, command: invocation(io) }
 }
 
-/** Lets the agent work until its job is done, and narrates it. False if the person stopped it. */
-export async function playDemo({ globals, run: usual, folder, workspace, command }: PreparedDemo): Promise<boolean> {
+/** Lets the agent work until its job is done, and narrates it. False if the person, or the end of its owner, stopped it. */
+export async function playDemo(
+  { globals, run: usual, folder, workspace, command }: PreparedDemo,
+  owner: AbortSignal = new AbortController().signal,
+): Promise<boolean> {
   const out = new Output(globals)
   introduce(out, usual)
   const store = await openStore(workspace)
   const name = await nameIn(store)
   const run = { ...usual, name }
   const start = performance.now()
+  let stopping: Promise<unknown> = Promise.resolve()
+  const stop = () => {
+    stopping = control(store, name, 'stop')
+  }
+  const onHeld = () => (owner.aborted ? stop() : owner.addEventListener('abort', stop, { once: true }))
   try {
-    await superviseHere(store, out, { globals, name, run, quietEnd: true, timings: hurried })
+    await superviseHere(store, out, { globals, name, run, quietEnd: true, timings: hurried, onHeld })
+    owner.removeEventListener('abort', stop)
+    await stopping
     const row = (await sessionRow(store, name))!
     if (row.state !== 'ended') {
       await stopHere(store, out, globals, row)
       return false
     }
+    if (owner.aborted) return false
     if (out.json) out.data({ folder, workspace, cycles: row.cycles, seconds: since(start) })
     else {
       summarise(out, row.cycles, since(start), run.cwd)
@@ -97,7 +126,8 @@ async function nameIn(store: Store): Promise<string> {
   return freeName(usualName, taken)
 }
 
-export function removeDemo({ globals, folder }: PreparedDemo): void {
+export function removeDemo({ globals, run, folder }: PreparedDemo): void {
+  distrustProject(run.cwd, globals.io.env)
   fs.rmSync(folder, { recursive: true, force: true })
   new Output(globals).note('Stopped. Nothing of the demo is left.')
   globals.io.exit.code = 130

@@ -7,12 +7,11 @@ import { CancelledError, InvalidError, NotFoundError } from '../../errors.ts'
 import { sessionContinue } from '../../operations/index.ts'
 import { isProgram } from '../../supervisor/index.ts'
 import { shellWord } from '../../system/index.ts'
-import { newestSession } from '../../transcripts/index.ts'
 import { demandTrustedProject } from '../base/chosen-workspace.ts'
 import { edited, type Io } from '../base/io.ts'
-import { type Globals, Output } from '../base/output.ts'
+import type { Globals } from '../base/output.ts'
 import { withWorkspace } from '../base/workspace.ts'
-import { pickSession } from '../sessions/pick.ts'
+import { isTerminal, newestOrPicked } from '../sessions/pick.ts'
 
 interface ContinueOptions extends Globals {
   in?: AgentName
@@ -26,7 +25,7 @@ export async function continueIn(options: ContinueOptions, ref?: string): Promis
   const { io, goal, agent } = options
   demandTrustedProject('No session was opened', options)
   const into = options.in ?? (await pickAgent(io))
-  const session = await chosen(ref, options)
+  const session = ref ?? (await newestOrPicked(options))
   const edit = options.edit === true ? { edit: async (markdown: string) => edited(markdown, io) } : {}
   const start = await withWorkspace(options, async ({ run }, out) => {
     const start = await run(sessionContinue, { session, agent, in: into, goal, print: options.print }, edit)
@@ -40,9 +39,10 @@ export async function continueIn(options: ContinueOptions, ref?: string): Promis
 }
 
 /** A person picks an agent that is installed; a script has to name it. */
-async function pickAgent({ stdin, stdout, env }: Io): Promise<AgentName> {
-  if (stdin.isTTY !== true || stdout.isTTY !== true)
+async function pickAgent(io: Io): Promise<AgentName> {
+  if (!isTerminal(io))
     throw new InvalidError('Which agent should continue?', { hint: `Add --in with one of ${agentNames.join(', ')}.` })
+  const { stdin, stdout, env } = io
   const installed = agentNames.filter((name) => isProgram(agentNamed(name).program, env))
   const { isCancel, select } = await import('@clack/prompts')
   const answer = await select({
@@ -56,21 +56,6 @@ async function pickAgent({ stdin, stdout, env }: Io): Promise<AgentName> {
   })
   if (isCancel(answer)) throw new CancelledError('Nothing was chosen')
   return answer
-}
-
-/** The session that was named, or the one that was active last in this folder, or one that the person picks. */
-async function chosen(ref: string | undefined, options: ContinueOptions): Promise<string> {
-  const { io, agent } = options
-  if (ref !== undefined) return ref
-  const newest = newestSession(io.cwd(), { agent, env: io.env })
-  if (newest === undefined) {
-    const { agent: of, id } = await pickSession(io, undefined, agent)
-    return `${of}:${id}`
-  }
-  new Output(options).note(
-    `Newest session here: ${newest.agent}:${newest.id}${newest.title === undefined ? '' : `, ${newest.title}`}`,
-  )
-  return `${newest.agent}:${newest.id}`
 }
 
 interface Start {

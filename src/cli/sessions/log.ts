@@ -4,7 +4,7 @@ import type { AgentName } from '../../agents/index.ts'
 import { BatonError, NotFoundError } from '../../errors.ts'
 import { sessionLog } from '../../operations/index.ts'
 import { age, brief, count, type Globals, type Output } from '../base/output.ts'
-import { pickSession, refTo } from './pick.ts'
+import { isTerminal, newestOrPicked, pickSession, refTo } from './pick.ts'
 import { clock, costText, gauge, thousands } from './table.ts'
 import { withWorkspace } from '../base/workspace.ts'
 
@@ -17,7 +17,7 @@ interface LogOptions extends Globals {
 
 export async function log(options: LogOptions, ref?: string): Promise<void> {
   const { agent, since } = options
-  const session = ref ?? refTo(await pickSession(options.io, undefined, agent), undefined)
+  const session = ref ?? (await chosen(options))
   await withWorkspace(options, async ({ run }, out) => {
     const found = await run(sessionLog, { session, agent, since }).catch((error: unknown) => {
       if (BatonError.is(error) && error.code === 'not_found') return undefined
@@ -29,6 +29,12 @@ export async function log(options: LogOptions, ref?: string): Promise<void> {
     head(out, found)
     print(out, found, options.all === true)
   })
+}
+
+/** A person picks from a list; in a pipe it is the newest session of this folder. */
+async function chosen(options: LogOptions): Promise<string> {
+  if (!isTerminal(options.io)) return newestOrPicked(options)
+  return refTo(await pickSession(options.io, undefined, options.agent), undefined)
 }
 
 /** A name that is no session of an agent may be that of a supervised one. */

@@ -2,11 +2,10 @@
 
 import path from 'node:path'
 import { CancelledError, InvalidError, NotFoundError } from '../../errors.ts'
-import type { AgentName, SessionFile } from '../../agents/index.ts'
-import { resolveSession, sessionFile } from '../../transcripts/index.ts'
-import { listSessions } from '../../transcripts/index.ts'
+import { agentNamed, type AgentName, type SessionFile } from '../../agents/index.ts'
+import { listSessions, newestSession, resolveSession, sessionFile } from '../../transcripts/index.ts'
 import type { Io } from '../base/io.ts'
-import { age, brief, width } from '../base/output.ts'
+import { age, brief, type Globals, Output, width } from '../base/output.ts'
 import { gauge } from './table.ts'
 
 /** How many sessions the list offers; an older one has to be named. */
@@ -15,12 +14,15 @@ const offered = 30
 export async function pickSession(io: Io, ref: string | undefined, agent?: AgentName): Promise<SessionFile> {
   const { env, stdin, stdout } = io
   if (ref !== undefined) return resolveSession(ref, { agent, env, cwd: io.cwd() })
-  if (stdin.isTTY !== true || stdout.isTTY !== true) {
-    throw new InvalidError('Which session?', { hint: 'Name one by its id; "baton ls" shows them.' })
-  }
   const all = listSessions({ agent, env })
+  if (all.length === 0) {
+    const which = agent === undefined ? 'agent sessions' : `sessions of ${agentNamed(agent).label}`
+    throw new NotFoundError(`There are no ${which} on this machine yet`, {
+      hint: 'Run "baton" to see where it looks, or give the path of a transcript.',
+    })
+  }
+  if (!isTerminal(io)) throw new InvalidError('Which session?', { hint: 'Name one by its id; "baton ls" shows them.' })
   const sessions = all.slice(0, offered)
-  if (sessions.length === 0) throw new NotFoundError('There are no sessions to choose from', { hint: 'See "baton".' })
   const { autocomplete, isCancel } = await import('@clack/prompts')
   const picked = await autocomplete({
     input: stdin,
@@ -37,6 +39,21 @@ export async function pickSession(io: Io, ref: string | undefined, agent?: Agent
   })
   if (isCancel(picked)) throw new CancelledError('No session was chosen')
   return sessionFile(picked)
+}
+
+/** The session that was active last in this folder, or one that the person picks. */
+export async function newestOrPicked({ agent, ...globals }: Globals & { agent?: AgentName }): Promise<string> {
+  const { io } = globals
+  const newest = newestSession(io.cwd(), { agent, env: io.env })
+  if (newest === undefined) return refTo(await pickSession(io, undefined, agent), undefined)
+  const title = newest.title === undefined ? '' : `, ${newest.title}`
+  // Beside what the command prints, which may be piped into a shell.
+  if (globals.quiet !== true) new Output(globals).warn(`Newest session here: ${newest.agent}:${newest.id}${title}`)
+  return `${newest.agent}:${newest.id}`
+}
+
+export function isTerminal({ stdin, stdout }: Io): boolean {
+  return stdin.isTTY === true && stdout.isTTY === true
 }
 
 /** In so many columns, also where characters take two. */

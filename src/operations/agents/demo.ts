@@ -15,7 +15,7 @@ export const demoStart = operation('demo.start', 'operate', 'POST /demo', {
   summary: 'Start the demo in this workspace: an agent with a scripted model, without a key or a network.',
   input: z.object({}),
   output: z.object({ pid: z.int() }),
-  async run({ store, address, folder, project, env, self }) {
+  async run({ store, address, folder, project, env, self, own }) {
     for await (const { name, state } of sessionRows(store)) {
       if (firstName.test(name) && state !== 'ended')
         throw new BatonError('refused', 'The demo is running already', { hint: `See the session "${name}".` })
@@ -24,15 +24,16 @@ export const demoStart = operation('demo.start', 'operate', 'POST /demo', {
     makeFolder(path.dirname(log))
     const fd = fs.openSync(log, 'w', 0o600)
     // An address may hold a password, and everybody sees the arguments of a process.
-    const child = spawn(self[0], [self[1], 'demo', '--here'], {
+    const child = spawn(self[0], [self[1], 'demo', '--here', '--owned'], {
       cwd: project,
       env: { ...env, BATON_STORE: address },
-      stdio: ['ignore', fd, fd],
+      stdio: ['pipe', fd, fd],
+      // A group of its own: Ctrl-C reaches this process, which ends the demo in order.
       detached: true,
     })
     fs.closeSync(fd)
     await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject))
-    child.unref()
+    own(child)
     return { pid: child.pid! }
   },
 })

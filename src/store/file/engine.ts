@@ -44,7 +44,13 @@ const turnMs = 5
 /** Opens the workspace in that folder, making it if there is none. */
 export async function openFileStore(root: string, options: FileStoreOptions = {}): Promise<Store> {
   const layout = new Layout(path.resolve(root))
-  prepareWorkspace(layout)
+  try {
+    prepareWorkspace(layout)
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    // Whoever only reads finds nothing there; the first write is told why.
+    return new FileStore(layout, options, error)
+  }
   let manifest = readManifest(layout)
   if (manifest === undefined && options.workspace !== undefined && !fs.existsSync(layout.of(lineageTape).tape)) {
     manifest = { workspace: options.workspace, tapes: {} }
@@ -55,17 +61,26 @@ export async function openFileStore(root: string, options: FileStoreOptions = {}
   return store
 }
 
+/** The folder cannot be made, where the user may not write or the disk is read-only. */
+function isForbidden(error: unknown): boolean {
+  const { code, syscall } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
+  return syscall === 'mkdir' && ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '')
+}
+
 class FileStore implements Store {
-  workspace = ''
+  workspace = newWorkspaceId()
   readonly guarantee = 'An acknowledged entry is on this disk: it survives a crash and a power cut.'
   readonly #layout: Layout
   readonly #now: () => Date
   readonly #tapes: OpenTapes
   readonly #watcher = new Watcher()
   readonly #closing = new AbortController()
+  /** Why nothing can be written. */
+  readonly #forbidden: unknown
 
-  constructor(layout: Layout, { patience = 30_000, now = () => new Date() }: FileStoreOptions) {
+  constructor(layout: Layout, { patience = 30_000, now = () => new Date() }: FileStoreOptions, forbidden?: unknown) {
     this.#layout = layout
+    this.#forbidden = forbidden
     this.#now = now
     this.#tapes = new OpenTapes(layout, { now, patience, onCommit: (file) => this.#watcher.changed(file) })
   }
@@ -112,7 +127,7 @@ class FileStore implements Store {
       const message = `There is a tape ${tape} already, with ${lastId} entries`
       throw new ConflictError(message, { expected: 0, actual: lastId })
     }
-    this.#assertOpen()
+    this.#assertWritable()
     const archivedUpTo = () => archivesOf(this.#layout, tape).at(-1)?.lastId ?? 0
     refuseExisting(this.#tapes.segment(tape)?.lastId ?? archivedUpTo())
     try {
@@ -280,7 +295,7 @@ class FileStore implements Store {
   }
 
   async putBlob(bytes: Uint8Array): Promise<BlobRef> {
-    this.#assertOpen()
+    this.#assertWritable()
     try {
       return putBlob(this.#layout.blobs, bytes)
     } catch (error) {
@@ -324,8 +339,13 @@ class FileStore implements Store {
   }
 
   #writer(tape: string): Writer {
-    this.#assertOpen()
+    this.#assertWritable()
     return this.#tapes.writer(tape)
+  }
+
+  #assertWritable(): void {
+    this.#assertOpen()
+    if (this.#forbidden !== undefined) throw this.#forbidden
   }
 
   #assertOpen(): void {

@@ -11,7 +11,7 @@ import { endTree, pause, processAt, send, treeOf } from '../../system/index.ts'
 /** `$0` is the beginning of the files' names, the rest the command. It never changes: nothing is put into it. */
 const script = `echo $$ >"$0.pid"
 "$@" >"$0.out" 2>"$0.err" </dev/null
-echo $? >"$0.code.part" && mv "$0.code.part" "$0.code"`
+echo $? >"$0.code"`
 
 /** How much of an output is looked at. */
 const most = 4 << 20
@@ -28,7 +28,7 @@ export class Turn {
   /** Resolves when it runs. */
   async start(command: Command, cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
     fs.mkdirSync(path.dirname(this.#base), { recursive: true, mode: 0o700 })
-    const child = spawn('sh', ['-c', script, this.#base, command.program, ...command.args], {
+    const child = spawn('/bin/sh', ['-c', script, this.#base, command.program, ...command.args], {
       cwd,
       env,
       stdio: 'ignore',
@@ -37,7 +37,7 @@ export class Turn {
     })
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)
-      child.once('error', (cause) => reject(new StorageError(`sh cannot be started in ${cwd}: ${cause.message}`)))
+      child.once('error', (cause) => reject(new StorageError(`/bin/sh cannot be started in ${cwd}: ${cause.message}`)))
     })
     child.unref()
     const deadline = performance.now() + 5_000
@@ -50,8 +50,9 @@ export class Turn {
   }
 
   get code(): number | undefined {
-    const code = this.#text('code').trim()
-    return code === '' ? undefined : Number(code)
+    // The line is whole once it ends.
+    const code = this.#text('code')
+    return code.endsWith('\n') ? Number(code) : undefined
   }
 
   /** A process that has the number by chance does not run our script. */
