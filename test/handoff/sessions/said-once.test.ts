@@ -62,6 +62,28 @@ describe('what the assistant said [H13]', () => {
     expect(markdown).toContain('El total no debe quedar almacenado')
   })
 
+  test('a report that things do not work yet, in some words of a finding, leaves the finding standing', async () => {
+    const finding =
+      'The blank login page comes from `useAccount`: it returns nothing until the cookie was read, so the guard renders nothing.'
+    const told = async (reply: string) => {
+      const s = new Claude()
+      s.user('Some people see nothing after they signed in, find out why')
+      s.edit('src/guard.tsx', 'a', 'b')
+      s.ends(`${finding}\n\nThe guard waits for the cookie now.`)
+      s.user(reply)
+      s.edit('src/app.tsx', 'a', 'b')
+      return (await documentOf(s.ends('The router waits for the guard as well. '.repeat(8)))).section('decisions')
+    }
+    expect(await told('still not working for me, the login page stays blank when I open it in a new window')).toContain(
+      '`useAccount`',
+    )
+    const log = '10:02:11 GET /login 200 guard renders cookie'
+    expect(await told(`Have a look at what the server says:\n${`${log}\n`.repeat(9)}`)).toContain('`useAccount`')
+    expect(await told('No, the blank page comes from the guard itself: `useAccount` returns the cookie')).not.toContain(
+      'until the cookie was read',
+    )
+  })
+
   test('a request behind a report answers nothing, and neither does a command for the program', async () => {
     const s = new Claude()
     s.user('Füge im Kalender die Ferien der Kantone hinzu')

@@ -18,7 +18,7 @@ const fewest = 2
 /** In a short session every word is rare: it is weighed as if so many other messages had been there. */
 const others = 8
 /** So many of the user's messages are looked at, the newest, and so much of each. */
-const mostMessages = 200
+const mostMessages = 5_000
 const longestMessage = 500
 const longestSentence = 300
 /** Its beginning shows which one it is. */
@@ -29,11 +29,15 @@ interface Sentence {
   readonly weight: number
 }
 
+type LaterSentence = Sentence & Quote
+
 export class LaterWords {
   readonly #messages: readonly Instruction[]
   /** How many messages have a word. */
   readonly #spread = new Map<string, number>()
-  #read: readonly (Sentence & Quote)[] | undefined
+  /** The sentences that have a word, in their order. */
+  readonly #holders = new Map<string, LaterSentence[]>()
+  #isRead = false
 
   constructor(instructions: readonly Instruction[]) {
     this.#messages = instructions.slice(-mostMessages)
@@ -44,41 +48,66 @@ export class LaterWords {
    * there is one.
    */
   mark(text: string, sentences: readonly string[], id: number): string {
-    const later = this.#sentences().filter((sentence) => sentence.id > id)
-    if (later.length === 0) return text
-    const earlier = sentences.map((sentence) => this.#weighed(new Set(wordsOf(sentence))))
-    const found = later.findLast((sentence) => earlier.some((each) => this.#isAbout(sentence, each)))
+    this.#read()
+    const found = sentences
+      .flatMap((sentence) => this.#newestAbout(sentence, id) ?? [])
+      .reduce<LaterSentence | undefined>((newest, each) => (newest && newest.id > each.id ? newest : each), undefined)
     return found === undefined ? text : withLaterWords(text, clip(found.text, longestShown))
   }
 
-  #sentences(): readonly (Sentence & Quote)[] {
-    if (this.#read !== undefined) return this.#read
+  #read(): void {
+    if (this.#isRead) return
+    this.#isRead = true
     const sentences = this.#messages.flatMap(({ text, id }) => {
       const read = sentencesOf(withoutPastes(text.slice(0, longestMessage))).map((sentence) => ({
         text: sentence,
         id,
-        words: new Set(wordsOf(sentence)),
+        words: spokenIn(sentence),
       }))
       for (const word of new Set(read.flatMap(({ words }) => [...words])))
         this.#spread.set(word, (this.#spread.get(word) ?? 0) + 1)
       return read
     })
-    this.#read = sentences
-      .filter(({ text }) => text.length <= longestSentence && !asks(text))
-      .map((sentence) => ({ ...sentence, ...this.#weighed(sentence.words) }))
-    return this.#read
+    for (const { text, id, words } of sentences) {
+      if (text.length > longestSentence || asks(text)) continue
+      const later = { text, id, words, weight: this.#weightOf(words) }
+      for (const word of words) {
+        const holders = this.#holders.get(word)
+        if (holders === undefined) this.#holders.set(word, [later])
+        else holders.push(later)
+      }
+    }
   }
 
-  #isAbout(later: Sentence, earlier: Sentence): boolean {
-    const shared = [...earlier.words].filter((word) => later.words.has(word))
-    if (shared.length < fewest) return false
-    const { weight } = this.#weighed(new Set(shared))
-    return weight >= ofEarlier * earlier.weight && weight >= ofLater * later.weight
+  #newestAbout(sentence: string, id: number): LaterSentence | undefined {
+    const words = spokenIn(sentence)
+    const shared = new Map<LaterSentence, { words: number; weight: number }>()
+    for (const word of words) {
+      const weight = this.#weightOf([word])
+      for (const later of this.#holders.get(word) ?? []) {
+        if (later.id <= id) continue
+        const before = shared.get(later)
+        shared.set(later, { words: (before?.words ?? 0) + 1, weight: (before?.weight ?? 0) + weight })
+      }
+    }
+    const whole = this.#weightOf(words)
+    let newest: LaterSentence | undefined
+    for (const [later, { words: count, weight }] of shared) {
+      if (count < fewest || weight < ofEarlier * whole || weight < ofLater * later.weight) continue
+      if (newest === undefined || later.id >= newest.id) newest = later
+    }
+    return newest
   }
 
-  #weighed(words: ReadonlySet<string>): Sentence {
+  #weightOf(words: Iterable<string>): number {
     let weight = 0
     for (const word of words) weight += Math.log((this.#messages.length + others) / (this.#spread.get(word) ?? 1))
-    return { words, weight }
+    return weight
   }
+}
+
+/** The words of a sentence; no letter alone, and what an apostrophe cuts off a word is none: "don't", "l'API". */
+function spokenIn(sentence: string): Set<string> {
+  const joined = sentence.replaceAll(/(?<=\p{L})['’](?=\p{L}{1,2}(?!\p{L}))/gu, '')
+  return new Set(wordsOf(joined).filter((word) => !/^[a-z]$/.test(word)))
 }

@@ -3,7 +3,7 @@
 // tells come first: each word counts once, and more if the session is about it.
 
 import { announces, asks, lengthOf, proseOf, sentencesOf } from './sentences.ts'
-import { isCode } from './pastes.ts'
+import { isCode, withoutPastes } from './pastes.ts'
 import { isAmong, isName, sharedWith, stemsOf, type Terms, termsOf, weightIn, wordsOf } from './terms.ts'
 
 export interface Statement {
@@ -68,7 +68,8 @@ export class StatementBook {
     if (last !== undefined) this.#pending.push({ ...last, text: withoutRemark(last.text) })
     // Of what was proposed for a choice, the user's answer tells what was chosen.
     if (asked) this.#pending = this.#pending.map((each) => ({ ...each, text: withoutItems(each.text) }))
-    this.#accept(asked ? proposed : 1, this.#pending, termsOf(words.slice(0, longestReply)))
+    const reply = sentencesOf(withoutPastes(words.slice(0, longestReply))).map(termsOf)
+    this.#accept(asked ? proposed : 1, this.#pending, reply)
     this.#turnId = id
   }
 
@@ -146,11 +147,10 @@ export class StatementBook {
     return ranked
   }
 
-  #accept(factor: number, messages = this.#pending, takenUp?: Terms): void {
+  /** `reply`: the sentences of what the user said to it. */
+  #accept(factor: number, messages = this.#pending, reply: readonly Terms[] = []): void {
     for (const message of messages) {
-      const found = candidatesIn(message, factor).filter(
-        ({ terms }) => takenUp === undefined || !isTakenUp(terms, takenUp),
-      )
+      const found = candidatesIn(message, factor).filter(({ terms }) => !isTakenUp(terms, reply))
       for (const stem of stemsOf(found)) this.#spread.set(stem, (this.#spread.get(stem) ?? 0) + 1)
       this.#accepted.push(...found)
     }
@@ -159,13 +159,18 @@ export class StatementBook {
   }
 }
 
-/** Whether somebody spoke about it again. */
-function isTakenUp(terms: Terms, words: Terms): boolean {
-  const shared = [...terms].filter(([stem, weight]) => weight > 1 && isAmong(stem, words))
-  return shared.length >= 2 && sharedWith(terms, words) >= takenUpShare
+/**
+ * Whether the user spoke about just that: a sentence of theirs is about what it is about, and about little else. One that has
+ * some of its words in passing reports how things are, and says nothing about whether it is right.
+ */
+function isTakenUp(terms: Terms, reply: readonly Terms[]): boolean {
+  return reply.some((said) => {
+    const shared = [...terms].filter(([stem, weight]) => weight > 1 && isAmong(stem, said))
+    return shared.length >= 2 && sharedWith(terms, said) >= takenUpShare && sharedWith(said, terms) >= takenUpShare
+  })
 }
 
-const takenUpShare = 0.2
+const takenUpShare = 0.3
 /** Of a reply of the user's, this much is read. */
 const longestReply = 2_000
 

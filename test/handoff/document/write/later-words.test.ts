@@ -45,3 +45,15 @@ test.each([
 ])('words that are only touched on later, or asked about, are shown as they are: %s [H13]', (earlier, later) => {
   expect(shown(earlier, later)).toBe(earlier)
 })
+
+test('two halves of a contraction are one word: what shares no other says nothing anew [H13]', () => {
+  for (const later of ["I don't understand what the price list does.", "You don't have to hurry with this."])
+    expect(shown("Don't add any caching.", later)).toBe("Don't add any caching.")
+})
+
+test('later words are found however many messages follow them [H13]', () => {
+  const many = Array.from({ length: 400 }, (_, at) => `Have a look at page ${at} of the catalogue.`)
+  const said = ['Always use npm for installing packages.', ...between, 'Use pnpm instead of npm from now on.', ...many]
+  const words = new LaterWords(said.map((text, at) => ({ text, id: at + 1, standing: [] })))
+  expect(words.mark(said[0]!, [said[0]!], 1)).toContain('superseded where later words differ: Use pnpm instead of npm')
+})
