@@ -16,10 +16,14 @@ const server = await startModelServer({
   script: ({ tools, messages }) => {
     if (tools.length === 0) return say('Notes')
     replies++
-    const asked = messages.findLast(({ role }) => role === 'user')?.text ?? ''
+    const asked =
+      messages.filter(({ role, text }) => role === 'user' && !text.startsWith('Tool loaded.')).at(-1)?.text ?? ''
     const used = messages.flatMap(({ toolCalls }) => toolCalls.map((each) => each.name))
     if (asked.trim().endsWith('note this') && !used.includes(append)) {
       if (tools.includes(append)) return call(append, { tape: 'notes', entries: [note] })
+      // Newer versions give the model the tools of servers only when it has searched for them.
+      if (tools.includes('ToolSearch') && !used.includes('ToolSearch') && used.length > 0)
+        return call('ToolSearch', { query: `select:${append}`, max_results: 1 })
       // Claude Code begins before a server that starts slowly has told its tools, and offers them when it has.
       if (used.length < 60) return call('Bash', { command: 'sleep 1', description: 'Waits' })
     }

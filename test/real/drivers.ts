@@ -151,7 +151,9 @@ async function withScreen(): Promise<void> {
 
 async function permission(driver: Driver, observer: Observer, press: (...keys: string[]) => void): Promise<void> {
   await driver.submit('do what needs permission', signal)
-  const asked = await until(observer, (now) => now.dialog !== undefined)
+  // It may say that it waits for a permission before its screen asks for it.
+  await screenShows(driver, (screen) => screen.is === 'dialog')
+  const asked = await until(observer, (now) => now.dialog?.question.includes('?') === true)
   seen.dialog = { question: asked.dialog!.question, look: await driver.screenState() }
   seen.dialogRefused = [await refusal(driver.submit('yes', signal)), await refusal(driver.interrupt(signal))]
   press('Escape')

@@ -86,13 +86,16 @@ describe.concurrent.each([
   )
 })
 
+const withoutLogo = (screen: unknown) => String(screen).replaceAll(/[▀-▟]/g, ' ').replaceAll(/ +/g, ' ')
+
 test(
   'a permission dialog of Claude Code is never typed into; a person is told, and the cycle comes after the answer [C5, C16]',
   async () => {
     const out = await runAlone(new URL('./dialog.ts', import.meta.url), [temporaryFolder()], seconds)
     const told = JSON.parse(out) as Record<string, string | number>
     expect(told.before).toMatch(/Do you want/)
-    expect(told.after).toBe(told.before)
+    // Its logo may move.
+    expect(withoutLogo(told.after)).toBe(withoutLogo(told.before))
     expect(told).toMatchObject({ steps: 0, state: 'dialog', code: 0, err: '' })
     expect(told.person).toContain('It asks')
     expect(told.cycles).toBeGreaterThanOrEqual(1)

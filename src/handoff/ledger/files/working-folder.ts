@@ -39,7 +39,9 @@ export class WorkingFolder {
   }
 
   switched(branch: string, id: number): void {
-    this.#git.branch = branch
+    // On no branch, or in a folder without git.
+    if (branch === 'HEAD') delete this.#git.branch
+    else this.#git.branch = branch
     this.#git.id = id
   }
 

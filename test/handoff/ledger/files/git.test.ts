@@ -108,6 +108,14 @@ describe('files reconciled with git', () => {
     expect(facts.git?.base).not.toBe(head())
   })
 
+  it('[H13] a session that left its branch, or never had one, is on none', () => {
+    session.add('event', { name: 'session', data: { gitBranch: 'feature' } })
+    expect(session.ledger().git).toMatchObject({ branch: 'feature' })
+    session.add('event', { name: 'session', data: { gitBranch: 'HEAD' } })
+    expect(session.ledger().git).toMatchObject({ cwd: root, commit: head() })
+    expect(session.ledger().git).not.toHaveProperty('branch')
+  })
+
   it('[H13] what was undone, only scratch, or ignored', async () => {
     edited('src/a.ts')
     session.tool('Write', { file_path: join(root, 'tmp.js'), content: 'x' }, 'File created successfully')
