@@ -6,7 +6,7 @@ import path from 'node:path'
 import { agentNamed, type ScreenState } from '../../agents/index.ts'
 import { BatonError } from '../../errors.ts'
 import { samePrompt } from '../../handoff/index.ts'
-import { examineFile, isInline, judgeDocument } from '../documents/document-file.ts'
+import { examineFile, isInline, judgeDocument, promptFor } from '../documents/document-file.ts'
 import type { TranscriptTape } from '../documents/transcript-tape.ts'
 import { isLeftDraft } from '../drivers/screen.ts'
 import type { Observation } from '../observe/observation.ts'
@@ -28,7 +28,11 @@ export interface SightingOptions {
 export async function sightingOf(options: SightingOptions): Promise<Sighting> {
   const { handle, observation, cycle } = options
   const drawn = options.screen || cycle.at !== 'watching' ? await handle.driver.screenState().catch(unseen) : unknown
-  const screen = withoutOurs(drawn, promptOf(cycle)?.text ?? handle.adapter.clear ?? '')
+  const prompt = promptOf(cycle)
+  const screen = withoutOurs(
+    drawn,
+    prompt === undefined ? (handle.adapter.clear ?? '') : promptFor(handle.adapter, prompt.text),
+  )
   return {
     type: 'session',
     observation,
@@ -47,7 +51,7 @@ function unseen(error: unknown): ScreenState {
   throw error
 }
 
-/** Words that a supervisor left when it died before it pressed Enter are Baton's own: nobody is typing there. */
+/** Words that Baton typed and that were not sent are its own: nobody is typing there. */
 function withoutOurs(screen: ScreenState, words: string): ScreenState {
   return 'draft' in screen && isLeftDraft(screen.draft, words) ? { ...screen, draft: '' } : screen
 }

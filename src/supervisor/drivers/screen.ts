@@ -36,13 +36,26 @@ export function lastWords(lines: readonly string[]): string {
 }
 
 /**
- * Whether a draft is that very text, typed by a supervisor that died before it sent it. Screens break lines as they like,
- * and some show only the end of a long one; a sign for a paste may stand for anything, and is nobody's.
+ * Whether a draft is that very text, typed by Baton and not sent: by a supervisor that died, or where an Enter was lost. Screens break
+ * lines as they like, and some show only the end of a long one. A sign for a paste is ours where it gives the size of that text.
  */
 export function isLeftDraft(draft: string, words: string): boolean {
+  const sign = pasteSign.exec(draft)
+  if (sign !== null) return sign[0] === draft.trim() && isSignOf(sign[0], words)
   const [drawn, meant] = [draft, words].map((each) => each.replaceAll(/\s+/g, ''))
   if (drawn === undefined || meant === undefined || drawn === '') return false
   return drawn === meant || (drawn.length >= 40 && meant.endsWith(drawn))
+}
+
+/** Some count the ends of lines, and some count a character beyond the first plane as two. A short text has the size of many others. */
+function isSignOf(sign: string, words: string): boolean {
+  const [, count, unit] = /\+?(\d+) (lines|chars)\]$/.exec(sign) ?? []
+  if (unit === 'lines') {
+    const lines = words.split('\n').length
+    return lines >= 10 && [lines, lines - 1].includes(Number(count))
+  }
+  const characters = words.replaceAll(/[\u{10000}-\u{10FFFF}]/gu, '.').length
+  return unit === 'chars' && words.length >= 200 && [words.length, characters].includes(Number(count))
 }
 
 /** As it will stand in the place to type: without anything that a terminal would take for a command. */

@@ -357,12 +357,20 @@ export class TmuxDriver implements Driver {
   async #left(words: string): Promise<boolean> {
     if (this.#adapter.readScreen === undefined) return true
     const start = performance.now()
+    let isSeen = false
     while (performance.now() - start < patience.enter) {
       const pane = await this.#look().catch(ifGone)
       if (pane === undefined) return true
       const screen = this.#read(pane)
-      // A dialog or an unknown screen: it was taken, and Enter must not answer what is asked now.
-      if (!('draft' in screen) || screen.draft === '') return true
+      isSeen = 'draft' in screen
+      // What it asks now, an Enter must not answer.
+      if (screen.is === 'dialog' || screen.is === 'limited') return true
+      // It may be in the middle of drawing.
+      if (!('draft' in screen)) {
+        await this.#line.drawn(atMost, pollMs)
+        continue
+      }
+      if (screen.draft === '') return true
       this.#mustEndWith(words, screen.draft)
       // Somebody has begun to type, or a list has put in something else.
       if (!isDraftOf(screen.draft, words)) {
@@ -373,7 +381,8 @@ export class TmuxDriver implements Driver {
       }
       await this.#line.drawn(atMost, pollMs)
     }
-    return false
+    // An Enter may answer what an unknown screen asks.
+    return !isSeen
   }
 
   /** A program that nobody looks at may not read its keys until its window changes. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lastWords } from '../../../src/supervisor/drivers/screen.ts'
+import { isLeftDraft, lastWords } from '../../../src/supervisor/drivers/screen.ts'
 import { styledRows } from '../../../src/supervisor/drivers/picture.ts'
 
 test.each([
@@ -43,4 +43,20 @@ test('the last words of a program are what it said after its question [C16]', ()
   ]
   expect(lastWords(screen)).toBe("Claude Code didn't start because this folder isn't trusted.")
   expect(lastWords(['Error: no such model', ''])).toBe('Error: no such model')
+})
+
+test('a sign for a paste is ours where it gives the size of what was typed, as each agent draws it [C5]', () => {
+  const long = Array.from({ length: 40 }, (_, i) => `row ${i} 🏃`).join('\n')
+  const [units, characters] = [long.length, long.length - 40]
+  for (const sign of [
+    '[Pasted Text: 40 lines]',
+    '[Pasted text #1 +39 lines]',
+    '[paste #2 +40 lines]',
+    `[paste #1 ${units} chars]`,
+    `[Pasted Content ${characters} chars]`,
+  ])
+    expect(isLeftDraft(sign, long), sign).toBe(true)
+  for (const draft of ['[Pasted Text: 41 lines]', `[paste #1 ${units + 1} chars]`, 'and [Pasted Text: 40 lines]'])
+    expect(isLeftDraft(draft, long), draft).toBe(false)
+  expect(isLeftDraft('[Pasted Text: 3 lines]', 'one\ntwo\nthree')).toBe(false)
 })

@@ -20,8 +20,10 @@ const out = process.argv[2]
 fs.writeFileSync(out + '.start', JSON.stringify({ args: process.argv.slice(3), env: process.env, cwd: process.cwd() }))
 process.stdin.setRawMode(true)
 process.stdout.write('\\x1b[?2004h')
-let draft = '', mode = ''
-const draw = () => process.stdout.write('\\x1b[2J\\x1b[H' + (mode === 'ask' ? 'Really do it?\\n' : mode === 'work' ? '* working\\n' : '') + 'you> ' + draft.replaceAll('\\n', '\\r\\n'))
+let draft = '', mode = '', lost = 0
+// A long paste is shown as a sign.
+const shown = () => draft.split('\\n').length < 5 ? draft.replaceAll('\\n', '\\r\\n') : '[paste #1 +' + draft.split('\\n').length + ' lines]'
+const draw = () => process.stdout.write('\\x1b[2J\\x1b[H' + (mode === 'ask' ? 'Really do it?\\n' : mode === 'work' ? '* working\\n' : '') + 'you> ' + shown())
 let pasting = false
 process.stdin.setEncoding('utf8').on('data', (data) => {
   fs.appendFileSync(out + '.keys', data)
@@ -33,6 +35,12 @@ process.stdin.setEncoding('utf8').on('data', (data) => {
     else if (part === '/meet') draft = 'wait, I want' + part // as if somebody had typed at that very moment
     else if (part === '/pursue') draft = part + 'wait, I want'
     else if (part === '\\x1b') mode = ''
+    else if (part === '\\r' && !pasting && draft === 'blink' && lost++ === 0) {
+      // It has not taken this Enter, and draws everything anew.
+      process.stdout.write('\\x1b[2J\\x1b[H')
+      setTimeout(draw, 150)
+      return
+    }
     else if (part === '\\r' && !pasting) {
       if (draft !== '') fs.appendFileSync(out, JSON.stringify(draft) + '\\n')
       mode = /^(ask|work)$/.exec(draft)?.[0] ?? mode
@@ -241,6 +249,27 @@ test('what somebody types right behind a paste is not sent with it [C5, C13]', a
   await expect.poll(() => tmux('capture-pane', '-p').trim()).toBe('you>')
   await driver.submit('work', signal)
   await expect.poll(prompts).toEqual(['work'])
+})
+
+test('a long prompt that stands there as a sign, because its Enter was lost, is sent and not typed again [C5, C13]', async () => {
+  const { driver, prompts, tmux } = await begin()
+  const rows = (count: number) => Array.from({ length: count }, (_, i) => `row ${i}`).join('\n')
+  const paste = (text: string) => {
+    tmux('set-buffer', text)
+    tmux('paste-buffer', '-p', '-r')
+  }
+  paste(rows(40))
+  await expect.poll(() => tmux('capture-pane', '-p').trim()).toBe('you> [paste #1 +40 lines]')
+  // One of another size is somebody's own.
+  await expect(driver.submit(rows(60), signal)).rejects.toMatchObject({ code: 'refused', reason: 'draft' })
+  await driver.submit(rows(40), signal)
+  expect(prompts()).toEqual([rows(40)])
+})
+
+test('an Enter that got lost while the screen was drawn is pressed again [C13]', async () => {
+  const { driver, prompts } = await begin()
+  await driver.submit('blink', signal)
+  expect(prompts()).toEqual(['blink'])
 })
 
 test('a turn is stopped once, and one at rest is not [C5]', async () => {
