@@ -189,6 +189,12 @@ describe('baton run', { timeout: 300_000 }, () => {
     expect(door.say('attach', 'job')[0]).toMatchObject({
       commands: [expect.any(Array), expect.arrayContaining(['attach-session'])],
     })
+    // tmux refuses to run within another unless it does not know.
+    Object.assign(door.env, { TMUX: '/elsewhere/tmux,1,0' })
+    expect(door.say('attach', 'job')[0]).toMatchObject({
+      commands: [expect.any(Array), expect.arrayContaining(['env', '-u', 'TMUX', 'attach-session'])],
+    })
+    delete door.env.TMUX
     expect(door.say('ls')[0]).toMatchObject({ supervised: { name: 'job' } })
     door.say('stop', 'job')
     await expect.poll(() => isAlive(told!.pid as number), { timeout: 120_000 }).toBe(false)

@@ -81,10 +81,7 @@ function attachCommands(place: z.output<typeof screenPlace>, env: NodeJS.Process
   const inside = env.TMUX?.split(',')[0] === place.socket
   const select = [...tmux, 'select-window', '-t', place.pane]
   if (inside) return [select, [...tmux, 'switch-client', '-t', place.pane]]
-  if (env.TMUX !== undefined && env.TMUX !== '') {
-    throw new UnsupportedError('This terminal is in another tmux server than the session', {
-      hint: `Run it outside of tmux, or: env -u TMUX tmux -S ${shellWord(place.socket)} attach -t ${shellWord(place.pane)}`,
-    })
-  }
-  return [select, [...tmux, 'attach-session', '-t', place.pane]]
+  // tmux refuses to run in another tmux unless it does not know.
+  const nested = env.TMUX === undefined || env.TMUX === '' ? [] : ['env', '-u', 'TMUX']
+  return [select, [...nested, ...tmux, 'attach-session', '-t', place.pane]]
 }
