@@ -3,6 +3,7 @@
 
 import type * as z from 'zod'
 import type { Operations } from '../operations/index.ts'
+import { checkOptions } from '../options.ts'
 import { eventsOf, type LiveEvent, type LiveOptions, liveEvents } from './live.ts'
 import { routes } from './routes.ts'
 import { linesOf, pause, type Problem, ProblemError, problemOf } from './transport.ts'
@@ -48,11 +49,14 @@ export interface ClientOptions {
 }
 
 export function createClient(options: ClientOptions): Client {
+  checkOptions('createClient', options, { url: true, token: true, fetch: true, attempts: true })
   const caller = new Caller(options)
   const methods = Object.entries(routes).map(([name, route]) => {
     const isLive = Object.hasOwn(liveNames, name)
-    const method = (input: object = {}, options: CallOptions = {}) =>
-      isLive ? caller.records(route, input, options) : caller.answer(route, input, options)
+    const method = (input: object = {}, options: CallOptions = {}) => {
+      checkOptions(`client.${name}`, options, { signal: true, idempotencyKey: true, onProgress: true })
+      return isLive ? caller.records(route, input, options) : caller.answer(route, input, options)
+    }
     return [name, method] as const
   })
   const live = (wanted: LiveOptions) =>

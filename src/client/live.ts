@@ -1,15 +1,17 @@
 // The live stream for a client: it reconnects by itself, and resumes after the last event that was seen.
 
 import type * as z from 'zod'
+import { InvalidError } from '../errors.ts'
 import type { Operations } from '../operations/index.ts'
+import { checkOptions } from '../options.ts'
 import { linesOf, pause, ProblemError } from './transport.ts'
 
 type Entry = z.output<Operations['tapeWatch']['each']>
 type Waiting = z.output<Operations['waitingList']['output']>
 
 export interface LiveOptions {
-  /** Tape: the last entry that was seen; `now` begins with what is new. */
-  readonly tapes?: Readonly<Record<string, number | 'now'>>
+  /** Tape: the last entry that was seen; `now` begins with what is new, as does a list of tapes. */
+  readonly tapes?: Readonly<Record<string, number | 'now'>> | readonly string[]
   /** Which tapes have changed. */
   readonly activity?: boolean
   /** What waits for a person. */
@@ -33,12 +35,31 @@ export type LiveEvent =
 
 type Open = (path: string, headers: Record<string, string>, signal: AbortSignal | undefined) => Promise<Response>
 
-export async function* liveEvents(
+/** Throws at once when the options are wrong. */
+export function liveEvents(open: Open, options: LiveOptions): AsyncGenerator<LiveEvent> {
+  checkOptions('client.live', options, { tapes: true, activity: true, waiting: true, signal: true, onState: true })
+  return followed(open, positionsOf(options.tapes ?? {}), options)
+}
+
+/** As the server reads them. */
+function positionsOf(tapes: NonNullable<LiveOptions['tapes']>): readonly string[] {
+  if (Array.isArray(tapes)) return tapes as readonly string[]
+  return Object.entries(tapes).map(([tape, at]) => {
+    if (at === 'now') return tape
+    if (typeof tapes === 'object' && Number.isSafeInteger(at) && at >= 0) return `${tape}#${at}`
+    throw new InvalidError('The tapes to follow must each have the id of the last entry that was seen, or "now"', {
+      path: 'tapes',
+      hint: 'For example: { tapes: { main: 12 } }, or { tapes: ["main"] } for what is new.',
+    })
+  })
+}
+
+async function* followed(
   open: Open,
-  { tapes = {}, activity, waiting, signal, onState = () => {} }: LiveOptions,
+  names: readonly string[],
+  { activity, waiting, signal, onState = () => {} }: LiveOptions,
 ): AsyncGenerator<LiveEvent> {
   const query = new URLSearchParams()
-  const names = Object.entries(tapes).map(([tape, at]) => (at === 'now' ? tape : `${tape}#${at}`))
   if (names.length > 0) query.set('tapes', names.join(','))
   if (activity === true) query.set('activity', '1')
   if (waiting === true) query.set('waiting', '1')

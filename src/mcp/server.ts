@@ -51,7 +51,7 @@ function addTool(server: McpServer, tool: McpTool, workspace: Workspace, caller:
     {
       title,
       description,
-      inputSchema: inPlainWords(operation.input),
+      inputSchema: inPlainWords(operation.input.strict()),
       annotations: { readOnlyHint: reads, destructiveHint: false },
     },
     async (input, context) => {

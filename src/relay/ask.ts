@@ -2,9 +2,10 @@
 
 import { randomUUID } from 'node:crypto'
 import * as z from 'zod'
+import type { OptionNames } from '../options.ts'
 import type { Json } from '../store/index.ts'
 import { iso } from './context.ts'
-import type { RequestOptions } from './manager.ts'
+import { requestOptions, type RequestOptions } from './manager.ts'
 import type { RequestOutcome } from './results.ts'
 import {
   type HandoffReason,
@@ -35,6 +36,21 @@ export interface AskOptions<S extends z.ZodObject = z.ZodObject> extends Request
   readonly priority?: Priority
   readonly timeoutMs?: number
 }
+
+/** As `AskOptions`. */
+export const askOptions = {
+  summary: true,
+  missing: true,
+  schema: true,
+  outputs: true,
+  trace: true,
+  item: true,
+  reason: true,
+  detail: true,
+  priority: true,
+  timeoutMs: true,
+  ...requestOptions,
+} as const satisfies OptionNames<AskOptions>
 
 /** How a request ended, by its `status`. */
 export type AskResult<T> =

@@ -7,6 +7,7 @@ import { checked } from '../config/index.ts'
 import { CancelledError, ConflictError, InvalidError } from '../errors.ts'
 import { Admission, type Candidate, TooEarly, type Tracked } from './request/admission.ts'
 import { escalationId } from './journal/open-requests.ts'
+import type { OptionNames } from '../options.ts'
 import { claimOf, type Claims } from './work/claims.ts'
 import { iso, parseRequest, type RelayContext } from './context.ts'
 import type { HandoffProgress, HandoffQuestion } from './journal/status.ts'
@@ -52,6 +53,19 @@ export interface RequestOptions {
   /** Answers what the worker asks back. Without it, a worker that asks gets the answer that nobody replies. */
   readonly onQuestion?: QuestionHandler
 }
+
+/** As `RequestOptions`. */
+export const requestOptions = {
+  wait: true,
+  signal: true,
+  requestId: true,
+  traceparent: true,
+  tracestate: true,
+  mode: true,
+  patient: true,
+  onProgress: true,
+  onQuestion: true,
+} as const satisfies OptionNames<RequestOptions>
 
 /** How often a patient caller waits for a path that others may take, too. */
 const mostWaits = 20

@@ -13,10 +13,11 @@ import os from 'node:os'
 import * as z from 'zod'
 import { checked, findWorkspace, loadConfig } from '../config/index.ts'
 import { BatonError, CancelledError, InvalidError } from '../errors.ts'
+import { checkOptions, type OptionNames } from '../options.ts'
 import { type Json, openStore, type Store } from '../store/index.ts'
 import { handoffTelemetry } from '../telemetry/index.ts'
 import { type AlertReading, alertReadings } from './alerts/alert-rules.ts'
-import { type AskOptions, type AskResult, requestOf, resultOf } from './ask.ts'
+import { askOptions, type AskOptions, type AskResult, requestOf, resultOf } from './ask.ts'
 import { type RelayClock, relayClock } from './clock.ts'
 import type { RelayContext, RelayObserver } from './context.ts'
 import type { Answered } from './journal/events.ts'
@@ -25,7 +26,7 @@ import { type ArchiveOptions, type ArchiveResult, Journal } from './journal/jour
 import type { Counters } from './journal/open-requests.ts'
 import { relayStatus, type RelayStatus, requestStatus, type RequestStatus } from './journal/status.ts'
 import { type IdKind, wholeId } from './journal/whole-ids.ts'
-import { Manager, type RequestOptions } from './manager.ts'
+import { Manager, requestOptions, type RequestOptions } from './manager.ts'
 import { Escalations } from './people/escalations.ts'
 import { chooseRecovery, type HandoffFailure, type RecoveryAction } from './recovery.ts'
 import { type AnswerOptions, Answers } from './request/answers.ts'
@@ -69,6 +70,17 @@ export interface RelayOptions extends Partial<RelayClock> {
   readonly handlers?: Readonly<Record<string, HandoffHandler>>
 }
 
+const relayOptions = {
+  store: true,
+  settings: true,
+  telemetry: true,
+  notify: true,
+  handlers: true,
+  now: true,
+  monotonic: true,
+  machine: true,
+} as const satisfies OptionNames<RelayOptions>
+
 export interface ResumeOptions {
   /** The agent that continues with the answer. */
   readonly by: string
@@ -77,6 +89,7 @@ export interface ResumeOptions {
 
 /** Opens the relay of a workspace, by default that of the current folder. */
 export async function openRelay(options: RelayOptions = {}): Promise<Relay> {
+  checkOptions('openRelay', options, relayOptions)
   const settings = options.settings ?? loadConfig(process.cwd()).section('relay', relaySection)
   for (const agent of Object.keys(options.handlers ?? {})) checkAgent(settings, agent, 'handlers')
   const store = options.store ?? (await openStore(findWorkspace().address))
@@ -169,6 +182,7 @@ export class Relay {
     to: string,
     options: AskOptions<S>,
   ): Promise<AskResult<z.output<S>>> {
+    checkOptions('relay.ask', options, askOptions)
     const requestId = options.requestId ?? randomUUID()
     const { signal } = options
     try {
@@ -183,11 +197,12 @@ export class Relay {
 
   /** Hands work over to a function, an inbox or a person. An invalid request is an error that names the path. */
   async request(request: HandoffRequest, options?: RequestOptions): Promise<RequestOutcome> {
-    return this.#manager.request(request, options)
+    return this.requestFromJson(request, options)
   }
 
   /** As `request`, for JSON from outside, which is checked in the same way. */
   async requestFromJson(request: unknown, options?: RequestOptions): Promise<RequestOutcome> {
+    checkOptions('relay.request', options, requestOptions)
     return this.#manager.request(request, options)
   }
 
@@ -196,6 +211,8 @@ export class Relay {
     requests: readonly HandoffRequest[],
     options?: Omit<RequestOptions, 'requestId' | 'patient'> & { readonly turnId?: string },
   ): Promise<RequestOutcome[]> {
+    const { requestId, patient, ...names } = requestOptions
+    checkOptions('relay.requestOneOf', options, { ...names, turnId: true })
     return this.#manager.requestOneOf(requests, options)
   }
 
@@ -234,9 +251,11 @@ export class Relay {
   ): Promise<T>
   async resume<T>(
     requestId: string,
-    { by, signal }: ResumeOptions,
+    options: ResumeOptions,
     work?: (response: HandoffResponse) => Promise<T>,
   ): Promise<T | HandoffResponse> {
+    checkOptions('relay.resume', options, { by: true, signal: true })
+    const { by, signal } = options
     const answer = await this.#answerOf(requestId, signal)
     const using = { requestId, by, signal }
     if (work === undefined) {
@@ -268,6 +287,7 @@ export class Relay {
 
   /** The next request of an agent, held for as long as the lease lasts; undefined when there is none. */
   async claim(agent: string, options: ClaimOptions): Promise<Claim | undefined> {
+    checkOptions('relay.claim', options, { worker: true, leaseMs: true, requestId: true })
     return this.#claims.claim(agent, options)
   }
 
@@ -278,6 +298,7 @@ export class Relay {
 
   /** The first answer counts; the result says whether this one was accepted, a duplicate, or late. */
   async answer(requestId: string, answer: unknown, options?: AnswerOptions): Promise<AnswerResult> {
+    checkOptions('relay.answer', options, { claim: true, by: true })
     return this.#answers.answer(requestId, answer, options)
   }
 
@@ -291,6 +312,7 @@ export class Relay {
    * inbox.
    */
   async serve(agent: string, handler: HandoffHandler, options: ServeOptions = {}): Promise<void> {
+    checkOptions('relay.serve', options, { signal: true, worker: true, leaseMs: true, concurrency: true })
     const parts = { answers: this.#answers, claims: this.#claims, workers: this.#workers }
     const serving = serve(this.#context, parts, agent, handler, options)
     const quiet = serving.catch(() => {}).finally(() => this.#serving.delete(quiet))
@@ -319,6 +341,7 @@ export class Relay {
 
   /** All events, newest first. */
   history(query: HandoffHistoryQuery = {}): AsyncIterable<HandoffHistoryRow> {
+    checkOptions('relay.history', query, { traceId: true, since: true, limit: true })
     const traceId = query.traceId === undefined ? undefined : parseTraceId(query.traceId)
     return history(this.#context, traceId, query)
   }

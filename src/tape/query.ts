@@ -1,6 +1,7 @@
 // Entries that a caller asks a tape for: by the anchors around them, or by the text in them.
 
 import { BatonError, CancelledError, InvalidError, NotFoundError } from '../errors.ts'
+import type { OptionNames } from '../options.ts'
 import type { AnchorRef, Damage, Entry, Range, Store } from '../store/index.ts'
 import { readBlob, wholeCharacter } from './content/blob.ts'
 import { findAnchor } from './reference.ts'
@@ -68,6 +69,17 @@ export interface SearchQuery {
   onDamage?: (damage: Damage) => void
   signal?: AbortSignal
 }
+
+/** As `SearchQuery`. */
+export const searchOptions = {
+  kinds: true,
+  from: true,
+  to: true,
+  limit: true,
+  archived: true,
+  onDamage: true,
+  signal: true,
+} as const satisfies OptionNames<SearchQuery>
 
 export interface Hit {
   readonly entry: Entry

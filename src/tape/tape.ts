@@ -15,6 +15,7 @@ import {
   toJson,
 } from '../store/index.ts'
 import { findWorkspace } from '../config/index.ts'
+import { checkOptions } from '../options.ts'
 import {
   afterAnchor,
   betweenAnchors,
@@ -23,12 +24,14 @@ import {
   type KindsQuery,
   latestAnchor,
   search,
+  searchOptions,
   type SearchQuery,
 } from './query.ts'
 import { isHeavy, readBlob, spill } from './content/blob.ts'
 import {
   buildContext,
   type Context,
+  contextOptions,
   type ContextQuery,
   type Format,
   type Formats,
@@ -133,6 +136,7 @@ export class Tape {
   /** Appends entries, all or none. Large content goes to blobs first. */
   async append(drafts: readonly Draft[], options?: AppendOptions): Promise<Entry[]> {
     checkOpen(this.name)
+    checkOptions('tape.append', options, { expect: true, durable: true })
     drafts.forEach((draft, i) => checkPayload(draft, drafts.length === 1 ? '' : `entry ${i + 1}: `))
     const keyed = drafts.map((draft) => withBase64(withKey(draft)))
     // The store takes its own copy at once; where blobs come first, the copy is taken here.
@@ -150,6 +154,7 @@ export class Tape {
 
   /** Appends an anchor and its event, atomically: from here on the context starts anew. */
   async handoff(name: string, options: HandoffOptions = {}): Promise<[anchor: Entry, event: Entry]> {
+    checkOptions('tape.handoff', options, { state: true, runId: true, from: true })
     const { state = {}, runId, from } = options
     if (from !== undefined) await this.#checkFrom(from)
     const meta = runId === undefined ? {} : { run_id: runId }
@@ -168,6 +173,7 @@ export class Tape {
 
   /** What a model is given: by default, the state of the last anchor and what follows it, as valid messages. */
   async context<F extends Format = 'openai'>(query: ContextQuery & { format?: F } = {}): Promise<Context<Formats[F]>> {
+    checkOptions('tape.context', query, contextOptions)
     return buildContext(this.store, this.name, query, query.format ?? ('openai' as F))
   }
 
@@ -208,6 +214,7 @@ export class Tape {
 
   /** As `search`, and where in a blob the text stands. */
   async find(text: string, query?: SearchQuery): Promise<Hit[]> {
+    checkOptions('tape.search', query, searchOptions)
     return search(this.store, this.name, text, query)
   }
 
@@ -249,6 +256,7 @@ export class Tape {
   /** A new tape with a copy of this one's entries from an anchor on, and an intention. */
   async fork(child: string, options?: ForkOptions): Promise<Tape> {
     checkOpen(child)
+    checkOptions('tape.fork', options, { from: true, phase: true, intention: true })
     await fork(this.store, this.name, child, options)
     return new Tape(this.store, child, undefined, this.as)
   }
@@ -256,6 +264,7 @@ export class Tape {
   /** Appends what is new on a child; returns how many entries that was. */
   async merge(child: string, options?: MergeOptions): Promise<number> {
     checkOpen(this.name)
+    checkOptions('tape.merge', options, { context: true })
     await this.demandOwner()
     return merge(this.store, this.name, child, options)
   }
@@ -340,6 +349,7 @@ export interface OpenOptions {
 
 /** Opens a session on that tape, making tape and workspace where there are none. */
 export async function openTape(name: string, options: OpenOptions = {}): Promise<Tape> {
+  checkOptions('openTape', options, { store: true, address: true, as: true })
   const store = options.store ?? (await openStore(options.address ?? findWorkspace().address))
   const own = options.store === undefined
   const tape = new Tape(store, name, own ? () => store.close() : async () => {}, options.as)

@@ -4,6 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findProject, findWorkspace, loadConfig } from '../config/index.ts'
+import { checkOptions } from '../options.ts'
 import { openStore, type Store } from '../store/index.ts'
 import { taskSection } from './settings.ts'
 import type { People } from './handoffs.ts'
@@ -25,6 +26,8 @@ export interface OpenTasksOptions {
 
 /** Opens the tasks of a workspace, by default those of the current folder. */
 export async function openTasks(options: OpenTasksOptions = {}): Promise<Tasks> {
+  const names = { store: true, address: true, cwd: true, stateFolder: true, people: true, clock: true } as const
+  checkOptions('openTasks', options, names)
   const cwd = path.resolve(options.cwd ?? process.cwd())
   const address = options.address ?? findWorkspace({ cwd }).address
   const settings = loadConfig(cwd).section('task', taskSection)

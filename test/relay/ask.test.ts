@@ -42,6 +42,26 @@ test('without agents and routes in a configuration, any agent asks any other, an
   expect(await relay.ask('writer', 'writer', { summary: 'Me?' })).toMatchObject({ status: 'rejected' })
 })
 
+test('an option that a function does not know is refused with those that it knows, before anything is stored [P2]', async () => {
+  const { relay } = await plain({ researcher: () => ({ status: 'resolved', providedInputs: {} }) })
+  const traceId = randomUUID()
+  const wrong = { summary: 'Bern?', traceId }
+  await expect(relay.ask('writer', 'researcher', wrong)).rejects.toMatchObject({
+    code: 'invalid',
+    path: 'traceId',
+    message: 'relay.ask has no option "traceId"',
+    hint: expect.stringMatching(/^Leave it out\. Known are summary, .*\btrace\b/) as string,
+  })
+  await expect(relay.ask('writer', 'researcher', 'Bern?' as never)).rejects.toThrow('must be an object')
+  await expect(relay.request(request(), { timeout: 5 } as object)).rejects.toThrow('"timeout"')
+  await expect(relay.serve('researcher', () => ({ status: 'resolved' }), { parallel: 5 } as object)).rejects.toThrow(
+    '"parallel"',
+  )
+  expect(() => relay.history({ trace: traceId } as object)).toThrow('relay.history has no option "trace"')
+  await expect(openRelay({ handler: {} } as object)).rejects.toThrow('openRelay has no option "handler"')
+  expect(await collect(relay.history())).toEqual([])
+})
+
 test('the same code works with a worker of another process; what does not fit the schema has failed [P2, P9]', async () => {
   const { relay, again } = await plain()
   const worker = await again()

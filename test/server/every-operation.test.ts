@@ -196,4 +196,19 @@ it('the client calls, follows, resumes and reports problems by their code [D9, D
   }
   stop.abort()
   expect(seen).toEqual([1, 2, 3])
+  const fromNow: string[] = []
+  const news = client.live({
+    tapes: ['followed'],
+    onState: () => void client.tapeAppend({ tape: 'followed', entries: [message('four')] }),
+  })
+  for await (const event of news) {
+    if (event.type === 'entry') fromNow.push(`${event.tape}#${event.entry.id}`)
+    if (fromNow.length > 0) break
+  }
+  expect(fromNow).toEqual(['followed#4'])
+  expect(() => client.live({ tape: 'followed' } as object)).toThrow('client.live has no option "tape"')
+  expect(() => client.live({ tapes: { followed: true as never } })).toThrow('the id of the last entry')
+  expect(() => client.live({ tapes: 'followed' as never })).toThrow('the id of the last entry')
+  expect(() => client.tapeList({}, { key: '1' } as object)).toThrow('client.tapeList has no option "key"')
+  expect(() => createClient({ baseUrl: 'http://127.0.0.1:1' } as never)).toThrow('"baseUrl"')
 })

@@ -20,6 +20,22 @@ async function sample(): Promise<Tape> {
 const texts = (entries: readonly { payload: unknown }[]) =>
   entries.map((entry) => (entry.payload as { content?: string }).content)
 
+test('an option that a tape does not know is refused, so that none is silently without effect [T2]', async () => {
+  const tape = await sample()
+  const { lastId } = await tape.info()
+  await expect(tape.append([user('x')], { expects: 1 } as object)).rejects.toMatchObject({
+    code: 'invalid',
+    message: 'tape.append has no option "expects"',
+    hint: 'Leave it out. Known are expect, durable.',
+  })
+  await expect(tape.append([user('x')], 1 as never)).rejects.toThrow('The options of tape.append must be an object')
+  await expect(tape.context({ max_tokens: 5 } as object)).rejects.toThrow('tape.context has no option "max_tokens"')
+  await expect(tape.search('task', { kind: 'message' } as object)).rejects.toThrow('"kind"')
+  await expect(tape.handoff('a3', { summary: 'x' } as object)).rejects.toThrow('"summary"')
+  await expect(openTape('main', { folder: '.' } as object)).rejects.toThrow('"folder"')
+  expect((await tape.info()).lastId).toBe(lastId)
+})
+
 test('a handoff is an anchor and an event with the same name, state and run, in one batch with real ids [T2]', async () => {
   const tape = new Tape(await temporaryStore(), 'main')
   await tape.append([user('hello')])

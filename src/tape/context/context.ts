@@ -2,6 +2,7 @@
 // messages that every provider accepts. Its cost depends on the context, never on the length of the tape.
 
 import type { ModelMessage } from 'ai'
+import type { OptionNames } from '../../options.ts'
 import type { AnchorRef, Damage, Entry, Store } from '../../store/index.ts'
 import { isBlob, restoreOutput, restoreParts } from '../content/blob.ts'
 import { fitInto, type Gap, type Omitted } from './fit.ts'
@@ -30,6 +31,17 @@ export interface ContextQuery {
   /** `false`: images are named, not given, for a model that takes none. */
   images?: boolean
 }
+
+/** As `ContextQuery`, with the format. */
+export const contextOptions = {
+  anchor: true,
+  full: true,
+  maxTokens: true,
+  wholeText: true,
+  userWords: true,
+  images: true,
+  format: true,
+} as const satisfies OptionNames<ContextQuery & { format?: Format }>
 
 export interface Formats {
   openai: OpenAiMessage[]
