@@ -54,17 +54,22 @@ export interface RequestOptions {
   readonly onQuestion?: QuestionHandler
 }
 
-/** As `RequestOptions`. */
-export const requestOptions = {
+/** Options of one request, and of several out of one turn. */
+export const sharedOptions = {
   wait: true,
   signal: true,
-  requestId: true,
   traceparent: true,
   tracestate: true,
   mode: true,
-  patient: true,
   onProgress: true,
   onQuestion: true,
+} as const
+
+/** As `RequestOptions`. */
+export const requestOptions = {
+  ...sharedOptions,
+  requestId: true,
+  patient: true,
 } as const satisfies OptionNames<RequestOptions>
 
 /** How often a patient caller waits for a path that others may take, too. */

@@ -26,7 +26,7 @@ import { type ArchiveOptions, type ArchiveResult, Journal } from './journal/jour
 import type { Counters } from './journal/open-requests.ts'
 import { relayStatus, type RelayStatus, requestStatus, type RequestStatus } from './journal/status.ts'
 import { type IdKind, wholeId } from './journal/whole-ids.ts'
-import { Manager, requestOptions, type RequestOptions } from './manager.ts'
+import { Manager, requestOptions, type RequestOptions, sharedOptions } from './manager.ts'
 import { Escalations } from './people/escalations.ts'
 import { chooseRecovery, type HandoffFailure, type RecoveryAction } from './recovery.ts'
 import { type AnswerOptions, Answers } from './request/answers.ts'
@@ -211,8 +211,7 @@ export class Relay {
     requests: readonly HandoffRequest[],
     options?: Omit<RequestOptions, 'requestId' | 'patient'> & { readonly turnId?: string },
   ): Promise<RequestOutcome[]> {
-    const { requestId, patient, ...names } = requestOptions
-    checkOptions('relay.requestOneOf', options, { ...names, turnId: true })
+    checkOptions('relay.requestOneOf', options, { ...sharedOptions, turnId: true })
     return this.#manager.requestOneOf(requests, options)
   }
 

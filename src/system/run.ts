@@ -23,12 +23,14 @@ export interface ProgramOptions {
   readonly input?: string
   /**
    * What is kept of the program's output. `both` keeps standard output and error in the order they were written; with `stdout`, errors
-   * go to this process's own standard error; with `stderr`, standard output is thrown away.
+   * only go to `onErrors`; with `stderr`, standard output is thrown away.
    */
   readonly keep?: 'both' | 'stdout' | 'stderr'
   /** Half of it from the beginning of the output, half from the end. */
   readonly keptBytes?: number
   readonly onOutput?: (chunk: Buffer) => void
+  /** Standard error, with `keep: 'stdout'`: all of it where the program fails; what a process left behind prints there is not waited for. */
+  readonly onErrors?: (chunk: Buffer) => void
   /** The time between asking the program to end (SIGTERM) and killing it; 0 kills it at once. */
   readonly graceMs?: { readonly timeout: number; readonly aborted: number }
   /**
@@ -72,8 +74,12 @@ export async function runCommand(command: readonly string[], options: ProgramOpt
     if (pipe !== undefined) fs.closeSync(pipe.writeEnd)
   }
   const output = new Output(options.keptBytes)
-  const sources = [pipe?.readEnd, child.stdout, child.stderr].filter((stream) => stream instanceof Readable)
+  const errors = options.keep === 'stdout' ? child.stderr : null
+  const sources = [pipe?.readEnd, child.stdout, errors === null ? child.stderr : null].filter(
+    (stream) => stream instanceof Readable,
+  )
   const drained = Promise.all(sources.map((source) => drain(source, output, options.onOutput)))
+  const allErrors = errors === null ? undefined : flow(errors, options.onErrors)
   // A program may end without reading its input.
   child.stdin?.on('error', () => {}).end(input)
   let end: Run['end'] | undefined
@@ -90,6 +96,7 @@ export async function runCommand(command: readonly string[], options: ProgramOpt
     const code = await ended(child)
     await stopping
     await within(drained, options.drainMs ?? drainMs)
+    if (code !== 0 && allErrors !== undefined) await within(allErrors, drainMs)
     const { found: left, alive } = await endLeftovers(child.pid!, leftovers, mark)
     if (leftovers !== 'keep') await within(drained, options.drainMs ?? drainMs)
     const seconds = Math.round(performance.now() - started) / 1000
@@ -109,7 +116,7 @@ function marked(env: NodeJS.ProcessEnv, mark: string): NodeJS.ProcessEnv {
 
 function stdioOf({ input, keep = 'both' }: ProgramOptions, pipe: Pipe | undefined): StdioOptions {
   const stdin = input === undefined ? 'ignore' : 'pipe'
-  if (keep === 'stdout') return [stdin, 'pipe', 'inherit']
+  if (keep === 'stdout') return [stdin, 'pipe', 'pipe']
   if (keep === 'stderr') return [stdin, 'ignore', 'pipe']
   return pipe === undefined ? [stdin, 'pipe', 'pipe'] : [stdin, pipe.writeEnd, pipe.writeEnd]
 }
@@ -152,10 +159,15 @@ async function within(work: Promise<unknown>, ms: number): Promise<void> {
 }
 
 function drain(source: Readable, output: Output, onOutput: ProgramOptions['onOutput']): Promise<void> {
-  source.on('data', (chunk: Buffer) => {
+  return flow(source, (chunk) => {
     output.add(chunk)
     onOutput?.(chunk)
   })
+}
+
+/** Resolves when the source has ended. */
+function flow(source: Readable, onChunk: (chunk: Buffer) => void = () => {}): Promise<void> {
+  source.on('data', onChunk)
   return new Promise((resolve) => {
     source.once('close', () => resolve()).once('error', () => resolve())
   })

@@ -74,16 +74,27 @@ export function rejectionOf(outcome: RequestOutcome): string | undefined {
 }
 
 /** The clocks of a machine, which only tests move: `advance` lets time pass, `jump` sets just the wall clock. */
-export function clock(start = Date.parse('2026-11-15T12:00:00Z')) {
-  let time = start
-  let passed = 0
-  return {
-    now: () => time,
-    monotonic: () => passed,
-    advance(ms: number) {
-      time += ms
-      passed += ms
-    },
-    jump: (ms: number) => (time += ms),
+export function clock(start?: number): Clock {
+  return new Clock(start)
+}
+
+/** A class, so that a relay can be opened with `...clock()`: what moves it is no option. */
+class Clock {
+  #time: number
+  #passed = 0
+  readonly now = () => this.#time
+  readonly monotonic = () => this.#passed
+
+  constructor(start = Date.parse('2026-11-15T12:00:00Z')) {
+    this.#time = start
+  }
+
+  advance(ms: number): void {
+    this.#time += ms
+    this.#passed += ms
+  }
+
+  jump(ms: number): void {
+    this.#time += ms
   }
 }

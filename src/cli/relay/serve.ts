@@ -5,6 +5,7 @@ import os from 'node:os'
 import { CancelledError, NotFoundError } from '../../errors.ts'
 import { answerSchema, type HandoffAnswer, type HandoffHandler, type HandoffHandlerContext } from '../../relay/index.ts'
 import { checked } from '../../config/index.ts'
+import { redactValue } from '../../handoff/index.ts'
 import { type Run, runCommand } from '../../system/index.ts'
 import { cancellable, type Io, userName } from '../base/io.ts'
 import { parseObject } from '../base/json-file.ts'
@@ -43,6 +44,11 @@ export async function serve(options: ServeOptions, agent: string, command: reado
   })
 }
 
+/** How much of what a command that failed has printed on standard error goes into its answer. */
+const most = { lines: 5, characters: 600 }
+/** It is searched for secrets, so more of it is kept than is shown. */
+const keptErrors = 64 * 1024
+
 /** What a command prints is kept in memory until it ends; a larger answer belongs into a file. */
 const mostMebibytes = 32
 const mostBytes = mostMebibytes * 1024 * 1024
@@ -56,6 +62,7 @@ async function run(
   const [program] = command
   const tooMuch = new AbortController()
   let bytes = 0
+  let errors: Buffer = Buffer.alloc(0)
   let result: Run
   try {
     result = await runCommand(command, {
@@ -75,6 +82,10 @@ async function run(
         bytes += chunk.length
         if (bytes > mostBytes) tooMuch.abort()
       },
+      onErrors: (chunk) => {
+        io.stderr.write(chunk)
+        errors = Buffer.concat([errors, chunk]).subarray(-keptErrors)
+      },
       // A process that the program left behind may still print the answer.
       leftovers: 'keep',
       drainMs: Infinity,
@@ -85,7 +96,17 @@ async function run(
   }
   if (signal.aborted) throw new CancelledError(`${program} was ended`)
   if (bytes > mostBytes) return { status: 'failed', failureReason: `${program} printed more than ${mostMebibytes} MiB` }
-  if (result.code !== 0) return { status: 'failed', failureReason: `${program} ended with ${result.code}` }
+  if (result.code !== 0) {
+    const why = await lastLines(errors)
+    return { status: 'failed', failureReason: `${program} ended with ${result.code}${why === '' ? '' : `: ${why}`}` }
+  }
   const printed = result.output.whole().toString('utf8').trim()
   return checked(answerSchema, parseObject(printed, `What ${program} printed`), `What ${program} printed`)
+}
+
+/** Without secrets and escape sequences. */
+async function lastLines(errors: Buffer): Promise<string> {
+  const { value } = await redactValue(errors.toString('utf8'))
+  const text = value.trim().split('\n').slice(-most.lines).join('\n')
+  return text.length > most.characters ? `…${text.slice(-most.characters)}` : text
 }

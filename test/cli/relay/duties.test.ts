@@ -15,7 +15,10 @@ process.stdin.on('data', (chunk) => chunks.push(chunk)).on('end', () => {
   const { requestId, request } = JSON.parse(Buffer.concat(chunks))
   if (requestId !== process.env.BATON_REQUEST_ID || request.traceId !== process.env.BATON_TRACE_ID) process.exit(7)
   if (request.contextForTarget.summary === 'hang') return setInterval(() => {}, 1000)
-  if (request.contextForTarget.summary === 'break') process.exit(3)
+  if (request.contextForTarget.summary === 'break') {
+    console.error('line\\n'.repeat(20) + '\\u001b[31mno data set\\u001b[0m\\npassword=hunter2hunter2 is wrong')
+    process.exit(3)
+  }
   if (request.contextForTarget.summary === 'babble') return console.log('Here you are: 42')
   if (request.contextForTarget.summary === 'flood') return process.stdin.destroy(), setInterval(() => console.log('x'.repeat(1e5)), 1)
   const more = request.contextForTarget.summary === 'large' ? { text: 'x'.repeat(3e6) } : {}
@@ -40,7 +43,8 @@ test('a command serves as an agent: it is asked on stdin, and what it prints is 
   const slow = asked('slow', '--request-id', 'slow')
   await served.line((line) => line.startsWith('slow  generator: slow'))
   expect(await slow).toMatchObject({ code: 0, out: expect.stringContaining('size = 42') as string })
-  expect((await asked('break')).out).toContain('ended with 3')
+  const failed = (await asked('break')).out
+  expect(failed).toMatch(/ended with 3: line\n *line\n *line\n *no data set\n *password=\[redacted: .*\] is wrong/)
   expect((await asked('babble')).out).toContain('is not JSON')
   expect((await asked('flood')).out).toContain('printed more than')
   const large = records(await asked('large', '--missing', 'text:string', '--json'))
