@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
+import { trustProject } from '../../src/config/index.ts'
 import { examplesOf } from '../../src/cli/examples.ts'
 import { filled } from '../../src/cli/itself/docs.ts'
 import { build } from '../../src/cli/program.ts'
@@ -137,6 +138,13 @@ test('a noun without a verb lists what there is', async ({ onTestFinished }) => 
 
 test('a shell completes commands, options, choices and tapes', async ({ onTestFinished }) => {
   const cwd = temporaryFolder(onTestFinished)
+  for (const before of [
+    ['tape', 'read', ''],
+    ['task', 'show', ''],
+    ['escalations', 'show', ''],
+  ])
+    expect(await baton(cwd, ['complete', '--', ...before])).toMatchObject({ code: 0, out: '', err: '' })
+  expect(fs.existsSync(path.join(cwd, '.local'))).toBe(false)
   await baton(cwd, ['tape', 'append', 'main'], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')
   const words = async (...typed: string[]) =>
     (await baton(cwd, ['complete', '--', ...typed])).out.split('\n').flatMap((line) => line.split('\t')[0] || [])
@@ -260,6 +268,13 @@ test('uninstall removes the cache, the documents in a project and the snapshots 
   expect(git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/mine')
   fs.mkdirSync(own)
   expect((await baton(cwd, ['uninstall', '--dry-run'])).out).not.toContain(own)
+
+  const demo = path.join(cwd, 'baton-demo-a1B2c3')
+  fs.mkdirSync(path.join(demo, 'till', '.baton'), { recursive: true })
+  execFileSync('git', ['init', '-q', path.join(demo, 'till')])
+  trustProject(path.join(demo, 'till'), { HOME: cwd })
+  expect((await baton(cwd, ['uninstall', '--yes'])).out).toContain(`demo        ${demo}\n`)
+  expect(fs.existsSync(demo)).toBe(false)
 })
 
 test('init names the tapes that it would hide, and how to bring them along', async ({ onTestFinished }) => {

@@ -1,5 +1,6 @@
 // Which workspace a command is about. It is apart from workspace.ts because that loads the store, and lists must start fast.
 
+import fs from 'node:fs'
 import path from 'node:path'
 import { demandTrust, findWorkspace } from '../../config/index.ts'
 import type { Globals } from './output.ts'
@@ -19,4 +20,10 @@ export function chosenWorkspace({ store, workspace, io }: Globals) {
   if (found.by === 'config') demandTrust('The store of this project was not opened', cwd, io.env, { workspace: false })
   const file = /^(file:(?!\/\/))?(?![a-z][a-z+]*:)(.+)$/.exec(found.address)
   return file === null ? found : { ...found, address: (file[1] ?? '') + path.resolve(cwd, file[2]!) }
+}
+
+/** Whether that is a workspace on files which nobody has made yet: what only looks does not make it. */
+export function isMissingFolder(address: string): boolean {
+  const folder = address.replace(/^file:(\/\/)?/, '')
+  return path.isAbsolute(folder) && !fs.existsSync(folder)
 }

@@ -27,6 +27,7 @@ interface DemoOptions extends Globals {
 }
 
 const usualName = 'demo'
+const folderPrefix = 'baton-demo-'
 /** The context fills within a minute here, so nothing waits for things to calm down. */
 const hurried = { staggerSeconds: 0, raise: 0 }
 
@@ -62,7 +63,7 @@ async function playForOwner(prepared: PreparedDemo, io: Io): Promise<void> {
 
 /** A project for the agent, with its own workspace. */
 export function prepareDemo(options: DemoOptions): PreparedDemo {
-  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'baton-demo-')))
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), folderPrefix)))
   const { io } = options
   const baton = [io.self[0], fs.realpathSync(io.self[1])]
   const { sample, workspace: own } = setUpDemo({ folder, baton, pace: options.fast === true ? 20 : 1_300 })
@@ -117,6 +118,12 @@ export async function playDemo(
   } finally {
     await store.close()
   }
+}
+
+/** The folder of the demo that this project was made for; undefined for every other project. */
+export function demoOf(project: string): string | undefined {
+  const folder = path.dirname(project)
+  return path.basename(folder).startsWith(folderPrefix) ? folder : undefined
 }
 
 /** In a workspace that is not its own, an earlier demo may have the name. */

@@ -5,7 +5,9 @@ import type { Command, Option } from 'commander'
 import manifest from '../../../package.json' with { type: 'json' }
 import { InvalidError } from '../../errors.ts'
 import { isHidden } from '../base/commands.ts'
+import { chosenWorkspace, isMissingFolder } from '../base/chosen-workspace.ts'
 import { entryCount, type Globals, Output } from '../base/output.ts'
+import type { Door } from '../base/workspace.ts'
 import { examplesOf } from '../examples.ts'
 
 const scripts = {
@@ -38,7 +40,15 @@ _baton() {
 if [ "$funcstack[1]" = "_baton" ]; then _baton "$@"; else compdef _baton baton; fi
 `,
   fish: `# baton for fish: baton completion fish > ~/.config/fish/completions/baton.fish
-complete -c baton -a '(baton complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
+function __baton_complete
+  set -l found (baton complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)
+  if set -q found[1]
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c baton -f -a '(__baton_complete)'
 `,
 } as const
 
@@ -134,12 +144,9 @@ async function agents({ io }: Globals): Promise<Candidate[]> {
 }
 
 async function escalations(globals: Globals): Promise<Candidate[]> {
-  const { withWorkspace } = await import('../base/workspace.ts')
   const { escalationList } = await import('../../operations/index.ts')
-  const { escalations: open } = await withWorkspace(globals, ({ run }) =>
-    run(escalationList, { limit: 100, answered: false }),
-  )
-  return open.map(({ id, summary }) => ({ word: id, about: summary.slice(0, 60) }))
+  const found = await inWorkspace(globals, ({ run }) => run(escalationList, { limit: 100, answered: false }))
+  return (found?.escalations ?? []).map(({ id, summary }) => ({ word: id, about: summary.slice(0, 60) }))
 }
 
 async function sessionIds(globals: Globals): Promise<Candidate[]> {
@@ -156,17 +163,21 @@ async function sessionIds(globals: Globals): Promise<Candidate[]> {
 }
 
 async function tapes(globals: Globals): Promise<Candidate[]> {
-  const { withWorkspace } = await import('../base/workspace.ts')
   const { tapeList } = await import('../../operations/index.ts')
-  const { tapes } = await withWorkspace(globals, ({ run }) => run(tapeList, { limit: 1000 }))
-  return tapes.map(({ tape, entries }) => ({ word: tape, about: entryCount(entries) }))
+  const found = await inWorkspace(globals, ({ run }) => run(tapeList, { limit: 1000 }))
+  return (found?.tapes ?? []).map(({ tape, entries }) => ({ word: tape, about: entryCount(entries) }))
 }
 
 async function tasks(globals: Globals): Promise<Candidate[]> {
-  const { withWorkspace } = await import('../base/workspace.ts')
   const { taskList } = await import('../../operations/index.ts')
-  const { tasks } = await withWorkspace(globals, ({ run }) => run(taskList, {}))
-  return tasks.map(({ task_id, task_title }) => ({ word: task_id, about: task_title }))
+  const found = await inWorkspace(globals, ({ run }) => run(taskList, {}))
+  return (found?.tasks ?? []).map(({ task_id, task_title }) => ({ word: task_id, about: task_title }))
+}
+
+/** Undefined where there is no workspace yet: pressing a key makes none. */
+async function inWorkspace<T>(globals: Globals, work: (door: Door) => Promise<T>): Promise<T | undefined> {
+  const { withWorkspace } = await import('../base/workspace.ts')
+  return isMissingFolder(chosenWorkspace(globals).address) ? undefined : withWorkspace(globals, work)
 }
 
 export async function man(globals: Globals, program: Command): Promise<void> {

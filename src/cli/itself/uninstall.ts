@@ -9,6 +9,7 @@ import { CancelledError, InvalidError } from '../../errors.ts'
 import { runCommand, shellWord } from '../../system/index.ts'
 import { listSessions } from '../../transcripts/index.ts'
 import { type Globals, Output } from '../base/output.ts'
+import { demoOf } from '../demo/demo.ts'
 import { supervisedEverywhere } from '../supervise/supervised.ts'
 
 interface UninstallOptions extends Globals {
@@ -58,12 +59,15 @@ function hooks({ io }: Globals): Part[] {
 function folders({ io }: Globals): Part[] {
   const { env } = io
   const home = env.HOME || os.homedir()
+  const trusted = trustedProjects(env).map(({ project }) => project)
+  const demos = trusted.flatMap((project) => demoOf(project) ?? [])
   const data = path.join(env.XDG_DATA_HOME || path.join(home, '.local', 'share'), 'baton')
   const projects = [
     ...registeredWorkspaces(env).map((address) => address.replace(/^file:(\/\/)?/, '')),
-    ...trustedProjects(env).map(({ project }) => path.join(project, '.baton')),
-  ].filter((folder) => !folder.startsWith(data + path.sep))
+    ...trusted.map((project) => path.join(project, '.baton')),
+  ].filter((folder) => ![data, ...demos].some((above) => folder.startsWith(above + path.sep)))
   const found = [
+    ...demos.map((place) => ({ what: 'demo', place })),
     ...[...new Set(projects)].map((place) => ({ what: 'tapes', place })),
     { what: 'tapes', place: data },
     { what: 'state', place: stateFolder(env) },

@@ -1,14 +1,13 @@
 // Finds supervised sessions by the names that people give them: in this workspace first, then in every other one of this machine. For
 // people they are rows of a table: state, last cycle, and when to expect the next one.
 
-import fs from 'node:fs'
 import path from 'node:path'
 import { NotFoundError } from '../../errors.ts'
 import { nearest } from '../../tape/index.ts'
 import { registeredWorkspaces } from '../../config/index.ts'
 import { supervisedList } from '../../operations/index.ts'
 import type { SessionRow } from '../../supervisor/index.ts'
-import { chosenWorkspace } from '../base/chosen-workspace.ts'
+import { chosenWorkspace, isMissingFolder } from '../base/chosen-workspace.ts'
 import { type Globals, Output, age, brief } from '../base/output.ts'
 import { type Door, withWorkspace } from '../base/workspace.ts'
 import { percent, stateWord } from './event-lines.ts'
@@ -26,11 +25,6 @@ function addressesFor(globals: Globals): string[] {
   const all = [address, ...registeredWorkspaces(globals.io.env).filter((each) => each !== address)]
   // A list creates no workspace: what is not there holds no sessions.
   return all.filter((each) => !isMissingFolder(each))
-}
-
-function isMissingFolder(address: string): boolean {
-  const folder = address.replace(/^file:(\/\/)?/, '')
-  return path.isAbsolute(folder) && !fs.existsSync(folder)
 }
 
 /** A session together with the workspace that it is in, which commands about it work in. */
