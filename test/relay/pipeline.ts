@@ -43,10 +43,14 @@ export interface Opened {
   readonly again: (options?: Options) => Promise<Relay>
 }
 
-export type Options = Partial<Omit<RelayOptions, 'store' | 'settings'>> & { settings?: SettingsInput }
+export type Options = Partial<Omit<RelayOptions, 'store' | 'settings'>> & {
+  settings?: SettingsInput
+  time?: ReturnType<typeof clock>
+}
 
 export async function open(options: Options = {}, folder = path.join(temporaryFolder(), '.baton')): Promise<Opened> {
-  const start = async (given: Options) => {
+  const start = async ({ time, ...rest }: Options) => {
+    const given = { ...(time !== undefined && { now: time.now, monotonic: time.monotonic }), ...rest }
     const { now } = given
     const store = await temporaryStore(folder, now === undefined ? {} : { now: () => new Date(now()) })
     const relay = await openRelay({ ...given, store, settings: settings(given.settings) })
@@ -74,27 +78,18 @@ export function rejectionOf(outcome: RequestOutcome): string | undefined {
 }
 
 /** The clocks of a machine, which only tests move: `advance` lets time pass, `jump` sets just the wall clock. */
-export function clock(start?: number): Clock {
-  return new Clock(start)
-}
-
-/** A class, so that a relay can be opened with `...clock()`: what moves it is no option. */
-class Clock {
-  #time: number
-  #passed = 0
-  readonly now = () => this.#time
-  readonly monotonic = () => this.#passed
-
-  constructor(start = Date.parse('2026-11-15T12:00:00Z')) {
-    this.#time = start
-  }
-
-  advance(ms: number): void {
-    this.#time += ms
-    this.#passed += ms
-  }
-
-  jump(ms: number): void {
-    this.#time += ms
+export function clock(start = Date.parse('2026-11-15T12:00:00Z')) {
+  let time = start
+  let passed = 0
+  return {
+    now: () => time,
+    monotonic: () => passed,
+    advance(ms: number): void {
+      time += ms
+      passed += ms
+    },
+    jump(ms: number): void {
+      time += ms
+    },
   }
 }

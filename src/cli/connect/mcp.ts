@@ -1,7 +1,12 @@
 // `baton mcp`: the MCP server on standard input and output, as agents start it.
 
 import { Transform } from 'node:stream'
-import { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse } from '@modelcontextprotocol/server'
+import {
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResponse,
+  type JSONRPCMessage,
+} from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { findProject, trustedWorkspace } from '../../config/index.ts'
 import { mcpFactory } from '../../mcp/index.ts'
@@ -50,19 +55,21 @@ async function serve(workspace: Workspace, { stdin, stdout }: Io, signal: AbortS
   // The caller is no person: a model speaks through this pipe.
   const handle = serveStdio(mcpFactory(workspace, { name: 'mcp', scope: 'write' }), { transport })
   const { onmessage: receive } = transport
-  transport.onmessage = (message) => {
-    // A subscription ends with the connection.
-    if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') open.add(message.id)
-    else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
-      settle(message.params?.['requestId'])
-    }
-    receive?.(message)
-  }
   const send = transport.send.bind(transport)
-  transport.send = async (message) => {
-    await send(message)
-    if (isJSONRPCResponse(message)) settle(message.id)
-  }
+  Object.assign(transport, {
+    onmessage: (message: JSONRPCMessage) => {
+      // A subscription ends with the connection.
+      if (isJSONRPCRequest(message) && message.method !== 'subscriptions/listen') open.add(message.id)
+      else if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') {
+        settle(message.params?.['requestId'])
+      }
+      receive?.(message)
+    },
+    send: async (message: JSONRPCMessage) => {
+      await send(message)
+      if (isJSONRPCResponse(message)) settle(message.id)
+    },
+  })
   await new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve())
     input.once('end', () => resolve())

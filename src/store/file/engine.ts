@@ -62,7 +62,7 @@ export async function openFileStore(root: string, options: FileStoreOptions = {}
 }
 
 /** The folder cannot be made, where the user may not write or the disk is read-only. */
-function isForbidden(error: unknown): boolean {
+function isForbidden(error: unknown): error is Error {
   const { code, syscall } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
   return syscall === 'mkdir' && ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '')
 }
@@ -76,9 +76,9 @@ class FileStore implements Store {
   readonly #watcher = new Watcher()
   readonly #closing = new AbortController()
   /** Why nothing can be written. */
-  readonly #forbidden: unknown
+  readonly #forbidden: Error | undefined
 
-  constructor(layout: Layout, { patience = 30_000, now = () => new Date() }: FileStoreOptions, forbidden?: unknown) {
+  constructor(layout: Layout, { patience = 30_000, now = () => new Date() }: FileStoreOptions, forbidden?: Error) {
     this.#layout = layout
     this.#forbidden = forbidden
     this.#now = now

@@ -107,7 +107,7 @@ test('open traces are never archived: requests that wait, are claimed, escalated
 
 test('closed traces are archived by age or by number; the others stay at hand [P12]', async () => {
   const time = clock()
-  const { relay } = await open({ ...time, settings: { limits: boundless } })
+  const { relay } = await open({ time, settings: { limits: boundless } })
   for (const n of [1, 2, 3, 4]) {
     await closed(relay, n)
     time.advance(day)
@@ -133,7 +133,7 @@ test('of processes that archive at the same time one does it, and nothing is los
 
 test('old traces are archived on their own [P12]', async () => {
   const time = clock()
-  const { relay, folder } = await open({ ...time, settings: { limits: boundless, retention: { days: 7 } } })
+  const { relay, folder } = await open({ time, settings: { limits: boundless, retention: { days: 7 } } })
   await closed(relay, 1)
   time.advance(6 * day)
   await closed(relay, 2)

@@ -5,7 +5,7 @@ const worker = { worker: 'w' }
 
 test('a claim whose lease has ended is no claim any more, whoever asks [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ settings: { limits: boundless }, ...time })
+  const { relay, again } = await open({ settings: { limits: boundless }, time })
   await relay.request(request(), { wait: false, requestId: 'r' })
   await relay.claim('researcher', { ...worker, leaseMs: 1_000 })
   expect(await relay.status('r')).toMatchObject({ status: 'claimed' })
@@ -18,7 +18,7 @@ test('a claim whose lease has ended is no claim any more, whoever asks [P9]', as
 
 test('a request that is out of time has failed, whoever asks, and says how long it took [P3]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...time })
+  const { relay, again } = await open({ time })
   await relay.request(request(), { wait: false, requestId: 'r' })
   time.advance(40_000)
   const expected = { status: 'failed', response: { status: 'failed', executionTimeMs: 40_000 } }

@@ -34,7 +34,7 @@ test('whoever is told of an escalation and fails, the escalation is stored all t
 
 test('escalations are listed by priority and age, with what a person needs to answer [P6, P16]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...time })
+  const { relay, again } = await open({ time })
   for (const priority of ['low', 'critical', 'medium', 'critical'] as const) {
     await relay.request(toPerson({ priority, reasonDetail: `${priority} question` }))
     time.advance(60_000)
@@ -56,7 +56,7 @@ test('escalations are listed by priority and age, with what a person needs to an
 
 test('an answer days later reaches the one who waits, and one who starts later [P6]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...time })
+  const { relay, again } = await open({ time })
   const waiting = relay.request(toPerson(), { requestId: 'q', wait: true })
   const desk = await again()
   await expect.poll(async () => (await desk.escalations.list()).length).toBe(1)

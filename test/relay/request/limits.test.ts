@@ -97,7 +97,7 @@ test('limits hold for a process that starts later, and for several that ask at o
 
 test('a path rests for five seconds within its trace, and in no other [P3]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...time, handlers: helpful })
+  const { relay, again } = await open({ time, handlers: helpful })
   const traceId = randomUUID()
   expect((await relay.request(request({ traceId }))).status).toBe('resolved')
   time.advance(4_999)
@@ -115,7 +115,7 @@ test('a path rests for five seconds within its trace, and in no other [P3]', asy
 test('a clock that goes back neither opens a resting path nor closes it for ever [P3]', async () => {
   const time = clock()
   const { relay, again } = await open({
-    ...time,
+    time,
     handlers: helpful,
     settings: { limits: { ...boundless, handoffCooldownMs: 5_000 } },
   })
@@ -161,7 +161,7 @@ test('a target that does not answer in time has failed; its signal ends, its ans
 
 test('the timeout is by default that of the settings; people have none [P3]', async () => {
   const time = clock()
-  const { relay } = await open({ ...time })
+  const { relay } = await open({ time })
   const pending = await relay.request(request(), { wait: false })
   const asked = await relay.request(request({ handoffTo: 'human' }))
   expect((await relay.status(pending.requestId)).envelope.deadline).toBe(new Date(time.now() + 30_000).toISOString())

@@ -56,7 +56,7 @@ test('control that was passed is gone, also after a restart, until it is given b
 
 test('control that nobody took in time was not passed [P3, P14]', async () => {
   const time = clock()
-  const { relay } = await open({ settings: { limits }, ...time })
+  const { relay } = await open({ settings: { limits }, time })
   const traceId = randomUUID()
   const pass = { wait: false, requestId: 'pass', mode: 'pass_control' } as const
   await relay.request(ask(traceId, 'generator', 'validator'), pass)

@@ -58,7 +58,7 @@ async function killed(opened: Awaited<ReturnType<typeof open>>, time: ReturnType
 
 test('a request that killed three workers is a dead letter: told to the asker, listed, and an alert [P9, P12]', async () => {
   const time = clock()
-  const opened = await open({ ...time, settings: { limits: { handoffTimeoutMs: 3_600_000 } } })
+  const opened = await open({ time, settings: { limits: { handoffTimeoutMs: 3_600_000 } } })
   const { relay, store, again } = opened
   const asking = relay.request(request(), { requestId: 'poison' })
   await expect.poll(() => relay.inbox('researcher')).toHaveLength(1)
@@ -90,7 +90,7 @@ test('a request that killed three workers is a dead letter: told to the asker, l
 
 test('a request that killed its last worker is a dead letter also when no other worker comes; a slow worker has a lease more [P9]', async () => {
   const time = clock()
-  const opened = await open({ ...time, settings: { limits: { handoffTimeoutMs: 3_600_000 } } })
+  const opened = await open({ time, settings: { limits: { handoffTimeoutMs: 3_600_000 } } })
   const { relay, again } = opened
   await relay.request(request(), { requestId: 'poison', wait: false })
   for (const worker of ['w1', 'w2', 'w3']) expect(await killed(opened, time, worker)).toMatchObject({ worker })
@@ -114,7 +114,7 @@ test('an asker learns that its request killed its last worker, although nobody e
 
 test('a dead letter that is dropped is no longer listed, in any process [P9]', async () => {
   const time = clock()
-  const opened = await open({ ...time, settings: { limits: { maxDeliveries: 1 } } })
+  const opened = await open({ time, settings: { limits: { maxDeliveries: 1 } } })
   await opened.relay.request(request(), { requestId: 'poison', wait: false })
   await killed(opened, time, 'w1')
   expect(await (await opened.again()).claim('researcher', { worker: 'w2' })).toBeUndefined()
@@ -135,7 +135,7 @@ test('a request that a worker gave back has killed nobody [P9]', async () => {
 
 test('an answer without the token of a live claim is refused; when the lease is over, it counts [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...time })
+  const { relay, again } = await open({ time })
   await relay.request(request(), { requestId: 'r', wait: false })
   const claim = await (await again()).claim('researcher', { worker: 'w', leaseMs: 1_000 })
   await expect(relay.answer('r', resolved)).rejects.toMatchObject({ code: 'conflict' })

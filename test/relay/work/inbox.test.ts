@@ -75,7 +75,7 @@ test('critical before high before medium before low, and the older first [P16]',
 
 test('a flood of low does not keep a critical one waiting, not even an old flood [P16]', async () => {
   const time = clock()
-  const { relay } = await open({ ...patient, ...time })
+  const { relay } = await open({ ...patient, time })
   await Promise.all(Array.from({ length: 300 }, (_, i) => send(relay, `low-${i}`, 'low')))
   time.advance(120_000)
   for (let round = 0; round < 10; round++) {
@@ -87,7 +87,7 @@ test('a flood of low does not keep a critical one waiting, not even an old flood
 
 test('a stream of critical ones does not starve a low one for ever [P16]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, ...time })
+  const { relay, again } = await open({ ...patient, time })
   await send(relay, 'patient', 'low')
   const taken: string[] = []
   for (let i = 0; i < 40 && !taken.includes('patient'); i++) {
@@ -103,7 +103,7 @@ test('a stream of critical ones does not starve a low one for ever [P16]', async
 /** The request `r`, held by a worker for a second, and the same relay in another process. */
 async function claimedBy(worker: string) {
   const time = clock()
-  const { relay, again } = await open({ ...patient, ...time })
+  const { relay, again } = await open({ ...patient, time })
   await send(relay, 'r')
   const claim = (await relay.claim('researcher', { worker, leaseMs: 1_000 }))!
   return { time, relay, other: await again(), claim }
@@ -157,7 +157,7 @@ test('a released request is back at its place, and its former claim is worth not
 
 test('a clock that goes back does not keep the request of a dead worker for ever [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, ...time })
+  const { relay, again } = await open({ ...patient, time })
   await send(relay, 'r')
   await relay.claim('researcher', { worker: 'dead', leaseMs: 1_000 })
   time.jump(-365 * 86_400_000)
@@ -169,7 +169,7 @@ test('a clock that goes back does not keep the request of a dead worker for ever
 
 test('a wall clock that jumps forward ends no claim and no request, whichever process looks [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...time })
+  const { relay, again } = await open({ time })
   await send(relay, 'r')
   await send(relay, 'waiting')
   const claim = (await relay.claim('researcher', { worker: 'alive', leaseMs: 1_000, requestId: 'r' }))!
@@ -207,7 +207,7 @@ test('a worker whose clock is a minute off keeps its claim, and works on what ot
 
 test('a worker of another machine that is silent loses its claim when it was watched for a lease [P9]', async () => {
   const time = clock()
-  const { relay, again } = await open({ ...patient, ...time, machine: 'here' })
+  const { relay, again } = await open({ ...patient, time, machine: 'here' })
   await send(relay, 'r')
   const there = await again({ machine: 'there', monotonic: () => 5 })
   expect(await there.claim('researcher', { worker: 'dead', leaseMs: 1_000 })).toMatchObject({ requestId: 'r' })
