@@ -1,23 +1,20 @@
 // `baton store copy` and `baton store verify`: a whole workspace from one engine to another, and whether it is as it was written.
 
-import fs from 'node:fs'
 import path from 'node:path'
 import { NotFoundError } from '../errors.ts'
 import { workspaceVerify } from '../operations/index.ts'
 import { copyStore, type CopyProgress, openStore } from '../store/index.ts'
+import { chosenWorkspace } from './base/chosen-workspace.ts'
 import { count, entryCount, type Globals, many, Output } from './base/output.ts'
 import { shellWord } from '../system/index.ts'
 import { ProgressLine } from './base/progress.ts'
-import { withWorkspace } from './base/workspace.ts'
+import { isMissingFolder, withWorkspace } from './base/workspace.ts'
 
 export async function copy(options: Globals, from: string, to: string): Promise<void> {
   const out = new Output(options)
   const line = new ProgressLine(options, { everyMs: 200 })
   const address = addressFrom(options, from)
-  // Opening a folder that does not exist would create an empty workspace there.
-  const folder = address.replace(/^file:(\/\/)?/, '')
-  if (path.isAbsolute(folder) && !fs.existsSync(folder))
-    throw new NotFoundError(`There is no store in ${folder}`, { hint: 'The first address is copied to the second.' })
+  demandFolder(address, 'The first address is copied to the second.')
   const source = await openStore(address)
   try {
     if ((await source.contents()).tapes.length === 0)
@@ -40,6 +37,12 @@ export async function copy(options: Globals, from: string, to: string): Promise<
   }
 }
 
+/** Opening a folder that does not exist would create an empty workspace there. */
+function demandFolder(address: string, hint: string): void {
+  if (isMissingFolder(address))
+    throw new NotFoundError(`There is no store in ${address.replace(/^file:(\/\/)?/, '')}`, { hint })
+}
+
 function addressFrom({ io }: Globals, given: string): string {
   return /^[a-z][a-z+]*:/.test(given) ? given : path.resolve(io.cwd(), given)
 }
@@ -52,6 +55,11 @@ function paceOf({ entries, ofEntries, blobs }: CopyProgress, ms: number): string
 }
 
 export async function verify(options: Globals, other: string | undefined): Promise<void> {
+  demandFolder(
+    chosenWorkspace(options).address,
+    'Name another with --store or --workspace, or make it with "baton init".',
+  )
+  if (other !== undefined) demandFolder(addressFrom(options, other), 'A store is compared with one that exists.')
   await withWorkspace(options, async ({ run }, out) => {
     const line = new ProgressLine(options, { everyMs: 200 })
     const wanted = { other: other === undefined ? undefined : addressFrom(options, other) }

@@ -7,7 +7,7 @@ const root = path.join(import.meta.dirname, '../../src')
 
 /** What reaches a store, a relay or tasks without an operation. */
 const opener =
-  /\b(withStore|openStore|openTasks|openRelay|openTape|openWorkspace|openWorkspaceRelay|openedRelay|withRelay|new Tape)\(|\bworkspace\.store\b|\{ store \} = door\.workspace/
+  /\b(withStore|openStore|openTasks|openRelay|openTape|openWorkspace|openWorkspaceRelay|openedRelay|withRelay|new Tape)\(|\bworkspace\('/
 
 /** Files of commands that may, with the reason for each. */
 const allowed: Record<string, string> = {

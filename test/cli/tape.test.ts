@@ -24,6 +24,34 @@ test('a workspace is made by init, private and ignored by git [T17]', async () =
   expect(records(again)).toMatchObject([{ path: path.join(fs.realpathSync(cwd), '.baton') }])
 })
 
+test('reading makes no workspace where there is none, and finds it empty [T17]', async () => {
+  const cwd = temporaryFolder()
+  const reads: [command: string, code: number][] = [
+    ['tape ls', 0],
+    ['tape info main', 4],
+    ['tape export main', 4],
+    ['show main#1', 4],
+    ['lineage', 0],
+    ['handoff ls', 0],
+    ['task ls', 0],
+    ['task ready', 0],
+    ['relay status', 0],
+    ['relay history', 0],
+    ['relay dead', 0],
+    ['escalations', 0],
+    ['token ls', 0],
+    ['down', 4],
+    ['store verify', 4],
+  ]
+  for (const [command, code] of reads)
+    expect([command, (await baton(cwd, command.split(' '))).code]).toEqual([command, code])
+  expect((await baton(cwd, ['store', 'verify'])).err).toContain('There is no store in ')
+  expect(fs.readdirSync(cwd)).toEqual([])
+  expect((await baton(cwd, ['tape', 'append', 'main'], line('hello'))).code).toBe(0)
+  expect((await baton(cwd, ['tape', 'ls'])).out).toContain('main')
+  expect(fs.readdirSync(cwd)).toEqual(['.local'])
+})
+
 test('a state of null stays null [T4]', async () => {
   const cwd = await folder()
   expect(records(await baton(cwd, ['--json', 'tape', 'handoff', 'main', 'p', '--state', 'null']))[0]).toMatchObject({

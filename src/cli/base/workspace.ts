@@ -1,6 +1,7 @@
 // The workspace that a command works in.
 
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import type * as z from 'zod'
 import {
@@ -10,6 +11,7 @@ import {
   type LiveOperation,
   openWorkspace,
   type Operation,
+  type Scope,
   type Workspace,
   type OpenedRelay,
 } from '../../operations/index.ts'
@@ -39,30 +41,54 @@ export interface Door {
     signal?: AbortSignal,
   ) => AsyncIterable<R>
   /** For what an operation cannot carry, such as a stream of bytes. */
-  readonly workspace: Workspace
+  readonly workspace: (scope: Scope) => Promise<Workspace>
 }
 
-/** Opens the workspace, does the work with its operations, and closes it, whatever happens. */
+/**
+ * Opens the workspace, does the work with its operations, and closes it, whatever happens. Where Baton keeps no workspace for the folder
+ * yet, reading makes none: it is done in an empty one that is gone afterwards.
+ */
 export async function withWorkspace<T>(globals: Globals, work: (door: Door, out: Output) => Promise<T>): Promise<T> {
   const { io } = globals
   const out = new Output(globals)
   const { address, by } = chosenWorkspace(globals)
-  const workspace = await openWorkspace({
-    address,
-    cwd: io.cwd(),
-    env: io.env,
-    self: io.self,
-    named: by === 'store' || by === 'workspace',
-    warn: (text) => out.warn(text),
-  })
+  const common = { cwd: io.cwd(), env: io.env, self: io.self, warn: (text: string) => out.warn(text) }
+  const named = by === 'store' || by === 'workspace'
+  let opened: Promise<Workspace> | undefined
+  let empty: { remove: () => void; workspace: Promise<Workspace> } | undefined
+  const open = () => (opened ??= openWorkspace({ ...common, address, named }))
+  const openEmpty = () => {
+    if (empty === undefined) {
+      const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-empty-'))
+      const remove = () => fs.rmSync(folder, { recursive: true, force: true })
+      // A reader that has seen enough (`| head`) ends the process in the middle.
+      process.once('exit', remove)
+      empty = { remove, workspace: openWorkspace({ ...common, address: path.join(folder, '.baton'), named }) }
+    }
+    return empty.workspace
+  }
+  const isMissing = (by === 'repository' || by === 'directory') && isMissingFolder(address)
+  if (!isMissing) await open()
+  const openFor = (scope: Scope) => (scope === 'read' && isMissing && opened === undefined ? openEmpty() : open())
   try {
-    return await work(doorTo(workspace), out)
+    return await work(doorTo(openFor), out)
   } finally {
-    await workspace.close()
+    await (await opened)?.close()
+    if (empty !== undefined) {
+      await (await empty.workspace).close()
+      empty.remove()
+      process.off('exit', empty.remove)
+    }
   }
 }
 
-function doorTo(workspace: Workspace): Door {
+/** Whether the workspace of that address is a folder that nobody has made yet. */
+export function isMissingFolder(address: string): boolean {
+  const folder = address.replace(/^file:(\/\/)?/, '')
+  return path.isAbsolute(folder) && !fs.existsSync(folder)
+}
+
+function doorTo(workspace: Door['workspace']): Door {
   const callOf = ({ signal = never, progress = () => {}, edit, person }: CallOptions = {}): Call => ({
     signal,
     progress,
@@ -71,8 +97,11 @@ function doorTo(workspace: Workspace): Door {
   })
   return {
     workspace,
-    run: (operation, input, options) => operation.run(workspace, input, callOf(options)),
-    follow: (operation, input, signal = never) => operation.run(workspace, input, callOf({ signal })),
+    run: async (operation, input, options) => operation.run(await workspace(operation.scope), input, callOf(options)),
+    async *follow(operation, input, signal = never) {
+      // What is followed may come later, so that an empty one would not do.
+      yield* operation.run(await workspace('write'), input, callOf({ signal }))
+    },
   }
 }
 
@@ -86,9 +115,10 @@ interface RelayCommand extends Omit<OpenedRelay, 'close'> {
 
 /** The relay for a command that is a part of it for as long as it runs: `watch` looks after it, `serve` works for it. */
 export async function withRelay<T>(globals: Globals, work: (opened: RelayCommand) => Promise<T>): Promise<T> {
-  return withWorkspace(globals, async ({ workspace }, out) =>
-    work({ ...(await workspace.openedRelay()), store: workspace.store, out }),
-  )
+  return withWorkspace(globals, async ({ workspace }, out) => {
+    const { openedRelay, store } = await workspace('operate')
+    return work({ ...(await openedRelay()), store, out })
+  })
 }
 
 /** Opens the store, does the work, and closes it, whatever happens. */

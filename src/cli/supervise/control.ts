@@ -34,7 +34,7 @@ async function send(globals: Globals, ref: string, wanted: ControlCommand): Prom
     }
     const held = row.supervisor !== undefined
     // Without a supervisor, this command stops the agent itself.
-    if (wanted === 'stop' && !held) await stopHere(workspace.store, out, there, row)
+    if (wanted === 'stop' && !held) await stopHere((await workspace('operate')).store, out, there, row)
     else await run(supervisedControl, { name: row.name, command: wanted, wait: true })
     const waits = wanted === 'cycle' && row.state === 'paused'
     const what = waits ? 'hands over to itself as soon as it is resumed' : done[wanted]

@@ -48,7 +48,7 @@ export async function run(given: RunOptions, agent: string, args: readonly strin
   const command = driver === 'tmux' ? capability(adapter, 'launch')({}) : capability(adapter, 'turn')('', undefined)
   needProgram(adapter, command, env)
   await withWorkspace(options, async (door, out) => {
-    const { store } = door.workspace
+    const { store } = await door.workspace('operate')
     const name = await nameFor(door, options.name, `${agent}-${path.basename(cwd)}`)
     if (options.beside !== true) await mayStartBeside(options, cwd)
     const run: Run = {
@@ -68,11 +68,11 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
   demandTrustedProject('No session was opened', options)
   const isKnown = (await supervisedEverywhere(options)).some(({ row }) => row.name === ref)
   if (isKnown)
-    return withSupervised(options, ref, ({ workspace }, out, located) =>
-      resumeKnown(workspace.store, out, located, options),
+    return withSupervised(options, ref, async ({ workspace }, out, located) =>
+      resumeKnown((await workspace('operate')).store, out, located, options),
     )
   await withWorkspace(options, async (door, out) => {
-    const { store } = door.workspace
+    const { store } = await door.workspace('operate')
     const file = await pickSession(options.io, ref)
     const cwd = folderOf(file, options.io)
     const name = await nameFor(door, options.name, `${file.agent}-${path.basename(cwd)}`)

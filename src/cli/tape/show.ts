@@ -38,7 +38,7 @@ export async function show(options: ShowOptions, ref: string): Promise<void> {
 
 /** A range is one of the text without its secrets, so that ranges which follow each other show all of it. */
 async function showBlob({ workspace }: Door, sha256: string, { offset = 0, length, io }: ShowOptions) {
-  const source = withoutSecrets(await workspace.store.getBlob(sha256))
+  const source = withoutSecrets(await (await workspace('read')).store.getBlob(sha256))
   await pipeline(sliceOf(source, offset, length === undefined ? undefined : offset + length), io.stdout, { end: false })
 }
 

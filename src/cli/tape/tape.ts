@@ -324,7 +324,8 @@ export async function repair(options: Globals, tape: string): Promise<void> {
 }
 
 export async function exportOne(options: Globals, tape: string): Promise<void> {
-  await withWorkspace(options, async ({ follow }, out) => {
+  await withWorkspace(options, async ({ run, follow }, out) => {
+    await run(tapeInfo, { tape })
     for await (const record of follow(tapeExport, { tape })) out.data(record)
   })
 }
@@ -332,7 +333,7 @@ export async function exportOne(options: Globals, tape: string): Promise<void> {
 export async function importOne(options: Globals & { file?: string }, tape: string): Promise<void> {
   const source = options.file === undefined ? 'stdin' : path.resolve(options.io.cwd(), options.file)
   await withWorkspace(options, async ({ workspace }, out) => {
-    const made = await importLines(workspace.store, tape, lines(options), source)
+    const made = await importLines((await workspace('write')).store, tape, lines(options), source)
     out.record(made, `${tape} holds ${entryCount(made.entries)}`)
   })
 }

@@ -13,12 +13,16 @@ interface CreateOptions extends Globals {
 }
 
 /** Opening the workspace makes it where there is none, and refuses one that is not ours. */
-async function withTokens(globals: Globals, work: (tokens: Tokens, out: Output) => Promise<void>): Promise<void> {
-  await withWorkspace(globals, ({ workspace }, out) => work(new Tokens(workspace.folder), out))
+async function withTokens(
+  globals: Globals,
+  scope: Scope,
+  work: (tokens: Tokens, out: Output) => Promise<void>,
+): Promise<void> {
+  await withWorkspace(globals, async ({ workspace }, out) => work(new Tokens((await workspace(scope)).folder), out))
 }
 
 export async function create(options: CreateOptions, given: string | undefined): Promise<void> {
-  await withTokens(options, async (tokens, out) => {
+  await withTokens(options, 'admin', async (tokens, out) => {
     const { scope, agent, days } = options
     const name = given ?? `${scope}-${randomBytes(3).toString('hex')}`
     const life = days === undefined ? {} : { lifeMs: days * 24 * 60 * 60 * 1000 }
@@ -29,7 +33,7 @@ export async function create(options: CreateOptions, given: string | undefined):
 }
 
 export async function ls(globals: Globals): Promise<void> {
-  await withTokens(globals, async (tokens, out) => {
+  await withTokens(globals, 'read', async (tokens, out) => {
     const rows = tokens.all().map(({ hash: _hash, ...token }) => token)
     out.list(rows, {
       none: 'No tokens yet. Make one with "baton token create".',
@@ -47,7 +51,7 @@ export async function ls(globals: Globals): Promise<void> {
 }
 
 export async function revoke(globals: Globals, ref: string): Promise<void> {
-  await withTokens(globals, async (tokens, out) => {
+  await withTokens(globals, 'admin', async (tokens, out) => {
     const gone = await tokens.revoke(ref)
     out.list(
       gone.map(({ id, name, scope }) => ({ id, name, scope })),

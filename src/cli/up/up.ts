@@ -267,9 +267,10 @@ function tlsOf({ host, cert, key, plainHttp, io }: UpOptions): { cert: string; k
 
 export async function down(globals: Globals): Promise<void> {
   const out = new Output(globals)
-  const place = new ServerPlace(workspaceFolder(globals))
-  const running = await place.find()
-  if (running === undefined)
+  const folder = workspaceFolder(globals)
+  const place = fs.existsSync(folder) ? new ServerPlace(folder) : undefined
+  const running = await place?.find()
+  if (place === undefined || running === undefined)
     throw new NotFoundError('No server of this workspace is running', { hint: 'Start one with "baton up".' })
   process.kill(running.pid, 'SIGTERM')
   const deadline = Date.now() + patienceMs
