@@ -160,7 +160,9 @@ export async function notifyCommand(
     })
   } catch (error) {
     // The program does not exist or cannot be run: the next attempt would find the same.
-    return { status: 'refused', error: (error as Error).message }
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    const reason = isMissing ? `there is no program ${command[0]}` : (error as Error).message
+    return { status: 'refused', error: reason }
   }
   const { end, code, output } = run
   if (end === 'aborted') return { status: 'refused', error: 'the program ended while it ran' }

@@ -27,6 +27,7 @@ export {
   resolve,
   type Resolved,
   type TapeUri,
+  tapeMeant,
 } from './reference.ts'
 export { type HandoffOptions, type Info, type OpenOptions, openTape, type RecordedMessage, Tape } from './tape.ts'
 export { type MessagePayload, type Part, type ToolCall, type ToolResult } from '../store/index.ts'

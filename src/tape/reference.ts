@@ -91,13 +91,26 @@ export async function resolve(store: Store, reference: string): Promise<Resolved
   for (const reading of possible) if (await exists(store, reading.tape)) return reading
   const names: string[] = []
   for await (const { tape } of store.list()) names.push(tape)
-  // The beginning of an id will do: 0b415#25 for claude:0b415cbd…#25.
   for (const reading of possible.filter(({ place }) => place.type !== 'anchor')) {
-    const begins = names.filter((name) => name.startsWith(reading.tape) || name.split(':')[1]?.startsWith(reading.tape))
-    if (reading.tape.length >= 4 && begins.length === 1) return { ...reading, tape: begins[0]! }
+    const tape = onlyOne(reading.tape, names)
+    if (tape !== undefined) return { ...reading, tape }
   }
   const { tape } = possible[0]!
   throw new NotFoundError(`There is no tape "${tape}"`, { nearest: nearest(tape, names) })
+}
+
+/** The tape of that name, or else the only one that begins so; the name itself where there is neither. */
+export async function tapeMeant(store: Store, name: string): Promise<string> {
+  if (await exists(store, name)) return name
+  const names: string[] = []
+  for await (const { tape } of store.list()) names.push(tape)
+  return onlyOne(name, names) ?? name
+}
+
+/** The beginning of an id will do: 0b415 for claude:0b415cbd…. */
+function onlyOne(begin: string, names: readonly string[]): string | undefined {
+  const found = names.filter((name) => name.startsWith(begin) || name.split(':')[1]?.startsWith(begin))
+  return begin.length >= 4 && found.length === 1 ? found[0] : undefined
 }
 
 async function exists(store: Store, tape: string): Promise<boolean> {
@@ -141,7 +154,8 @@ export async function findAnchor(
 export function nearest(asked: string, names: Iterable<string>, limit = 3): string[] {
   const wanted = asked.toLowerCase()
   const scored = [...new Set(names)].map((name) => ({ name, score: distance(wanted, name.toLowerCase()) }))
-  const bound = Math.max(2, Math.ceil(wanted.length / 3))
+  // Two edits turn any word of two letters into any other.
+  const bound = wanted.length < 3 ? 1 : Math.max(2, Math.ceil(wanted.length / 3))
   return scored
     .filter(({ name, score }) => score <= bound || name.toLowerCase().includes(wanted))
     .sort((a, b) => a.score - b.score || (a.name < b.name ? -1 : 1))

@@ -293,3 +293,21 @@ test('the beginning of an id will do in a reference', async ({ onTestFinished })
   await baton(cwd, ['tape', 'append', tape], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')
   expect((await baton(cwd, ['show', '0b415#1'])).out).toContain(`${tape}#1`)
 })
+
+test('the beginning of an id will do where a tape is read, and where it is changed the whole name is needed', async ({
+  onTestFinished,
+}) => {
+  const cwd = temporaryFolder(onTestFinished)
+  const tape = 'claude:0b415cbd-aaaa'
+  await baton(cwd, ['tape', 'append', tape], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')
+  expect((await baton(cwd, ['tape', 'info', '0b415'])).out).toContain(tape)
+  expect((await baton(cwd, ['tape', 'context', 'claude:0b'])).out).toContain('user: hi')
+  expect((await baton(cwd, ['tape', 'read', '0b415'])).out).toContain('user: hi')
+  expect(await baton(cwd, ['tape', 'reset', '0b415'])).toMatchObject({ code: 4 })
+  await baton(
+    cwd,
+    ['tape', 'append', 'claude:0b415fff'],
+    '{"kind":"message","payload":{"role":"user","content":"a"}}\n',
+  )
+  expect(await baton(cwd, ['tape', 'info', '0b415'])).toMatchObject({ code: 4, err: expect.stringContaining(tape) })
+})

@@ -240,7 +240,7 @@ test('a command that fails is tried again and then reported with its last words;
       channel: 'command /no/such/program',
       status: 'failed',
       attempts: 1,
-      error: expect.stringContaining('ENOENT') as string,
+      error: expect.stringContaining('there is no program') as string,
     },
   ])
 })

@@ -25,7 +25,7 @@ import {
   tapeWatch,
 } from '../../operations/index.ts'
 import type { Damage, Draft, Entry, Expect } from '../../store/index.ts'
-import { type Format, type Hit, isHeavy, parseExportLine } from '../../tape/index.ts'
+import { type Format, type Hit, isHeavy, parseExportLine, tapeMeant } from '../../tape/index.ts'
 import { entryRow, printEntry } from './entry-line.ts'
 import { type Io, untilStopped } from '../base/io.ts'
 import { age, brief, count, entryCount, type Globals, type Output, size } from '../base/output.ts'
@@ -36,6 +36,17 @@ const window = 64
 
 /** Where a list is printed whole. */
 const all = Number.MAX_SAFE_INTEGER
+
+/** For commands that only read: the beginning of a tape's name will do, or of the id of its session. */
+async function reading(
+  globals: Globals,
+  name: string,
+  work: (door: Door, out: Output, tape: string) => Promise<void>,
+): Promise<void> {
+  await withWorkspace(globals, async (door, out) =>
+    work(door, out, await tapeMeant((await door.workspace('read')).store, name)),
+  )
+}
 
 export async function ls(globals: Globals): Promise<void> {
   await withWorkspace(globals, async ({ run }, out) => {
@@ -101,10 +112,10 @@ interface ReadOptions extends Globals {
   reverse?: boolean
 }
 
-export async function read(options: ReadOptions, tape: string): Promise<void> {
+export async function read(options: ReadOptions, name: string): Promise<void> {
   const { kinds, reverse } = options
   let { after, before, limit: left = all } = options
-  await withWorkspace(options, async ({ run }, out) => {
+  await reading(options, name, async ({ run }, out, tape) => {
     while (left > 0) {
       const page = await run(tapeRead, { tape, after, before, kinds, reverse, limit: Math.min(left, 1000) })
       for (const entry of page.entries) printEntry(entry, out)
@@ -142,8 +153,8 @@ export async function handoff(
   })
 }
 
-export async function anchors(options: Globals & { limit?: number }, tape: string): Promise<void> {
-  await withWorkspace(options, async ({ run }, out) => {
+export async function anchors(options: Globals & { limit?: number }, name: string): Promise<void> {
+  await reading(options, name, async ({ run }, out, tape) => {
     const { anchors } = await run(tapeAnchors, { tape, limit: options.limit ?? all })
     out.list(anchors, {
       none: `${tape} has no anchor yet.`,
@@ -160,10 +171,10 @@ interface ContextOptions extends Globals {
   format?: Format
 }
 
-export async function context(options: ContextOptions, tape: string): Promise<void> {
+export async function context(options: ContextOptions, name: string): Promise<void> {
   const { anchor, full, maxTokens } = options
   if (anchor !== undefined && full === true) throw new InvalidError('--anchor and --full exclude each other')
-  await withWorkspace(options, async ({ run }, out) => {
+  await reading(options, name, async ({ run }, out, tape) => {
     const format = options.format ?? (out.json ? 'openai' : 'text')
     const built = await run(tapeContext, { tape, anchor, full, maxTokens, format })
     for (const damage of built.damage) out.warn(`baton: damaged: ${describe(damage)}`)
@@ -184,9 +195,9 @@ interface SearchOptions extends Globals {
   archived?: boolean
 }
 
-export async function search(options: SearchOptions, tape: string, text: string): Promise<void> {
+export async function search(options: SearchOptions, name: string, text: string): Promise<void> {
   const { kinds, from, to, limit = 20, archived } = options
-  await withWorkspace(options, async ({ run }, out) => {
+  await reading(options, name, async ({ run }, out, tape) => {
     const { hits, damage } = await run(tapeSearch, { tape, text, kinds, from, to, limit, archived })
     warnOf(out, damage)
     if (out.json) for (const { entry, blob } of hits) out.data({ ...entry, ...defined({ found_in: blob }) })
@@ -207,8 +218,8 @@ function hitRow(entry: Entry, blob: Hit['blob']): string[] {
   return [...row.slice(0, -1), `${brief(excerpt, 110)}  (baton show blob:${sha256} --offset ${offset})`]
 }
 
-export async function info(options: Globals, tape: string): Promise<void> {
-  await withWorkspace(options, async ({ run }, out) => {
+export async function info(options: Globals, name: string): Promise<void> {
+  await reading(options, name, async ({ run }, out, tape) => {
     const found = await run(tapeInfo, { tape })
     const { archives } = found
     if (out.json) return out.data(found)
@@ -272,8 +283,8 @@ export async function purge(options: Globals, tape: string): Promise<void> {
   })
 }
 
-export async function tail(options: Globals & { after?: number }, tape: string): Promise<void> {
-  await withWorkspace(options, async ({ run, follow }, out) => {
+export async function tail(options: Globals & { after?: number }, name: string): Promise<void> {
+  await reading(options, name, async ({ run, follow }, out, tape) => {
     const { lastId } = await run(tapeRead, { tape, limit: 1, reverse: true })
     const after = options.after ?? Math.max(0, lastId - 10)
     await untilStopped(options.io, async (signal) => {
@@ -323,8 +334,8 @@ export async function repair(options: Globals, tape: string): Promise<void> {
   })
 }
 
-export async function exportOne(options: Globals, tape: string): Promise<void> {
-  await withWorkspace(options, async ({ run, follow }, out) => {
+export async function exportOne(options: Globals, name: string): Promise<void> {
+  await reading(options, name, async ({ run, follow }, out, tape) => {
     await run(tapeInfo, { tape })
     for await (const record of follow(tapeExport, { tape })) out.data(record)
   })
