@@ -73,11 +73,17 @@ const program = {
   supported: { 'dynamic-import': false },
 }
 // One script, since V8 keeps the compiled code of scripts, not of modules (src/cli/start.ts). What is imported when it is
-// needed is still run only then. The commands that read a transcript have a script of their own: V8 makes every function of a
-// script at its start, and they need a third of them.
-const cli = await buildProgram('program.js', [])
-const handoff = await buildProgram('handoff.js', [{ name: 'handoff-alone', setup: leaveOutOtherCommands }])
-const hash = createHash('sha256').update(cli.code).update(handoff.code).digest('hex').slice(0, 16)
+// needed is still run only then. What people and agents wait for most has a script without the other commands: V8 makes every
+// function of a script at its start, and these need a third of them.
+const scripts = [
+  await buildProgram('program.js'),
+  await buildProgram('handoff.js', commandsIn('handoff')),
+  await buildProgram('sessions.js', commandsIn('sessions')),
+  await buildProgram('hook.js', (_importer, path) => path === './connect/hook.ts'),
+]
+const code = createHash('sha256')
+for (const script of scripts) code.update(script.code)
+const hash = code.digest('hex').slice(0, 16)
 const main = join(next, 'cli', 'main.js')
 await esbuild.build({
   ...program,
@@ -89,7 +95,7 @@ await esbuild.build({
 chmodSync(main, 0o755)
 writeFileSync(join(next, 'cli', 'package.json'), '{ "type": "commonjs" }\n')
 
-writeLicences([vendor.metafile, cli.metafile, handoff.metafile], await buildDashboard())
+writeLicences([vendor.metafile, ...scripts.map(({ metafile }) => metafile)], await buildDashboard())
 
 writeManPage()
 
@@ -97,8 +103,8 @@ rmSync(join(root, 'dist'), { recursive: true, force: true })
 renameSync(next, join(root, 'dist'))
 writeStamp('build', fingerprint)
 
-/** @param {string} name @param {esbuild.Plugin[]} plugins */
-async function buildProgram(name, plugins) {
+/** @param {string} name @param {(importer: string, path: string) => boolean} [keeps] what commands do that it has; all unless given */
+async function buildProgram(name, keeps = () => true) {
   const outfile = join(next, 'cli', name)
   const { metafile } = await esbuild.build({
     ...program,
@@ -121,7 +127,7 @@ function importNode(name) { if (!ofNode.has(name)) ofNode.set(name, __toESM(requ
     minifyWhitespace: true,
     lineLimit: 160,
     plugins: [
-      ...plugins,
+      { name: 'own-commands', setup: (build) => leaveOutOtherCommands(build, keeps) },
       { name: 'vendored', setup: leaveInVendor },
       { name: 'one-language', setup: keepOneLanguage },
       { name: 'past-the-index', setup: importPastTheIndex },
@@ -142,11 +148,20 @@ function importNodeOnce(code) {
   return code.replaceAll(/__toESM\(require\("(node:[\w/]+)"\),1\)/g, 'importNode("$1")')
 }
 
-/** What other commands do is never asked for: src/cli/start.ts looks at the command first. @param {esbuild.PluginBuild} build */
-function leaveOutOtherCommands(build) {
-  const others = /[\\/]src[\\/]cli[\\/](?:main|program|(?!handoff[\\/])\w+[\\/]commands)\.ts$/
+/** What the commands do that `src/cli/ROOM/commands.ts` adds. @param {string} room */
+function commandsIn(room) {
+  const own = new RegExp(String.raw`[\\/]src[\\/]cli[\\/]${room}[\\/]commands\.ts$`)
+  return (/** @type {string} */ importer, /** @type {string} */ path) => path === './program.ts' || own.test(importer)
+}
+
+/**
+ * What other commands do is never asked for: src/cli/start.ts looks at the command first.
+ * @param {esbuild.PluginBuild} build @param {(importer: string, path: string) => boolean} keeps
+ */
+function leaveOutOtherCommands(build, keeps) {
+  const declares = /[\\/]src[\\/]cli[\\/](?:main|program|\w+[\\/]commands)\.ts$/
   build.onResolve({ filter: /^\.\.?\// }, ({ kind, importer, path }) =>
-    kind === 'dynamic-import' && others.test(importer) && path !== './program.ts'
+    kind === 'dynamic-import' && declares.test(importer) && !keeps(importer, path)
       ? { path, external: true }
       : undefined,
   )

@@ -24,7 +24,19 @@ const trailerBytes = 8
 /** To look how much was compiled takes 2 ms, so most runs do not. */
 const isLookedAt = process.pid % 8 === 0
 
-/** What those commands that read a transcript load of Node. */
+/** The commands that have a script without the others (scripts/build.mjs). */
+const scripts = new Map([
+  ['handoff', 'handoff.js'],
+  ['continue', 'handoff.js'],
+  ['home', 'sessions.js'],
+  ['ls', 'sessions.js'],
+  ['log', 'sessions.js'],
+  ['import', 'sessions.js'],
+  ['follow', 'sessions.js'],
+  ['hook', 'hook.js'],
+])
+
+/** What those commands that read transcripts load of Node. */
 const usedOfNode = [
   'node:child_process',
   'node:crypto',
@@ -39,15 +51,15 @@ const usedOfNode = [
 
 hidePasswords(process.argv)
 const command = commandOf(process.argv)
-const readsTranscript = ['handoff', 'continue'].includes(command)
-const bundle = path.join(__dirname, readsTranscript ? 'handoff.js' : 'program.js')
+const bundle = path.join(__dirname, scripts.get(command) ?? 'program.js')
+const readsTranscripts = /^(?:handoff|sessions)\.js$/.test(path.basename(bundle))
 const name = `${BUNDLE_HASH}-${process.version}-${process.arch}-${command}`
 const folders = [path.join(__dirname, 'compiled'), path.join(userCache(), 'baton', 'compiled')]
 
 const require = createRequire(bundle)
-// These read a transcript once and end: what V8 would optimise for later runs of a loop costs a third of their time. Only the
+// These read transcripts once, or a list of thousands, and end: what V8 would optimise for later runs of a loop costs a third of their time. Only the
 // V8 of Node 20 has this flag; every later one would print that it does not know it.
-if (process.version.startsWith('v20.') && readsTranscript) {
+if (process.version.startsWith('v20.') && readsTranscripts) {
   // Node's own modules are compiled ahead, but V8 accepts that only with the options it had then: they are loaded first.
   for (const name of usedOfNode) require(name)
   v8.setFlagsFromString('--interrupt-budget=1000000')
@@ -75,8 +87,11 @@ function hidePasswords(args: readonly string[]): void {
   if (shown.some((arg, at) => arg !== args[at])) process.title = shown.join(' ')
 }
 
-function commandOf([, , word]: readonly string[]): string {
-  return word !== undefined && /^[a-z]+$/.test(word) ? word : 'other'
+function commandOf([, , word, ...more]: readonly string[]): string {
+  if (word === undefined) return 'home'
+  // As src/cli/main.ts has it: anything less is a call by a person.
+  if (word === 'hook' && more.length < 2) return 'other'
+  return /^[a-z]+$/.test(word) ? word : 'other'
 }
 
 function userCache(): string {

@@ -4,11 +4,8 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
-import * as z from 'zod'
 import { makeFolder, replaceFile } from '../system/index.ts'
 import { stateFolder } from './project.ts'
-
-const entry = z.object({ address: z.string().min(1) })
 
 export function registryFolder(env: NodeJS.ProcessEnv): string {
   return path.join(stateFolder(env), 'workspaces')
@@ -43,7 +40,9 @@ export function registeredWorkspaces(env: NodeJS.ProcessEnv): string[] {
 
 function addressIn(file: string): string | undefined {
   try {
-    return entry.parse(JSON.parse(fs.readFileSync(file, 'utf8'))).address
+    const stored: unknown = JSON.parse(fs.readFileSync(file, 'utf8'))
+    const isEntry = typeof stored === 'object' && stored !== null && 'address' in stored
+    return isEntry && typeof stored.address === 'string' && stored.address !== '' ? stored.address : undefined
   } catch {
     return undefined
   }

@@ -89,30 +89,34 @@ describe('the compiled code of the program', () => {
     expect(execFileSync(process.execPath, [path.join(folder, 'main.js'), '--version'], { env })).toEqual(version)
   })
 
-  test('is used for the modules of Node too, by a command that changes the options of V8', ({ onTestFinished }) => {
-    const folder = temporaryFolder(onTestFinished)
-    // Node counts which of its own modules it had to compile although it was built with their code.
-    const counter = path.join(folder, 'counter.cjs')
-    fs.writeFileSync(
-      counter,
-      `const { internalBinding } = require('internal/test/binding')
+  test.for([['handoff'], ['ls'], ['log'], ['import']])(
+    'is used for the modules of Node too, by baton %s, which changes the options of V8',
+    ([command], { onTestFinished }) => {
+      const folder = temporaryFolder(onTestFinished)
+      // Node counts which of its own modules it had to compile although it was built with their code.
+      const counter = path.join(folder, 'counter.cjs')
+      fs.writeFileSync(
+        counter,
+        `const { internalBinding } = require('internal/test/binding')
 process.on('exit', () => {
   const { compiledWithoutCache } = internalBinding('builtins').getCacheUsage()
   require('fs').writeFileSync('compiled.json', JSON.stringify([...compiledWithoutCache]))
 })`,
-    )
-    const line = { type: 'user', uuid: 'a', message: { role: 'user', content: 'Fix the door.' } }
-    const transcript = path.join(folder, '0b7b1f0e-5f5a-4d0e-9d37-6a1f8a0c7a11.jsonl')
-    fs.writeFileSync(transcript, `${JSON.stringify({ ...line, sessionId: 'b', cwd: folder })}\n`)
-    const env = { PATH: process.env.PATH, HOME: folder, NODE_NO_WARNINGS: '1' }
-    execFileSync(process.execPath, ['--expose-internals', '--require', counter, program, 'handoff', transcript], {
-      cwd: folder,
-      env,
-    })
-    const compiled = JSON.parse(fs.readFileSync(path.join(folder, 'compiled.json'), 'utf8')) as string[]
-    // Those that it loads for itself, later, stay.
-    expect(compiled.filter((name) => !name.startsWith('internal/'))).toEqual([])
-  })
+      )
+      const line = { type: 'user', uuid: 'a', message: { role: 'user', content: 'Fix the door.' } }
+      const transcript = path.join(folder, '0b7b1f0e-5f5a-4d0e-9d37-6a1f8a0c7a11.jsonl')
+      fs.writeFileSync(transcript, `${JSON.stringify({ ...line, sessionId: 'b', cwd: folder })}\n`)
+      const env = { PATH: process.env.PATH, HOME: folder, NODE_NO_WARNINGS: '1' }
+      const words = command === 'ls' ? [] : [transcript]
+      execFileSync(process.execPath, ['--expose-internals', '--require', counter, program, command!, ...words], {
+        cwd: folder,
+        env,
+      })
+      const compiled = JSON.parse(fs.readFileSync(path.join(folder, 'compiled.json'), 'utf8')) as string[]
+      // Those that it loads for itself, later, stay.
+      expect(compiled.filter((name) => !name.startsWith('internal/'))).toEqual([])
+    },
+  )
 })
 
 function copyOfProgram(onTestFinished: (remove: () => void) => void): string {

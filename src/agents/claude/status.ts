@@ -4,18 +4,20 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import * as z from 'zod'
 import { isThere } from '../../system/index.ts'
 import type { AgentStatus, Live, SessionFile, StatusFiles } from '../agent.ts'
+import { number, text } from '../fields.ts'
+import { fieldsIn } from '../files.ts'
 
-const schema = z.object({
-  sessionId: z.string().min(1),
-  pid: z.number().optional().catch(undefined),
+/** What such a file says. It is read at every list of sessions, so by hand: a schema would take longer to make than all else. */
+interface Told {
+  readonly session: string
+  readonly pid: number | undefined
   /** Missing where it runs without a screen. */
-  status: z.string().optional().catch(undefined),
-  waitingFor: z.string().optional().catch(undefined),
-  statusUpdatedAt: z.number().optional().catch(undefined),
-})
+  readonly is: string | undefined
+  readonly waitingFor: string | undefined
+  readonly at: number | undefined
+}
 
 /** The clock of a file system lags behind by so many milliseconds. */
 const tick = 20
@@ -48,7 +50,7 @@ function statusOf(env: NodeJS.ProcessEnv, pids: readonly number[], since = 0): A
     if (mtimeMs < since - tick) continue
     const told = read(file)
     if (told === undefined) continue
-    const { sessionId: session, status: is, waitingFor, statusUpdatedAt: at } = told
+    const { session, is, waitingFor, at } = told
     return { session, is, waitingFor, at }
   }
   return undefined
@@ -69,7 +71,7 @@ function running(env: NodeJS.ProcessEnv): Map<string, Live> | undefined {
     const told = read(path.join(folder, name))
     if (told?.pid === undefined || !isThere(told.pid)) continue
     // Without a status it runs without a screen: there is nobody to wait for.
-    live.set(told.sessionId, told.status === 'idle' || told.status === 'waiting' ? 'idle' : 'busy')
+    live.set(told.session, told.is === 'idle' || told.is === 'waiting' ? 'idle' : 'busy')
   }
   return live
 }
@@ -97,10 +99,9 @@ function inAnyProject(projects: string, name: string): string | undefined {
 }
 
 /** Undefined for a file that is not there, is being written, or says nothing that is understood. */
-function read(file: string): z.output<typeof schema> | undefined {
-  try {
-    return schema.parse(JSON.parse(fs.readFileSync(file, 'utf8')))
-  } catch {
-    return undefined
-  }
+function read(file: string): Told | undefined {
+  const { sessionId, pid, status, waitingFor, statusUpdatedAt } = fieldsIn(file)
+  const session = text(sessionId)
+  if (session === undefined) return undefined
+  return { session, pid: number(pid), is: text(status), waitingFor: text(waitingFor), at: number(statusUpdatedAt) }
 }

@@ -3,7 +3,6 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type AgentName, agents, anotherAgent } from '../../agents/index.ts'
 import type { Session } from '../../transcripts/index.ts'
 import { listSessions, type ListOptions } from '../../transcripts/index.ts'
@@ -169,6 +168,7 @@ async function watch(options: LsOptions): Promise<void> {
   const screen = stdout.isTTY === true && !out.json
   const models = await configuredModels(options.io.cwd())
   const { supervisedRows } = await import('../supervise/supervised.ts')
+  const { setTimeout: sleep } = await import('node:timers/promises')
   let before = ''
   const draw = async () => {
     const { held, over } = await supervised(options)

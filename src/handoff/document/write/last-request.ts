@@ -2,6 +2,7 @@
 // the one that says what, and with the words of the assistant that it answers.
 
 import type { Instruction, Ledger, Quote } from '../../ledger/facts.ts'
+import { lazyPattern } from '../../lazy-pattern.ts'
 import { isConcrete } from '../check/concrete.ts'
 
 export interface LastRequest {
@@ -18,14 +19,13 @@ const shortAnswer = 80
 const spacedAssent =
   "ok|okay|k|yes|yeah|yep|yup|ya|sure|right|correct|exactly|true|good|great|perfect|nice|cool|fine|awesome|excellent|wonderful|alright|thanks|thank you|thx|ty|lgtm|agreed|approved|confirmed|done|please|do (?:it|so|that|this)(?: all)?|all of (?:it|them|that)|go(?: ahead| for it| on)?|continue|proceed|carry on|keep going|next|ship it|(?:that |it |this )?(?:looks?|sounds?|seems?|is) (?:good|right|great|fine|ok|okay|correct|perfect)(?: to me)?|both|the (?:first|second|third|last|former|latter)(?: one)?|option \\w|ja|jo|jawohl|gerne|klar|genau|passt|gut|super|danke|mach(?: das| weiter)?|weiter|bitte|oui|d'accord|vas-y|parfait|merci|bien|sí|si|claro|vale|gracias|adelante|perfecto|sim|obrigad[oa]|certo|pode|va bene|grazie|perfetto|goed|prima|dank je|graag|tak|dobrze|dzięki|evet|tamam|да|ага|хорошо|давай|ок|спасибо|продолжай|так|добре|네|예|응|좋아요?|계속|감사합니다|نعم|हाँ|vâng|được"
 const unspacedAssent = '好的?|可以|行|对|是的?|嗯|继续|谢谢|はい|うん|お願いします|続けて|ありがとう|いいね'
-const assentPattern = new RegExp(
+const assentPattern = lazyPattern(
   String.raw`^[^\p{L}\p{N}]*(?:(?:(?:${spacedAssent})(?![\p{L}\p{M}\p{N}])|${unspacedAssent})[^\p{L}\p{N}]*)+$`,
-  'u',
 )
 
 /** Whether a message only agrees, thanks or asks to continue: "yes", "looks good, go on". */
 function isAssent(text: string): boolean {
-  return text.length <= shortAnswer && assentPattern.test(text.trim().toLowerCase())
+  return text.length <= shortAnswer && assentPattern().test(text.trim().toLowerCase())
 }
 
 /** Whether a message tells the next agent nothing: a command for the agent's program, "continue", "thanks". */
