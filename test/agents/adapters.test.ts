@@ -270,6 +270,14 @@ describe('screens', () => {
       expect(readScreen('gemini', ...list, ...top, rule, empty, rule, ...footer)).toEqual({ is: 'prompt', draft: '' })
     })
 
+    test('a long text that is being pasted is no question, whatever is in it [C13]', () => {
+      const pasted = [' > 1. Write src/till.js', '   2. Stamp it', '   3. Go on', '', '   > These values bind.']
+      expect(readScreen('gemini', ...said, ...top, rule, ...pasted, rule, ...footer)).toEqual({
+        is: 'prompt',
+        draft: '1. Write src/till.js\n2. Stamp it\n3. Go on',
+      })
+    })
+
     test('questions, also behind a prompt that is drawn like the place to type [C13]', () => {
       const asks = (...lines: string[]) =>
         readScreen('gemini', rule, ' > go on', rule, '', `╭${rule}╮`, ...lines, `╰${rule}╯`)

@@ -169,8 +169,10 @@ function readScreen({ lines, solid }: Screen): ScreenState {
 
 /** The input. Earlier prompts are drawn like it, but have more text or a question below them. */
 function composerIn(lines: readonly string[]): { from: number; until: number } | undefined {
-  const from = lines.findLastIndex((line) => inputStart.test(line))
-  if (from < 0 || !lines.slice(Math.max(0, from - 3), from).some((line) => rule.test(line.trim()))) return undefined
+  const isBelowRule = (row: number) => lines.slice(Math.max(0, row - 3), row).some((line) => rule.test(line.trim()))
+  // A text that is being pasted may quote something, in rows that look like its beginning.
+  const from = lines.findLastIndex((line, row) => inputStart.test(line) && isBelowRule(row))
+  if (from < 0) return undefined
   const end = lines.findIndex((line, i) => i > from && edge.test(line))
   const until = end < 0 ? from + 1 : end
   return lines.slice(until + 1).some((line) => /^\s*[│╭✦ℹ✕⚠]/.test(line)) ? undefined : { from, until }
