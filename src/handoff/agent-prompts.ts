@@ -299,6 +299,11 @@ export function isBatonPrompt(text: string): boolean {
   return readBatonPrompt(text) !== undefined
 }
 
+/** Whether it asks the agent to write a handoff document, and nothing else. */
+export function asksForDocument(text: string): boolean {
+  return expressions[0]!.test(text.trim())
+}
+
 /** Undefined where it is not Baton who said it. */
 export function readBatonPrompt(given: string): BatonPrompt | undefined {
   const text = given.trim()

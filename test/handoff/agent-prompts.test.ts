@@ -4,8 +4,9 @@ import { Session } from './ledger/session.ts'
 
 const { isBatonPrompt, readBatonPrompt } = agentPrompts
 
-type Helper = 'isBatonPrompt' | 'readBatonPrompt' | 'documentPathIn' | 'samePrompt'
+type Helper = 'asksForDocument' | 'isBatonPrompt' | 'readBatonPrompt' | 'documentPathIn' | 'samePrompt'
 const helpers: readonly string[] = [
+  'asksForDocument',
   'isBatonPrompt',
   'readBatonPrompt',
   'documentPathIn',

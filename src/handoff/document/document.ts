@@ -87,7 +87,8 @@ export interface Item {
  * `closing`: the reply that ended the work. `deed`: a commit, push or release. `reply`: what the assistant said at the end of an earlier turn.
  * `words`: what it said last. `place`: folder, branch and commit. `command`: a command that succeeded. `stale`: a failure
  * that the work has left behind. `todo`: it was open on a list. `rule`: words of the user that bind, wherever they
- * stand; `ruleForFile`: about a single file. `filler`: said only where the section would hold nothing else.
+ * stand; `ruleForFile`: about a single file. `wait`: nothing is to be done before the user speaks.
+ * `filler`: said only where the section would hold nothing else.
  */
 type Tag =
   | 'closing'
@@ -101,6 +102,7 @@ type Tag =
   | 'todo'
   | 'rule'
   | 'ruleForFile'
+  | 'wait'
   | 'filler'
 
 export interface FileNote {

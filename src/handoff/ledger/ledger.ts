@@ -4,7 +4,7 @@
 
 import type { Entry } from '../../store/index.ts'
 import { EndingBook } from './ending-book.ts'
-import { documentPathIn } from '../agent-prompts.ts'
+import { asksForDocument, documentPathIn } from '../agent-prompts.ts'
 import { InheritedBook } from './inherited-book.ts'
 import { withUnansweredEdits } from './files/unanswered-edits.ts'
 import { Conversation } from './words/conversation.ts'
@@ -90,6 +90,8 @@ export class LedgerBuilder {
   /** Where a supervisor last interrupted the agent: what the agent says of calls before it is not the user's word. */
   #cutId = 0
   readonly #inherited = new InheritedBook()
+  /** The agent writes the document that a supervisor has asked for: what it says about that does not change how the work stands. */
+  #isHandingOver = false
 
   constructor({ cwd }: LedgerOptions = {}) {
     this.#workingFolder = new WorkingFolder(cwd)
@@ -206,6 +208,7 @@ export class LedgerBuilder {
       this.#counts.assistantMessages += 1
       this.#lastSpokenId = id
       this.#failures.succeed([], ['turn'], id)
+      if (this.#isHandingOver) return
       this.#ending.see(text.trim() === '' ? 'thought' : 'words', id)
       if (text.trim() === '' || meta?.['isMeta'] === true) return
       this.#lastWords = { text: text.length > 8_000 ? `…${text.slice(-7_999)}` : text, id }
@@ -223,6 +226,7 @@ export class LedgerBuilder {
     const path = documentPathIn(text.trimStart())
     if (path !== undefined) this.#inherited.toRead(path, id)
     const heard = readUserWords(text)
+    this.#isHandingOver = asksForDocument(text)
     // A compaction that keeps messages puts them on the tape a second time.
     if (meta?.['kept'] === true && heard.kind === 'words' && this.#conversation.has(heard.text)) return
     for (const notice of heard.notices) this.#notice(notice, id)
@@ -281,7 +285,7 @@ export class LedgerBuilder {
     const callId = typeof value['id'] === 'string' ? value['id'] : ''
     this.#counts.toolCalls += 1
     this.#failures.succeed([], ['turn'], id)
-    if (meta?.['isSidechain'] !== true) this.#ending.see('call', id)
+    if (meta?.['isSidechain'] !== true && !this.#isHandingOver) this.#ending.see('call', id)
     if (meta?.['wraps'] !== undefined) {
       this.#openCalls.addWrapping(callId, name, meta['wraps'], id)
       return
@@ -335,7 +339,7 @@ export class LedgerBuilder {
     if (call?.kind === 'result' && !output.isError) {
       this.#lastWords = { text: call.text, id }
       this.#ending.see('answer', id)
-    } else this.#ending.see('result', id)
+    } else if (!this.#isHandingOver) this.#ending.see('result', id)
   }
 
   /** A person said no: nothing was run. */
@@ -447,10 +451,12 @@ export class LedgerBuilder {
     const data = payload['data']
     if (!isFields(data)) return
     const status = data['status']
-    if (/(?:^|\/)turn_started$/.test(String(payload['name']))) this.#ending.began()
+    const isStart = /(?:^|\/)turn_started$/.test(String(payload['name']))
+    if (isStart && !this.#isHandingOver) this.#ending.began()
     if (/^turn_(?:ended|closed)$/.test(String(payload['name']))) {
       this.#openCalls.turnEnded()
-      this.#ending.ended(status === 'done' ? 'done' : status === 'failed' ? 'failed' : 'aborted')
+      if (!this.#isHandingOver)
+        this.#ending.ended(status === 'done' ? 'done' : status === 'failed' ? 'failed' : 'aborted')
       this.#conversation.turnEnded(status === 'done' ? 'done' : 'cut')
     }
     if (payload['name'] === interruptEvent) {

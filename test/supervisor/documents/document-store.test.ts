@@ -3,6 +3,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Draft } from '../../../src/store/index.ts'
 import { keepDocument } from '../../../src/supervisor/documents/document-store.ts'
+import { askText } from '../../../src/handoff/index.ts'
 import { temporaryFolder, temporaryStore } from '../../support/workspace.ts'
 import { goodDocument } from '../support/protocol.ts'
 
@@ -190,4 +191,36 @@ describe('what a command printed only once', () => {
       expect(kept).toContain(`weigh ${n} 39`)
     }
   })
+})
+
+test('writing the document is neither an answer to the user nor a reason to wait for them [C4]', async () => {
+  const { keep, store } = await shop()
+  const text = goodDocument.replace('{project}', 'shop')
+  await store.append('claude:1', [
+    opened,
+    said('user', 'Move the prices to cents, one module after the other.'),
+    ...ran('1', 'npm run prices', 'till moved'),
+    said('user', askText({ path: '/shop/one.md', project: '/shop', percent: 86 })),
+    said('assistant', 'I write down where things stand.'),
+    ...ran('2', 'cat > /shop/one.md', ''),
+    said('assistant', 'The handoff document is written.'),
+    { kind: 'event', payload: { name: 'turn_ended', data: { status: 'done' } } },
+  ])
+  const { kept } = await keep('one.md', text, 'claude:1')
+  expect(kept).toContain('Interrupted after `npm run prices`')
+  for (const words of ["Answered the user's last request", 'Wait for the user', 'The handoff document is written'])
+    expect(kept).not.toContain(words)
+})
+
+test('where a turn is over, what its agent names as the next step stands alone [C4]', async () => {
+  const { keep, store } = await shop()
+  await store.append('claude:1', [
+    opened,
+    said('user', 'Move the prices to cents, one module after the other.'),
+    said('assistant', '3 of 19 modules are done.'),
+    { kind: 'event', payload: { name: 'turn_ended', data: { status: 'done' } } },
+  ])
+  const { kept } = await keep('one.md', goodDocument.replace('{project}', 'shop'), 'claude:1')
+  expect(kept).not.toContain('Wait for the user')
+  expect(kept).toContain('3 of 19 modules are done')
 })

@@ -124,10 +124,10 @@ function mergeNarrative(facts: HandoffDocument, narrative: HandoffDocument, ledg
   return { ...facts, sections }
 }
 
-/** A model that has read it all knows better what comes next; everywhere else the facts come first. */
+/** A model that has read it all knows better what comes next, and that something does; everywhere else the facts come first. */
 function joined(key: SectionKey, own: readonly Item[], said: readonly Item[]): Item[] {
   if (key !== 'next' || said[0] === undefined || !isConcrete(said[0].text)) return [...own, ...said]
-  return [...said, ...own]
+  return [...said, ...own.filter(({ tag }) => tag !== 'wait')]
 }
 
 function usable({ text }: Item): boolean {

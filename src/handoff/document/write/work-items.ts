@@ -151,7 +151,7 @@ export function commands(material: Material): Item[] {
 }
 
 export function next(material: Material): Item[] {
-  return material.steps.map(({ text, ids, data, short, tag }) => ({
+  return material.steps.map(({ text, ids, data, short, waits, tag = waits === true ? 'wait' : undefined }) => ({
     ...material.item(text, ids),
     ...(short !== undefined && { short }),
     ...(tag !== undefined && { tag }),
