@@ -85,7 +85,12 @@ export function fileAt(file: string, as?: AgentName): SessionFile {
 function recognised(file: string, as: AgentName | undefined): SessionFile | undefined {
   const stat = fs.statSync(file)
   const first = firstLines(file)
-  const agent = as === undefined ? agents.find((each) => recognises(each, file, first)) : agentNamed(as)
+  const written = agents.find((each) => recognises(each, file, first))
+  if (as !== undefined && written !== undefined && written.name !== as && !recognises(agentNamed(as), file, first))
+    throw new InvalidError(`${file} is a transcript of ${written.label}, not of ${agentNamed(as).label}`, {
+      hint: `Leave --agent out, or write --agent ${written.name}.`,
+    })
+  const agent = as === undefined ? written : agentNamed(as)
   if (agent === undefined || (agent.sharesFile === true && !recognises(agent, file, first))) return undefined
   return { agent: agent.name, path: file, id: idOf(file, agent, first), bytes: stat.size, changed: stat.mtimeMs }
 }

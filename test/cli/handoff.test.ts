@@ -355,6 +355,8 @@ test('a transcript is known by its content, whatever it is called; --agent says 
   const refused = await baton(cwd, ['handoff', 'odd.txt'])
   expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--agent') as string })
   expect((await baton(cwd, ['handoff', 'odd.txt', '--agent', 'claude'])).out).toContain('Sing')
+  const mistaken = await baton(cwd, ['handoff', 'talk', '--agent', 'codex'])
+  expect(mistaken).toMatchObject({ code: 2, err: expect.stringContaining('a transcript of Claude Code, not of Codex') })
 })
 
 test('what a lookup shows is redacted like the document [H13]', async () => {

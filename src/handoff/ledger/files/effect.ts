@@ -1,7 +1,7 @@
 // What one call does to files, before the outcome of the call is known. Small on purpose: it is all that is kept of a
 // call until its result arrives.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 export type Effect =
   | { readonly action: 'read' | 'delete' | 'touch' | 'undo' | 'mkdir'; readonly path: string }
@@ -34,7 +34,7 @@ export function swapOf(before: string, after: string): Swap {
 }
 
 function mark(text: string): string {
-  return createHash('sha1').update(text.trim()).digest('base64').slice(0, 16)
+  return hash('sha1', text.trim(), 'base64').slice(0, 16)
 }
 
 /** Lines of a text as git counts them: a last line without a line end counts too. */

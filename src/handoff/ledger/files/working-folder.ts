@@ -60,7 +60,9 @@ export class WorkingFolder {
     if (!('path' in effect)) return effect
     const name = (path: string) => this.name(joinPath(from, path))
     const path = name(effect.path)
-    return 'to' in effect ? { ...effect, path, to: name(effect.to) } : { ...effect, path }
+    if ('to' in effect) return { ...effect, path, to: name(effect.to) }
+    // Most are named like that already: copies would take a tenth of the time of the whole ledger.
+    return path === effect.path ? effect : { ...effect, path }
   }
 
   /** In a folder for what is thrown away, while the session lives elsewhere. */
