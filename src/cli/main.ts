@@ -21,8 +21,12 @@ const io: Io = {
   signals: process,
   self: [process.execPath, process.argv[1]!],
   cwd: () => process.cwd(),
-  exit: { code: 0, now: () => process.exit(io.exit.code) },
+  exit: { code: 0, now: () => process.exit(io.exit.code), last: new Set() },
 }
+
+process.once('exit', () => {
+  for (const task of io.exit.last) task()
+})
 
 const argv = process.argv.slice(2)
 const [command, agent, event] = argv

@@ -62,7 +62,7 @@ export async function withWorkspace<T>(globals: Globals, work: (door: Door, out:
       const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-empty-'))
       const remove = () => fs.rmSync(folder, { recursive: true, force: true })
       // A reader that has seen enough (`| head`) ends the process in the middle.
-      process.once('exit', remove)
+      io.exit.last.add(remove)
       empty = { remove, workspace: openWorkspace({ ...common, address: path.join(folder, '.baton'), named }) }
     }
     return empty.workspace
@@ -77,7 +77,7 @@ export async function withWorkspace<T>(globals: Globals, work: (door: Door, out:
     if (empty !== undefined) {
       await (await empty.workspace).close()
       empty.remove()
-      process.off('exit', empty.remove)
+      io.exit.last.delete(empty.remove)
     }
   }
 }

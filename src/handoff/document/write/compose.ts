@@ -2,9 +2,18 @@
 // decides what is left out. A narrative adds what a model says, as claims; on facts the ledger has the last word.
 
 import type { Ledger } from '../../ledger/facts.ts'
-import type { HandoffDocument, Header, Item, Profile, SectionKey, Section } from '../document.ts'
+import {
+  type HandoffDocument,
+  type Header,
+  type Item,
+  type Profile,
+  sectionOf,
+  type SectionKey,
+  type Section,
+} from '../document.ts'
 import { contains, sameText } from '../check/similarity.ts'
 import { normaliseDocument } from '../markdown/normalise.ts'
+import { saidInStep } from '../phrases.ts'
 import { ruleOf } from '../sections.ts'
 import { withInherited } from './inherited.ts'
 import { LaterWords } from './later-words.ts'
@@ -108,26 +117,35 @@ const factual: ReadonlySet<SectionKey> = new Set(['files', 'failures'])
 
 function mergeNarrative(facts: HandoffDocument, narrative: HandoffDocument, ledger: Ledger): HandoffDocument {
   const wrong = contradictions(narrative, ledger)
-  const claims = new Map(
-    narrative.sections.map((section) => [
-      section.key,
-      section.items.filter((item) => usable(item) && !wrong.has(item)),
-    ]),
-  )
+  const ownOf = (key: SectionKey) => sectionOf(facts, key)?.items ?? []
+  /** What it adds to the facts. */
+  const saidOf = (key: SectionKey) =>
+    factual.has(key)
+      ? []
+      : narrative.sections
+          .filter((section) => section.key === key)
+          .flatMap(({ items }) => items)
+          .filter(
+            (item) => usable(item) && !wrong.has(item) && !ownOf(key).some(({ text }) => sameText(text, item.text)),
+          )
+  const [step] = saidOf('next')
+  /** A model that has read it all knows better what comes next, and that something does; everywhere else the facts come first. */
+  const knowsNext = step !== undefined && isConcrete(step.text)
+  const itemsOf = (key: SectionKey) => {
+    if (key === 'next' && knowsNext) return [...saidOf(key), ...ownOf(key).filter(({ tag }) => tag !== 'wait')]
+    return [...ownOf(key), ...(key === 'done' && knowsNext ? closing(facts) : []), ...saidOf(key)]
+  }
   const keys = new Set<SectionKey>([...facts.sections, ...narrative.sections].map((section) => section.key))
-  const sections = [...keys].map((key): Section => {
-    const own = facts.sections.find((section) => section.key === key)?.items ?? []
-    const said = factual.has(key) ? [] : (claims.get(key) ?? [])
-    const fresh = said.filter((item) => !own.some((fact) => sameText(fact.text, item.text)))
-    return { key, items: joined(key, own, fresh) }
-  })
+  const sections = [...keys].map((key): Section => ({ key, items: itemsOf(key) }))
   return { ...facts, sections }
 }
 
-/** A model that has read it all knows better what comes next, and that something does; everywhere else the facts come first. */
-function joined(key: SectionKey, own: readonly Item[], said: readonly Item[]): Item[] {
-  if (key !== 'next' || said[0] === undefined || !isConcrete(said[0].text)) return [...own, ...said]
-  return [...said, ...own.filter(({ tag }) => tag !== 'wait')]
+/** What the assistant said last, where only the step says so that asks to wait. */
+function closing(facts: HandoffDocument): Item[] {
+  const isTold = sectionOf(facts, 'done')?.items.some(({ tag, data }) => tag === 'closing' && data !== undefined)
+  if (isTold === true) return []
+  const waits = sectionOf(facts, 'next')?.items.filter(({ tag }) => tag === 'wait') ?? []
+  return waits.flatMap((step) => saidInStep(step, 'closing') ?? [])
 }
 
 function usable({ text }: Item): boolean {
