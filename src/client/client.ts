@@ -46,10 +46,12 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch
   /** How often a request is sent at most. */
   readonly attempts?: number
+  /** Of the server, as `baton up --json` prints it beside the others, which may all be given as they are; nothing depends on it. */
+  readonly pid?: number
 }
 
 export function createClient(options: ClientOptions): Client {
-  checkOptions('createClient', options, { url: true, token: true, fetch: true, attempts: true })
+  checkOptions('createClient', options, { url: true, token: true, fetch: true, attempts: true, pid: true })
   const caller = new Caller(options)
   const methods = Object.entries(routes).map(([name, route]) => {
     const isLive = Object.hasOwn(liveNames, name)

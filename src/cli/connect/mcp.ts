@@ -51,6 +51,8 @@ async function serve(workspace: Workspace, { stdin, stdout }: Io, signal: AbortS
     open.delete(id)
     onAnswered()
   }
+  // Each answer that waits for a slow reader listens for itself.
+  stdout.setMaxListeners(0)
   const transport = new StdioServerTransport(input, stdout)
   // The caller is no person: a model speaks through this pipe.
   const handle = serveStdio(mcpFactory(workspace, { name: 'mcp', scope: 'write' }), { transport })
