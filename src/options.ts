@@ -14,8 +14,9 @@ export function checkOptions<O extends object>(of: string, options: O | undefine
       hint: `Known are ${Object.keys(names).join(', ')}.`,
     })
   }
-  for (const name in options) {
-    if (Object.hasOwn(names, name)) continue
+  // What is undefined asks for nothing, and what an object inherits is mostly what its class can do.
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || Object.hasOwn(names, name)) continue
     throw new InvalidError(`${of} has no option "${name}"`, {
       path: name,
       hint: `Leave it out. Known are ${Object.keys(names).join(', ')}.`,

@@ -2,6 +2,7 @@
 // alone and needs nothing but fetch, so it runs in a browser as well.
 
 import type * as z from 'zod'
+import { InvalidError } from '../errors.ts'
 import type { Operations } from '../operations/index.ts'
 import { checkOptions } from '../options.ts'
 import { eventsOf, type LiveEvent, type LiveOptions, liveEvents } from './live.ts'
@@ -46,12 +47,16 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch
   /** How often a request is sent at most. */
   readonly attempts?: number
-  /** Of the server, as `baton up --json` prints it beside the others, which may all be given as they are; nothing depends on it. */
-  readonly pid?: number
 }
 
+/** Takes what `baton up --json` and `baton token create --json` print as it is, so what it does not know is left alone. */
 export function createClient(options: ClientOptions): Client {
-  checkOptions('createClient', options, { url: true, token: true, fetch: true, attempts: true, pid: true })
+  if (typeof options?.url !== 'string') {
+    throw new InvalidError('createClient needs the url of the server', {
+      path: 'url',
+      hint: 'Give it what "baton up --json" prints: { url, token }.',
+    })
+  }
   const caller = new Caller(options)
   const methods = Object.entries(routes).map(([name, route]) => {
     const isLive = Object.hasOwn(liveNames, name)
@@ -80,7 +85,7 @@ class Caller {
   readonly #fetch: typeof fetch
 
   constructor(options: ClientOptions) {
-    this.#options = options
+    this.#options = { ...options, url: options.url.replace(/\/+$/, '') }
     this.#fetch = options.fetch ?? globalThis.fetch.bind(globalThis)
   }
 
@@ -126,7 +131,7 @@ class Caller {
       try {
         const response = await this.#fetch(address, init)
         if (response.ok) return response
-        if (response.status !== 503 || last) throw new ProblemError(await problemOf(response))
+        if (!isPassing(response.status) || last) throw new ProblemError(await problemOf(response))
         await response.body?.cancel()
       } catch (error) {
         // Reading is safe to repeat, and a write carries its key.
@@ -135,6 +140,11 @@ class Caller {
       await pause(100 * 2 ** attempt, signal)
     }
   }
+}
+
+/** The server, or a proxy before it, cannot answer just now. */
+function isPassing(status: number): boolean {
+  return status === 502 || status === 503 || status === 504
 }
 
 /** The answer at the end of a stream that reports how far the work has come. */
@@ -151,9 +161,12 @@ async function resultOf(response: Response, onProgress: (text: string) => void):
 function filled(template: string, input: object): { path: string; rest: Record<string, unknown> } {
   const rest: Record<string, unknown> = { ...input }
   const path = template.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
-    const value = String(rest[field])
+    const value = rest[field]
+    if (value === undefined || value === null) {
+      throw new InvalidError(`${field} is missing`, { path: field, hint: `It stands in the path ${template}.` })
+    }
     delete rest[field]
-    return encodeURIComponent(value)
+    return encodeURIComponent(String(value))
   })
   return { path, rest }
 }

@@ -23,12 +23,11 @@ export class ProblemError extends Error {
 }
 
 export async function problemOf(response: Response): Promise<Problem> {
-  try {
-    return (await response.json()) as Problem
-  } catch {
-    const { status } = response
-    return { type: 'about:blank', code: 'unknown', status, detail: `The server answered ${status}` }
-  }
+  const { status } = response
+  const told = (await response.json().catch(() => undefined)) as Partial<Problem> | null | undefined
+  // A proxy may answer instead of the server, with anything.
+  if (typeof told?.detail === 'string') return told as Problem
+  return { type: 'about:blank', code: 'unknown', status, detail: `The server answered ${status}` }
 }
 
 export async function* linesOf(response: Response): AsyncGenerator<string> {

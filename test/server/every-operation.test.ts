@@ -210,5 +210,27 @@ it('the client calls, follows, resumes and reports problems by their code [D9, D
   expect(() => client.live({ tapes: { followed: true as never } })).toThrow('the id of the last entry')
   expect(() => client.live({ tapes: 'followed' as never })).toThrow('the id of the last entry')
   expect(() => client.tapeList({}, { key: '1' } as object)).toThrow('client.tapeList has no option "key"')
-  expect(() => createClient({ baseUrl: 'http://127.0.0.1:1' } as never)).toThrow('"baseUrl"')
+  await expect(async () => client.tapeRead({ name: 'followed' } as never)).rejects.toThrow('tape is missing')
+  expect(() => createClient({ baseUrl: 'http://127.0.0.1:1' } as never)).toThrow('createClient needs the url')
+})
+
+it('the client takes what "baton token create --json" prints, an address with a slash, and the answer of a proxy [D9]', async () => {
+  const answers = [
+    new Response('{"error":"upstream"}', { status: 502 }),
+    new Response('{"tapes":[]}'),
+    new Response('{"error":"none of mine"}', { status: 404 }),
+  ]
+  const asked: string[] = []
+  const printed = { token: 't', id: 'b6b3013e', name: 'ci', scope: 'read' }
+  const client = createClient({
+    url: 'http://127.0.0.1:1/',
+    ...printed,
+    fetch: async (address) => {
+      asked.push(String(address))
+      return answers.shift()!
+    },
+  })
+  expect(await client.tapeList({}, { signal: undefined, queryKey: undefined } as object)).toEqual({ tapes: [] })
+  await expect(client.tapeList({})).rejects.toThrow('The server answered 404')
+  expect(asked).toEqual(Array(3).fill('http://127.0.0.1:1/v1/tapes'))
 })
