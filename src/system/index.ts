@@ -6,6 +6,7 @@ export { type Holder, holderSchema, isHolding, lifeOf, silentMs, thisProcess } f
 export { Lock } from './lock.ts'
 export {
   agentAbove,
+  agentOfThisProcess,
   agentMark,
   agentPrograms,
   ancestry,

@@ -121,12 +121,17 @@ function nameOf(program: string): string {
   return path.basename(program.split(' ')[0] ?? '').replace(/^-|\.(c|m)?js$|\.py$/g, '')
 }
 
-/** The person at the terminal of this process; refused if there is no terminal, or an agent above it. */
-export function personAtTerminal(): Person {
-  const above = agentAbove([
+/** The agent that this process runs for, in words; undefined if there is none to be seen. */
+export function agentOfThisProcess(): string | undefined {
+  return agentAbove([
     { pid: process.pid, args: [], variables: Object.keys(process.env) },
     ...ancestry(process.pid).slice(1),
   ])
+}
+
+/** The person at the terminal of this process; refused if there is no terminal, or an agent above it. */
+export function personAtTerminal(): Person {
+  const above = agentOfThisProcess()
   if (above !== undefined) throw notAPerson(above)
   if (!hasTerminal()) throw notAPerson('this command has no terminal')
   if (!tty.isatty(0)) throw notAPerson('its input is not the terminal')

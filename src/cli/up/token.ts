@@ -1,8 +1,9 @@
 // `baton token …`: who may call the server.
 
 import { randomBytes } from 'node:crypto'
-import type { Scope } from '../../operations/index.ts'
+import { allows, type Scope } from '../../operations/index.ts'
 import { Tokens } from '../../server/index.ts'
+import { agentOfThisProcess } from '../../system/index.ts'
 import { age, type Globals, Output } from '../base/output.ts'
 import { withWorkspace } from '../base/workspace.ts'
 
@@ -26,8 +27,12 @@ export async function create(options: CreateOptions, given: string | undefined):
     const { scope, agent, days } = options
     const name = given ?? `${scope}-${randomBytes(3).toString('hex')}`
     const life = days === undefined ? {} : { lifeMs: days * 24 * 60 * 60 * 1000 }
-    const { token, id } = await tokens.create({ name, scope, kind: agent === true ? 'agent' : 'program', ...life })
+    // Only with `operate` does a token speak for a person, which no agent can give itself.
+    const maker = agent === true || !allows(scope, 'operate') ? undefined : agentOfThisProcess()
+    const kind = agent === true || maker !== undefined ? 'agent' : 'program'
+    const { token, id } = await tokens.create({ name, scope, kind, ...life })
     out.record({ token, id, name, scope }, token)
+    if (maker !== undefined) out.warn(`It is an agent's token, which decides nothing in a person's name: ${maker}`)
     if (out.io.stdout.isTTY === true) out.note(`It is shown this once. To end it: baton token revoke ${name}`)
   })
 }
