@@ -40,7 +40,10 @@ echo GO; baton task history T1 --json
   expect(alone).toContain('this command has no terminal')
   for (const refused of [agent, mark, pipe, alone]) expect(refused).toContain('= 1')
   expect(token).toContain("It is an agent's token, which decides nothing in a person's name: BATON_AGENT")
-  const kinds = [...token!.matchAll(/"name":"(\w+)","scope":"\w+","kind":"(\w+)"/g)].map(([, name, kind]) => [name, kind])
+  const kinds = [...token!.matchAll(/"name":"(\w+)","scope":"\w+","kind":"(\w+)"/g)].map(([, name, kind]) => [
+    name,
+    kind,
+  ])
   expect(kinds).toEqual([
     ['hers', 'agent'],
     ['reads', 'program'],
