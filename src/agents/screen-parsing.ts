@@ -4,10 +4,13 @@ import type { ScreenState, Screen } from './agent.ts'
 
 const rule = /^[\s╭╰│]*[─━═▄▀▁▔]{10,}/
 
-/** The input: the rows between the last two horizontal lines, from `from` up to `until`. */
-export function composerIn({ solid, lines }: Screen): { text: string[]; from: number; until: number } | undefined {
-  const until = lines.findLastIndex((line) => rule.test(line))
-  const from = lines.slice(0, Math.max(0, until)).findLastIndex((line) => rule.test(line)) + 1
+/** The input: the rows between the last two horizontal lines, from `from` up to `until`. `border`: how such a line looks. */
+export function composerIn(
+  { solid, lines }: Screen,
+  border = rule,
+): { text: string[]; from: number; until: number } | undefined {
+  const until = lines.findLastIndex((line) => border.test(line))
+  const from = lines.slice(0, Math.max(0, until)).findLastIndex((line) => border.test(line)) + 1
   if (until < 0 || from === 0) return undefined
   return { text: solid.slice(from, until), from, until }
 }
@@ -52,7 +55,7 @@ function paragraphAt(lines: readonly string[], row: number): number {
   return lines.slice(0, row).findLastIndex((line) => line.trim() === '') + 1
 }
 
-export function lastWritten(lines: readonly string[]): number {
+function lastWritten(lines: readonly string[]): number {
   return lines.findLastIndex((line) => line.trim() !== '')
 }
 

@@ -145,6 +145,33 @@ describe('screens', () => {
     expect(readScreen('pi', ' pi v0.73.1', rule)).toEqual({ is: 'starting' })
   })
 
+  test('pi asks whether the folder is trusted, before it draws an input [C13]', () => {
+    const answers = [' → Trust', '   Trust (this session only)', '   Do not trust']
+    const keys = ' ↑↓ navigate  enter select  escape/ctrl+c cancel'
+    expect(
+      readScreen('pi', rule, '', ' Trust project folder?', ' /the/project', '', ...answers, '', keys, rule),
+    ).toEqual({
+      is: 'dialog',
+      question: expect.stringMatching(/^Trust project folder\? .*Do not trust/) as string,
+      about: 'trust',
+    })
+  })
+
+  test.each([
+    ['── ⠋ Working ────────────────────', { is: 'busy', draft: 'so far' }],
+    ['── ⠼ Auto-compacting... (escape to cancel) ──', { is: 'busy', draft: 'so far' }],
+    ['── ⠙ Retrying (2/3) in 4s... (escape to cancel) ─', { is: 'busy', draft: 'so far', deaf: true }],
+    ['───⠙────', { is: 'busy', draft: 'so far' }],
+    ['── ⠋ Working ────── ↑ 7 more ──────', { is: 'busy', draft: 'so far' }],
+    ['── asking the owl ───────────────', { is: 'busy', draft: 'so far' }],
+    ['────── ↑ 7 more ──────', { is: 'prompt', draft: 'so far' }],
+  ])('pi that says in the border of its input what it does: %s [C13]', (top, seen) => {
+    const foot = [rule, '/the/project', '↑49k ↓140 $0.049 ?/40k (auto)     scripted']
+    expect(readScreen('pi', ' Earlier words.', '', top, 'so far', ...foot)).toEqual(seen)
+    const hidesMore = ['─── ↓ 3 more ──────', ...foot.slice(1)]
+    expect(readScreen('pi', ' Earlier words.', '', top, 'so far', ...hidesMore)).toEqual(seen)
+  })
+
   test('opencode: a prompt, a draft beside its other column, work, and a question [C13]', () => {
     const foot = `  ╹${'▀'.repeat(40)}`
     const box = (typed: string) => [

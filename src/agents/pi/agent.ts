@@ -8,7 +8,7 @@ import { fieldsIn, filesBelow, readJson } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
 import { piParser } from './parser.ts'
 import { piConnection } from './connection.ts'
-import { composerIn, draftOf, lastWritten, textOf } from '../screen-parsing.ts'
+import { composerIn, draftOf, textOf } from '../screen-parsing.ts'
 
 export const pi: Agent = {
   name: 'pi',
@@ -93,16 +93,25 @@ function outcome(output: TurnOutput): TurnOutcome {
 /** The meter, such as `0.0%/40k (auto)`: the last thing that pi draws when it starts. */
 const footer = /(\d|\?)%?\/[\d.]+[kM]?\b/
 
+/** Newer versions write into the border of the input what they do, and all of them how much of the input is out of sight. */
+const border = /^──.*─$/
+
 function readScreen(screen: Screen): ScreenState {
-  const composer = composerIn(screen)
-  const below = composer === undefined ? [] : screen.lines.slice(composer.until + 1)
-  if (composer === undefined || !below.some((line) => footer.test(line)))
-    return lastWritten(screen.lines) < 0 || composer === undefined ? { is: 'starting' } : { is: 'unknown' }
+  const composer = composerIn(screen, border)
+  if (composer === undefined) return { is: 'starting' }
+  const isUp = screen.lines.slice(composer.until + 1).some((line) => footer.test(line))
   const picks = composer.text.some((line) => /^\s*(→|❯|›)\s/.test(line))
-  if (picks) return { is: 'dialog', question: textOf(composer.text, screen.lines).slice(0, 300), about: 'other' }
+  if (picks) {
+    const question = textOf(composer.text, screen.lines).slice(0, 300)
+    // Before it has drawn the rest, it asks only whether the folder is trusted.
+    return { is: 'dialog', question, about: isUp ? 'other' : 'trust' }
+  }
+  if (!isUp) return { is: 'unknown' }
   const draft = draftOf(composer.text, /^/)
   const above = screen.lines.slice(Math.max(0, composer.from - 6), composer.from)
   // pi loses what is typed while it counts down to a retry.
   if (above.some((line) => /Retrying \(\d+\/\d+\)/.test(line))) return { is: 'busy', draft, deaf: true }
-  return above.some((line) => /^\s*[⠁-⣿]\s/.test(line)) ? { is: 'busy', draft } : { is: 'prompt', draft }
+  const inBorder = (above.at(-1) ?? '').replaceAll(/↑ \d+ more|─/g, '').trim()
+  const isWorking = inBorder !== '' || above.some((line) => /^\s*[⠁-⣿]\s/.test(line))
+  return isWorking ? { is: 'busy', draft } : { is: 'prompt', draft }
 }
