@@ -299,9 +299,13 @@ export function isBatonPrompt(text: string): boolean {
   return readBatonPrompt(text) !== undefined
 }
 
-/** Whether it asks the agent to write a handoff document, and nothing else. */
-export function asksForDocument(text: string): boolean {
-  return expressions[0]!.test(text.trim())
+/** Where a handoff document is to be, if this asks for one. */
+export function askedPathIn(text: string): string | undefined {
+  const found =
+    /^Create\s+handoff\s+document\s+now\s+-\s+context\s[\s\S]*?\.\s+Write\s+it\s+to\s+(\S[\s\S]*?)\s+in\s+Markdown,/.exec(
+      text.trim(),
+    )
+  return found?.[1]
 }
 
 /** Undefined where it is not Baton who said it. */

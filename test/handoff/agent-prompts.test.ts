@@ -4,9 +4,9 @@ import { Session } from './ledger/session.ts'
 
 const { isBatonPrompt, readBatonPrompt } = agentPrompts
 
-type Helper = 'asksForDocument' | 'isBatonPrompt' | 'readBatonPrompt' | 'documentPathIn' | 'samePrompt'
+type Helper = 'askedPathIn' | 'isBatonPrompt' | 'readBatonPrompt' | 'documentPathIn' | 'samePrompt'
 const helpers: readonly string[] = [
-  'asksForDocument',
+  'askedPathIn',
   'isBatonPrompt',
   'readBatonPrompt',
   'documentPathIn',

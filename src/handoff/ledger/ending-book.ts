@@ -35,6 +35,21 @@ export class EndingBook {
     return this.#ended !== 'done' && (what === 'call' || what === 'result' || what === 'stopped' || what === 'error')
   }
 
+  /** Whether the agent has recorded the end of its turn, or never began one. */
+  get isOver(): boolean {
+    return this.#last === undefined || this.#ended !== undefined
+  }
+
+  /** A call that is not about the work follows: words before it, in a turn that is not over, did not end it. */
+  goesOn(): void {
+    if (this.#ended === undefined && this.#last?.what === 'words') this.#last = { what: 'result', id: this.#last.id }
+  }
+
+  /** The turn that begins here is about something else: how the work stands is known already. */
+  aside(): void {
+    if (this.#begun === 'yes') this.#begun = 'no'
+  }
+
   /** What stops the turn from here on: the user, unless a supervisor has said that it does. */
   stoppedBy(who: 'user' | 'baton'): void {
     this.#stoppedBy = who

@@ -4,10 +4,11 @@
 
 import type { Entry } from '../../store/index.ts'
 import { EndingBook } from './ending-book.ts'
-import { asksForDocument, documentPathIn } from '../agent-prompts.ts'
+import { askedPathIn, documentPathIn, isBatonPrompt } from '../agent-prompts.ts'
+import { Handover } from './handover.ts'
 import { InheritedBook } from './inherited-book.ts'
 import { withUnansweredEdits } from './files/unanswered-edits.ts'
-import { Conversation } from './words/conversation.ts'
+import { Conversation, doesOf } from './words/conversation.ts'
 import { DecisionBook, decisionsOfState, planTitle, rejected } from './words/decisions.ts'
 import type { Failure, Ledger, Quote } from './facts.ts'
 import { FailureBook, reportedFailure } from './tools/failure-book.ts'
@@ -31,7 +32,7 @@ import { started, SubagentBook } from './tools/subagent-book.ts'
 import { TodoList, withMentions } from './tools/todo-list.ts'
 import { ToolBook } from './tools/tool-book.ts'
 import { isFields, line, readCall, readTodos, type Asked, type Call } from './tools/tool-calls.ts'
-import { userCommandIn, type UserCommand, readUserWords, type Notice } from './words/user-words.ts'
+import { userCommandIn, type UserCommand, type UserWords, readUserWords, type Notice } from './words/user-words.ts'
 
 export interface LedgerOptions {
   /** The session's folder, where the tape does not name it. */
@@ -90,8 +91,9 @@ export class LedgerBuilder {
   /** Where a supervisor last interrupted the agent: what the agent says of calls before it is not the user's word. */
   #cutId = 0
   readonly #inherited = new InheritedBook()
-  /** The agent writes the document that a supervisor has asked for: what it says about that does not change how the work stands. */
-  #isHandingOver = false
+  /** Calls without a result that are not about the work. */
+  readonly #beside = new Set<string>()
+  readonly #handover = new Handover((words) => this.#assistantSaid(words))
 
   constructor({ cwd }: LedgerOptions = {}) {
     this.#workingFolder = new WorkingFolder(cwd)
@@ -208,11 +210,10 @@ export class LedgerBuilder {
       this.#counts.assistantMessages += 1
       this.#lastSpokenId = id
       this.#failures.succeed([], ['turn'], id)
-      if (this.#isHandingOver) return
-      this.#ending.see(text.trim() === '' ? 'thought' : 'words', id)
-      if (text.trim() === '' || meta?.['isMeta'] === true) return
-      this.#lastWords = { text: text.length > 8_000 ? `…${text.slice(-7_999)}` : text, id }
-      this.#conversation.assistantSaid({ text, id })
+      const isSaid = text.trim() !== '' && meta?.['isMeta'] !== true
+      if (this.#handover.said(isSaid ? { text, id } : undefined)) return
+      if (isSaid) this.#assistantSaid({ text, id })
+      else this.#ending.see(text.trim() === '' ? 'thought' : 'words', id)
       return
     }
     if (role !== 'user') return
@@ -226,7 +227,7 @@ export class LedgerBuilder {
     const path = documentPathIn(text.trimStart())
     if (path !== undefined) this.#inherited.toRead(path, id)
     const heard = readUserWords(text)
-    this.#isHandingOver = asksForDocument(text)
+    this.#saidToWriter(text, heard)
     // A compaction that keeps messages puts them on the tape a second time.
     if (meta?.['kept'] === true && heard.kind === 'words' && this.#conversation.has(heard.text)) return
     for (const notice of heard.notices) this.#notice(notice, id)
@@ -245,6 +246,23 @@ export class LedgerBuilder {
       this.#conversation.turnEnded('cut')
     }
     if (heard.kind !== 'nothing' || heard.interrupted) this.#lastSpokenId = id
+  }
+
+  #assistantSaid({ text, id }: Quote): void {
+    this.#ending.see('words', id)
+    this.#lastWords = { text: text.length > 8_000 ? `…${text.slice(-7_999)}` : text, id }
+    this.#conversation.assistantSaid({ text, id })
+  }
+
+  /** What is said to an agent that writes a handoff document, or that is to write one now. */
+  #saidToWriter(text: string, heard: UserWords): void {
+    const asked = askedPathIn(text)
+    if (asked !== undefined) {
+      const { isOver } = this.#ending
+      this.#handover.asked(asked, !isOver)
+      if (isOver) this.#ending.aside()
+    } else if (isBatonPrompt(text)) this.#handover.ended()
+    else if (heard.kind !== 'nothing' || heard.interrupted) this.#handover.heard()
   }
 
   /** Commands of the user belong to no turn: how the work stands does not change by them, what is broken does. */
@@ -285,30 +303,42 @@ export class LedgerBuilder {
     const callId = typeof value['id'] === 'string' ? value['id'] : ''
     this.#counts.toolCalls += 1
     this.#failures.succeed([], ['turn'], id)
-    if (meta?.['isSidechain'] !== true && !this.#isHandingOver) this.#ending.see('call', id)
+    const input = value['arguments'] ?? value['input'] ?? value['args']
     if (meta?.['wraps'] !== undefined) {
+      if (meta['isSidechain'] !== true) this.#calling(callId, this.#handover.called(input, 'looks'), id)
       this.#openCalls.addWrapping(callId, name, meta['wraps'], id)
       return
     }
-    const call = readCall(name, value['arguments'] ?? value['input'] ?? value['args'])
+    const call = readCall(name, input)
     const here = typeof meta?.['cwd'] === 'string' ? this.#workingFolder.name(meta['cwd']) : this.#workingFolder.here
     const aside = meta?.['isSidechain'] === true
     // Of a subagent, what it did to files counts, and what it committed: its plans and questions are its own.
     if (aside && call.kind !== 'files' && call.kind !== 'shell') return
+    const script = call.kind === 'shell' ? this.#shell.read(call, here) : undefined
+    const beside = !aside && this.#handover.called(input, doesOf(call, script))
+    if (!aside) this.#calling(callId, beside, id)
     const open: OpenCall = {
       id,
       callId,
       name,
       aside,
+      beside,
       call:
         call.kind === 'files'
           ? { ...call, effects: call.effects.map((effect) => this.#workingFolder.named(effect, here)) }
           : call,
-      ...(call.kind === 'shell' && { script: this.#shell.read(call, here) }),
+      ...(script && { script }),
     }
     if (call.kind === 'unknown') this.#tools.called(name, id)
-    if (!aside) this.#conversation.called(call, value['arguments'] ?? value['input'] ?? value['args'], open.script)
+    if (!aside && !beside) this.#conversation.called(call, input, script)
     this.#openCalls.add(open)
+  }
+
+  /** `beside`: it is not about the work, and neither is its result. */
+  #calling(callId: string, beside: boolean, id: number): void {
+    if (!beside) return this.#ending.see('call', id)
+    this.#beside.add(callId)
+    this.#ending.goesOn()
   }
 
   #result(value: unknown, { id, meta }: Entry): void {
@@ -317,7 +347,8 @@ export class LedgerBuilder {
     if (output.isError) this.#counts.toolErrors += 1
     const callId = typeof value['call_id'] === 'string' ? value['call_id'] : ''
     const pending = this.#openCalls.answer(callId)
-    if (meta?.['isSidechain'] !== true) this.#answered(pending, output, id)
+    const isBeside = this.#beside.delete(callId)
+    if (meta?.['isSidechain'] !== true && !isBeside) this.#answered(pending, output, id)
     if (!pending) return
     if (value['unknown'] === true) {
       if (pending.script) this.#shell.ran(pending.script, pending.id)
@@ -339,7 +370,7 @@ export class LedgerBuilder {
     if (call?.kind === 'result' && !output.isError) {
       this.#lastWords = { text: call.text, id }
       this.#ending.see('answer', id)
-    } else if (!this.#isHandingOver) this.#ending.see('result', id)
+    } else this.#ending.see('result', id)
   }
 
   /** A person said no: nothing was run. */
@@ -451,13 +482,13 @@ export class LedgerBuilder {
     const data = payload['data']
     if (!isFields(data)) return
     const status = data['status']
-    const isStart = /(?:^|\/)turn_started$/.test(String(payload['name']))
-    if (isStart && !this.#isHandingOver) this.#ending.began()
+    if (/(?:^|\/)turn_started$/.test(String(payload['name']))) this.#ending.began()
     if (/^turn_(?:ended|closed)$/.test(String(payload['name']))) {
       this.#openCalls.turnEnded()
-      if (!this.#isHandingOver)
+      if (!this.#handover.ended()) {
         this.#ending.ended(status === 'done' ? 'done' : status === 'failed' ? 'failed' : 'aborted')
-      this.#conversation.turnEnded(status === 'done' ? 'done' : 'cut')
+        this.#conversation.turnEnded(status === 'done' ? 'done' : 'cut')
+      }
     }
     if (payload['name'] === interruptEvent) {
       this.#cutId = id

@@ -11,6 +11,8 @@ export interface OpenCall {
   readonly call: Call
   /** A subagent made it. */
   readonly aside: boolean
+  /** It is not about the work. */
+  readonly beside?: boolean
   readonly script?: Script
 }
 
@@ -54,9 +56,9 @@ export class OpenCalls {
     this.#wrapping.clear()
   }
 
-  /** The calls of the agent itself since that entry. */
+  /** The calls of the agent itself since that entry, for the work. */
   since(id: number): OpenCall[] {
-    return [...this.#calls.values()].flat().filter((call) => !call.aside && call.id > id)
+    return [...this.#calls.values()].flat().filter((call) => !call.aside && call.beside !== true && call.id > id)
   }
 
   /** What the end of the work waits for. */

@@ -131,8 +131,10 @@ export class Conversation {
   }
 }
 
+export type Deed = 'changes' | 'runs' | 'looks' | 'notes'
+
 /** What a call does to the work, as far as it tells what the words before it meant. */
-function doesOf(call: Call, script: Script | undefined): 'changes' | 'runs' | 'looks' | 'notes' {
+export function doesOf(call: Call, script: Script | undefined): Deed {
   switch (call.kind) {
     case 'files':
       return call.effects.some(({ action }) => action !== 'read') ? 'changes' : 'looks'

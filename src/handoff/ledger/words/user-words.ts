@@ -4,7 +4,7 @@
 import { readBatonPrompt } from '../../agent-prompts.ts'
 import { pastedDocument } from './document-text.ts'
 
-type UserWords =
+export type UserWords =
   | { readonly kind: 'words'; readonly text: string; readonly notices: readonly Notice[] }
   /** A summary that a compaction left, or the document of a handoff. */
   | {
