@@ -77,7 +77,7 @@ const followsIt = 'That follows what the assistant said'
 /** `code`: the words as code, empty where they stand below; `remark`: what is to be said about them. */
 export const saidByAssistant = {
   last: (code: string, remark = '') => (code === '' ? saidLast + remark : `${saidLast}${remark}: ${code}`),
-  earlier: (code: string) => `${said}: ${code}`,
+  earlier: (code: string, remark = '') => `${said}${remark}: ${code}`,
   before: (code: string, asked: boolean) => `${asked ? answersIt : followsIt}: ${code}`,
 }
 
@@ -93,9 +93,14 @@ function reply(text: string, refs: Item['refs']): Item {
   return asReply({ text, status: 'claimed', refs })
 }
 
+/** Said of a reply whose changes are gone. */
+export const undoneSince = ' (its changes were undone)'
+
+const saidPattern = new RegExp(`^${said}(?: \\(its changes were undone\\))?: `)
+
 /** A reply that a line tells whole may hold decisions that are told nowhere else. */
 export function asReply(item: Item): Item {
-  if (!item.text.startsWith(`${said}: `)) return item
+  if (!saidPattern.test(item.text)) return item
   return { ...item, tag: /\[…\d+ characters…\]/.test(item.text) ? 'reply' : 'wholeReply' }
 }
 
@@ -131,7 +136,7 @@ export function saidInStep(item: Item, how: keyof typeof inStep): Item | undefin
   return asReply({ ...rest, text: saidByAssistant.earlier(code), status: 'claimed' })
 }
 
-const quotesPattern = new RegExp(`^(?:${saidLast}[^:\`]*|${said}|${answersIt}|${followsIt}): \``)
+const quotesPattern = new RegExp(`^(?:${saidLast}[^:\`]*|${said}[^:\`]*|${answersIt}|${followsIt}): \``)
 const belowPattern = new RegExp(`^${saidLast}[^:\`]*$`)
 
 /** Whether an item reports what the assistant said, in its words: that it was said is a fact. */

@@ -4,6 +4,7 @@
 import { codeSpan } from '../../safety/fence.ts'
 import type { BackgroundTask, Ending, Failure, Instruction, Ledger, Question, Quote, Todo } from '../../ledger/facts.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
+import { withoutPastes } from '../../ledger/words/pastes.ts'
 import { questionIn } from '../../ledger/words/message-text.ts'
 import { asks, lengthOf, sentencesOf } from '../../ledger/words/sentences.ts'
 import type { Item } from '../document.ts'
@@ -184,6 +185,7 @@ function goOn(ledger: Ledger, request: WantedRequest | undefined): Step {
   const { ending, lastWords } = ledger
   const turnId = turnIdOf(ledger)
   const todo = ledger.todos.find(({ status }) => status === 'in_progress')
+  const isTodo = todo !== undefined && todo.id > turnId
   const words = lastWords !== undefined && lastWords.id > turnId ? lastWords : undefined
   const verb = ending.state === 'requested' ? 'Act on' : 'Continue with'
   const rest = [
@@ -191,11 +193,7 @@ function goOn(ledger: Ledger, request: WantedRequest | undefined): Step {
     ...(words === undefined ? [] : [quotedInStep.stopped(codeSpan(closingLine(words.text)))]),
   ]
   const saysLast = words !== undefined && closingLine(words.text) === oneLine(words.text)
-  const isTodo = todo !== undefined && todo.id > turnId
-  const ids = [
-    ...(todo === undefined ? (request?.ids ?? []) : [todo.id]),
-    ...(ending.id === undefined ? [] : [ending.id]),
-  ]
+  const ids = [...(isTodo ? [todo.id] : (request?.ids ?? [])), ...(ending.id === undefined ? [] : [ending.id])]
   if (isTodo) return { text: sentences(`Finish: ${brief(todo.text)}`, ...rest), ids, saysLast, about: todo.text }
   if (request === undefined) return { text: sentences('Continue where the work stopped', ...rest), ids, saysLast }
   return {
@@ -263,7 +261,15 @@ function laterSteps(ledger: Ledger): Step[] {
 
 /** `worked`: something was done since the list was written, and the turn is over; agents tick off late. */
 function todoStep(todo: Todo, ledger: Ledger, worked = false): Step {
-  const verb = todo.status !== 'in_progress' ? 'Start' : worked ? 'Finish, unless it is done by now' : 'Finish'
+  // What the user said about it since may be that it is not to be done.
+  const verb =
+    todo.mentioned !== undefined
+      ? 'On the todo list'
+      : todo.status !== 'in_progress'
+        ? 'Start'
+        : worked
+          ? 'Finish, unless it is done by now'
+          : 'Finish'
   return {
     text: `${verb}: ${brief(todoText(todo, ledger), 2 * wordLimit)}`,
     ids: [todo.id],
@@ -319,7 +325,9 @@ function requestOf(ledger: Ledger): WantedRequest | undefined {
   }
   const leans = given === quotes.at(-1) && (isOneWord(given.text) || questionIn(answered?.text ?? '') !== undefined)
   const question = leans && answered !== undefined ? closingLine(answered.text) : undefined
-  const wanted = question === undefined ? brief(given.text, 160) : `${brief(question, 120)} → ${brief(given.text, 80)}`
+  // The lines of a paste between the user's words stand under the goal, as far as they are told.
+  const typed = withoutPastes(given.text)
+  const wanted = question === undefined ? brief(typed, 160) : `${brief(question, 120)} → ${brief(typed, 80)}`
   return { wanted, ids: [given.id] }
 }
 

@@ -1,6 +1,6 @@
 // The items that tell what the user and the assistant said: requests, what binds, decisions, questions, and replies.
 
-import type { Decision, Instruction, Quote } from '../../ledger/facts.ts'
+import type { Decision, Instruction, Ledger, Quote } from '../../ledger/facts.ts'
 import { clip } from '../../ledger/tools/tool-calls.ts'
 import { questionIn } from '../../ledger/words/message-text.ts'
 import { asks, lengthOf, sentencesOf } from '../../ledger/words/sentences.ts'
@@ -8,7 +8,7 @@ import { codeSpan } from '../../safety/fence.ts'
 import { isDenied } from '../check/claims.ts'
 import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
-import { answeredLast, asReply, asUserSaid, saidByAssistant } from '../phrases.ts'
+import { answeredLast, asReply, asUserSaid, saidByAssistant, undoneSince } from '../phrases.ts'
 import { inheritedRequest } from './inherited.ts'
 import { isIdle } from './last-request.ts'
 import { longest, type Material } from './material.ts'
@@ -116,8 +116,21 @@ function besidesRules(material: Material, one: Instruction): string {
 /** What the assistant said at the end of each turn: the story of the session, in its own words. */
 export function replies(material: Material): Item[] {
   return toldReplies(material)
-    .map(({ text, id }) => asReply({ ...material.item(saidByAssistant.earlier(code(text)), [id]), status: 'claimed' }))
+    .map(({ text, id }) => {
+      const remark = isUndone(id, material.ledger) ? undoneSince : ''
+      return asReply({ ...material.item(saidByAssistant.earlier(code(text), remark), [id]), status: 'claimed' })
+    })
     .reverse()
+}
+
+/** Whether every file that was changed in the turn which ended with that reply is again as it was before the session. */
+function isUndone(id: number, { replies, files }: Ledger): boolean {
+  const before = replies.findLast((reply) => reply.id < id)?.id ?? 0
+  const touched = files.filter(
+    ({ edits, state, firstId = 0, lastId = 0 }) =>
+      firstId <= id && (state === 'undone' ? firstId : lastId) > before && (edits > 0 || state === 'changed'),
+  )
+  return touched.length > 0 && touched.every(({ state }) => state === 'undone')
 }
 
 /** Whether a line tells all of a reply, as it was said: then nothing of it needs to be told again. */

@@ -1,6 +1,7 @@
 // The items that tell of the work: how it stands, what was done and ran, what failed, which files changed, and what is next.
 
 import type { Failure, FileFact, Ledger } from '../../ledger/facts.ts'
+import { coversCommand } from '../../ledger/tools/failure-book.ts'
 import { clip } from '../../ledger/tools/tool-calls.ts'
 import { codeSpan } from '../../safety/fence.ts'
 import type { Item } from '../document.ts'
@@ -45,12 +46,15 @@ function after({ ledger: { commands, ending } }: Material): string {
 
 export function done(material: Material): Item[] {
   const { tests, subagents, deeds } = material.ledger
+  const open = openFailures(material.ledger)
+  const failsAgain = ({ message, resolvedBy = 0 }: Failure) =>
+    open.some((failure) => failure.message === message && failure.lastId > resolvedBy)
   return [
     ...closing(material),
     ...deeds.map(({ text, id }): Item => ({ ...material.item(deedText(text), [id]), tag: 'deed' })).reverse(),
     ...todos(material, 'completed'),
     ...tests
-      .filter((test) => test.ok)
+      .filter(({ ok, command, id }) => ok && !isRefuted(command, id, open))
       .map((test) => material.item(`${code(test.command)} passes${tally(test)}`, [test.id])),
     ...subagents
       .filter((agent) => agent.status === 'done')
@@ -58,6 +62,7 @@ export function done(material: Material): Item[] {
     ...material.ledger.failures
       // A step on the way, such as an edit that missed its text, is no news once the work has gone on.
       .filter(({ closed, kind, role }) => closed?.reason === 'passed' && kind !== 'error' && role !== 'step')
+      .filter((failure) => !failsAgain(failure))
       .map((failure) =>
         material.item(`Fixed ${code(commandText(failure.what, material.ledger))}: ${code(failure.message)}`, [
           failure.resolvedBy!,
@@ -75,7 +80,8 @@ export function doing(material: Material): Item[] {
     ...inFlight.map(({ tool, what, interrupted, by, id }) => {
       const stands =
         by === 'baton' ? 'Interrupted by Baton, to hand over' : interrupted ? 'Interrupted' : 'No result yet'
-      return material.item(`${stands}: ${tool} ${code(what === '' ? tool : what)}`, [id])
+      const told = what === '' || what.startsWith(`${tool} `) ? code(what || tool) : `${tool} ${code(what)}`
+      return material.item(`${stands}: ${told}`, [id])
     }),
     ...background.map(({ command, handle, startedId }) =>
       material.item(`In the background: ${code(command)}${handle === undefined ? '' : ` (${brief(handle)})`}`, [
@@ -132,8 +138,10 @@ export function commands(material: Material): Item[] {
   const { deeds, tests } = material.ledger
   // What was committed or passed is told as done.
   const told = new Set([...deeds, ...tests.filter(({ ok }) => ok)].map(({ id }) => id))
+  const open = openFailures(material.ledger)
   const worked = material.ledger.commands.filter(
-    ({ ok, looks, printed, endId = 0 }) => ok === true && (looks !== true || printed !== undefined) && !told.has(endId),
+    ({ ok, looks, printed, command, endId = 0 }) =>
+      ok === true && (looks !== true || printed !== undefined) && !told.has(endId) && !isRefuted(command, endId, open),
   )
   return [
     ...worked.filter(({ printed }) => printed !== undefined).sort((a, b) => b.lastId - a.lastId),
@@ -214,6 +222,11 @@ export function files(material: Material): Item[] {
       ...(file.uncertain && { uncertain: true as const }),
     },
   }))
+}
+
+/** Whether what succeeded then includes what fails now: its success is of the past. */
+function isRefuted(command: string, id: number, open: readonly Failure[]): boolean {
+  return open.some(({ kind, what, lastId }) => kind !== 'error' && lastId > id && coversCommand(command, what))
 }
 
 /** What a command feeds to a program or a file is not told with it: cut in the middle, a value in it would be another. */

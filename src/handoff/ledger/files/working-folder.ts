@@ -45,9 +45,24 @@ export class WorkingFolder {
     this.#git.id = id
   }
 
+  isOn(branch: string): boolean {
+    return branch === 'HEAD' || branch === this.#git.branch
+  }
+
   committed(commit: string, id: number): void {
     this.#git.commit = commit
     this.#git.id = id
+  }
+
+  /** Something moved the branch whose end is not told: where it stands now is not known. */
+  movedOn(): void {
+    delete this.#git.commit
+  }
+
+  /** The branch is gone, and the work stands on another one. */
+  left(): void {
+    delete this.#git.branch
+    this.movedOn()
   }
 
   /** A path as facts name it. */

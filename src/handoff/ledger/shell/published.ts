@@ -76,6 +76,11 @@ export function isOutward(step: Step): boolean {
   )
 }
 
+/** Whether the step merges the branch of a pull request and deletes it, whereupon the work stands on another one. */
+export function deletesBranch(step: Step): boolean {
+  return programOf(step) === 'gh' && /^pr merge\b.*\s(?:-d|--delete-branch)\b/.test(wordsOf(step))
+}
+
 /** Whether the step asks a server how the checks of the project went there. */
 export function asksServer(step: Step): boolean {
   const program = programOf(step)

@@ -2,7 +2,7 @@
 
 import { BackgroundBook } from './background-book.ts'
 import { CommandBook, type Command } from './command-book.ts'
-import { asksServer, commitLine, isOutward, PublishedBook, serverPassed } from './published.ts'
+import { asksServer, commitLine, deletesBranch, isOutward, PublishedBook, serverPassed } from './published.ts'
 import type { Effect } from '../files/effect.ts'
 import type { BackgroundTask, CommandFact, Deed, FailureRole, InFlight, TestFact } from '../facts.ts'
 import { checkKey, failureKey, type FailedParts, type FailureBook } from '../tools/failure-book.ts'
@@ -292,19 +292,28 @@ export class ShellBook {
     const { head, tail } = output
     for (const step of steps) {
       if (step.sure) this.#published.book(step, output, id)
+      if (step.sure && deletesBranch(step)) this.#place.left()
       if (programOf(step) !== 'git') continue
       const { verb } = gitVerb(step)
       if (verb === 'commit') {
         const [, branch, commit] = commitLine.exec(tail) ?? commitLine.exec(head) ?? []
         if (branch !== undefined && branch !== 'detached') this.#place.switched(branch, id)
         if (commit !== undefined) this.#place.committed(commit, id)
+        else this.#place.movedOn()
       } else if (verb === 'checkout' || verb === 'switch') {
-        const branch = /^Switched to (?:a new )?branch '([^']+)'/m.exec(tail)?.[1]
-        if (branch !== undefined) this.#place.switched(branch, id)
-      }
+        const branch = /^Switched to (a new )?branch '([^']+)'/m.exec(tail)
+        if (branch !== null && branch[1] === undefined) this.#place.movedOn()
+        if (branch !== null) this.#place.switched(branch[2]!, id)
+      } else if (verb === 'push') {
+        const [, commit, pushed] = /^ +[0-9a-f]+\.\.([0-9a-f]{7,40})\s+(\S+) -> /m.exec(tail) ?? []
+        if (commit !== undefined && this.#place.isOn(pushed!)) this.#place.committed(commit, id)
+      } else if (movingVerbs.has(verb) && !/^Already up to date/m.test(tail)) this.#place.movedOn()
     }
   }
 }
+
+/** They put the branch on another commit, and rarely say on which one. */
+const movingVerbs = new Set(['pull', 'merge', 'rebase', 'reset', 'cherry-pick', 'revert', 'am'])
 
 /** Of what a step reads, only the subject of a commit is kept. */
 function messageIn(step: Step): string | undefined {
@@ -339,6 +348,7 @@ function failedParts({ test, summary }: CommandOutcome, { head, tail }: ShellOut
     runner,
     paths: isWhole ? failingPathsIn(head).map((path) => joinPath(cwd, path)) : [],
     tests: failed === failing.length ? failing : [],
+    named: failing.map((name) => ({ test: name, path: joinPath(cwd, /^\S*/.exec(name)![0]) })),
   }
 }
 

@@ -20,6 +20,8 @@ interface Style {
   /** Says that the run failed whatever the counts are. */
   readonly broken?: RegExp
   readonly failing?: RegExp
+  /** Where the details are missing, the list of results still names what failed. */
+  readonly listed?: RegExp
 }
 
 const summaryStyles: readonly Style[] = [
@@ -42,6 +44,7 @@ const summaryStyles: readonly Style[] = [
     skipped: /^Tests:\s.*?(\d+) (?:skipped|todo)/gm,
     broken: /^Test Suites:\s.*?[1-9]\d* failed/m,
     failing: /^\s*● (.+)$/gm,
+    listed: /^\s*[✕✗] (.+?)(?: \(\d+ m?s\))?$/gm,
   },
   {
     runner: 'pytest',
@@ -123,6 +126,7 @@ const summaryStyles: readonly Style[] = [
     failed: /^\d+ examples?, (\d+) failures?/gm,
     skipped: /^\d+ examples?.*?(\d+) pending/gm,
     failing: /^rspec (\S+)/gm,
+    listed: /^\s+\d+\) (.+)$/gm,
   },
   {
     runner: 'minitest',
@@ -277,8 +281,9 @@ export function failingPathsIn(text: string): string[] {
   return [...new Set(found)]
 }
 
-function failingIn(text: string, { failing }: Style): string[] {
-  if (!failing) return []
-  const names = [...text.matchAll(failing)].map((match) => (match[1] ?? '').trim().slice(0, 200))
-  return [...new Set(names)].slice(0, handful)
+function failingIn(text: string, { failing, listed }: Style): string[] {
+  const named = (pattern: RegExp | undefined) =>
+    pattern === undefined ? [] : [...text.matchAll(pattern)].map((match) => (match[1] ?? '').trim().slice(0, 200))
+  const names = named(failing)
+  return [...new Set(names.length > 0 ? names : named(listed))].slice(0, handful)
 }

@@ -30,6 +30,8 @@ export interface FailedParts {
   readonly runner: string
   readonly paths: readonly string[]
   readonly tests: readonly string[]
+  /** The tests that the message names, each with where it stands. */
+  readonly named: readonly { readonly test: string; readonly path: string }[]
 }
 
 /** So many of the newest failures are compared, part by part, with every run that passes. */
@@ -115,6 +117,7 @@ export class FailureBook {
       open.attempt = { ...open.attempt, failed: { ...failed, paths, tests } }
       const isPassed = (now: readonly string[], before: readonly string[]) => now.length === 0 && before.length > 0
       if (isPassed(paths, failed.paths) || isPassed(tests, failed.tests)) this.#resolve(key, open, id)
+      else nameOnly(open, failed, check)
     }
   }
 
@@ -202,6 +205,17 @@ function marksOf({ run, subjects = [] }: Need): readonly string[] {
     marks.push(`check ${check.runner} ${path}`)
   }
   return marks
+}
+
+/** Takes the tests that passed since out of what a failure names; how the run ended that named them is of the past, too. */
+function nameOnly(open: Open, failed: FailedParts, check: Check): void {
+  const isPassed = ({ test, path }: FailedParts['named'][number]) =>
+    check.filters.length === 0 ? isSelected(path, check) : check.filters.some((filter) => namesTest(filter, test))
+  const named = failed.named.filter((each) => !isPassed(each))
+  if (named.length === 0 || named.length === failed.named.length) return
+  const { tail: _, ...fact } = open.fact
+  open.fact = { ...fact, message: named.map(({ test }) => test).join(', ') }
+  open.attempt = { ...open.attempt, failed: { ...open.attempt.failed!, named } }
 }
 
 /** A package of Go is named with its module, which a command leaves out. */

@@ -105,18 +105,23 @@ function isGone({ head }: Output): boolean {
 
 /** A todo that says less could be about anything. */
 const leastWeight = 6
-/** A sentence is about a todo when it has this part of its words. */
+/** A sentence is about a todo when it has this part of its words, or a name that no other todo has. */
 const aboutIt = 0.5
+/** Words are cut to less, so what is longer is the name of a thing, in whatever language it is spoken of. */
+const leastName = 6
 
 /** The open todos with what the user said about them later: plans change, and lists are often not written anew. */
 export function withMentions(todos: readonly Todo[], said: readonly Quote[]): Todo[] {
   const isOpen = ({ status }: Todo) => status === 'pending' || status === 'in_progress'
   const first = Math.min(...todos.filter(isOpen).map(({ id }) => id))
   const sentences = new Sentences(said.filter(({ id }) => id > first))
+  const spread = new Map<string, number>()
+  for (const { text } of todos) for (const stem of termsOf(text).keys()) spread.set(stem, (spread.get(stem) ?? 0) + 1)
   return todos.map((todo) => {
     if (!isOpen(todo)) return todo
     const terms = termsOf(todo.text)
-    const mentioned = weightIn(terms) < leastWeight ? undefined : sentences.lastAbout(terms, todo.id)
+    const isOwnName = (stem: string) => stem.length >= leastName && spread.get(stem) === 1
+    const mentioned = weightIn(terms) < leastWeight ? undefined : sentences.lastAbout(terms, todo.id, isOwnName)
     return mentioned === undefined ? todo : { ...todo, mentioned }
   })
 }
@@ -142,13 +147,13 @@ class Sentences {
     }
   }
 
-  /** The last sentence behind that entry which has so many of the terms. */
-  lastAbout(terms: Terms, after: number): string | undefined {
+  /** The last sentence behind that entry which has so many of the terms, or one that is enough by itself. */
+  lastAbout(terms: Terms, after: number, isEnough: (stem: string) => boolean): string | undefined {
     const whole = weightIn(terms)
     const shared = new Map<number, number>()
     for (const [stem, weight] of terms) {
       const places = new Set(asAmong(stem).flatMap((each) => this.#holders.get(each) ?? []))
-      for (const place of places) shared.set(place, (shared.get(place) ?? 0) + weight)
+      for (const place of places) shared.set(place, (shared.get(place) ?? 0) + (isEnough(stem) ? whole : weight))
     }
     let last: number | undefined
     for (const [place, weight] of shared)

@@ -145,8 +145,13 @@ export function decisionsOfState(state: unknown): Found[] {
   })
 }
 
-/** The first line that says something, without its heading marks. */
+/** The first line that says something, without its heading marks; of a plan that begins with its steps, all of them. */
 export function planTitle(plan: string): string {
-  const first = plan.split('\n').find((row) => row.replaceAll(/[#\s*_=-]/g, '') !== '')
-  return line(first?.replace(/^[\s#*_-]+/, '') ?? '')
+  const rows = plan.split('\n').filter((row) => row.replaceAll(/[#\s*_=-]/g, '') !== '')
+  const steps = /^\s*(?:[-*•]|\d+[.)])\s/
+  const title = steps.test(rows[0] ?? '') ? rows.filter((row) => steps.test(row)).join('; ') : rows[0]
+  return clip(line(title?.replace(/^[\s#*_-]+/, '') ?? ''), longestPlan)
 }
+
+/** The steps of a longer plan are told by those that come first. */
+const longestPlan = 240

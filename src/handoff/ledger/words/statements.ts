@@ -68,8 +68,10 @@ export class StatementBook {
     if (last !== undefined) this.#pending.push({ ...last, text: withoutRemark(last.text) })
     // Of what was proposed for a choice, the user's answer tells what was chosen.
     if (asked) this.#pending = this.#pending.map((each) => ({ ...each, text: withoutItems(each.text) }))
-    const reply = sentencesOf(withoutPastes(words.slice(0, longestReply))).map(termsOf)
-    this.#accept(asked ? proposed : 1, this.#pending, reply)
+    const sentences = sentencesOf(withoutPastes(words.slice(0, longestReply)))
+    this.#accept(asked ? proposed : 1, this.#pending, sentences.map(termsOf))
+    for (const numbers of sentences.map(numbersIn).filter(({ size }) => size > 1))
+      this.#accepted = this.#accepted.filter(({ text }) => !isExchanged(numbersIn(text), numbers))
     this.#turnId = id
   }
 
@@ -171,6 +173,15 @@ function isTakenUp(terms: Terms, reply: readonly Terms[]): boolean {
 }
 
 const takenUpShare = 0.3
+
+function numbersIn(text: string): ReadonlySet<string> {
+  return new Set(/\d\d/.test(text) ? wordsOf(text).filter((word) => /^\d{2,}$/.test(word)) : [])
+}
+
+/** Whether the user names a number of a sentence together with another one: "409 rather than 422". */
+function isExchanged(told: ReadonlySet<string>, said: ReadonlySet<string>): boolean {
+  return [...said].some((number) => told.has(number)) && [...said].some((number) => !told.has(number))
+}
 /** Of a reply of the user's, this much is read. */
 const longestReply = 2_000
 
