@@ -224,3 +224,43 @@ test('where a turn is over, what its agent names as the next step stands alone [
   expect(kept).not.toContain('Wait for the user')
   expect(kept).toContain('3 of 19 modules are done')
 })
+
+const ask = askText({ path: '/shop/one.md', project: '/shop', percent: 86 })
+const begun: Draft = { kind: 'event', payload: { name: 'codex/turn_started', data: {} } }
+const over: Draft = { kind: 'event', payload: { name: 'turn_ended', data: { status: 'done' } } }
+const work = [begun, said('user', 'Move the prices to cents.'), said('assistant', 'All modules are moved.'), over]
+
+describe('an agent that records when a turn begins, before what was asked [C4]', () => {
+  test('an answered request stays answered, however often the document is asked for', async () => {
+    const { keep, store } = await shop()
+    const handedOver = [begun, said('user', ask), said('assistant', 'The document is written.'), over]
+    await store.append('codex:1', [opened, ...work, ...handedOver, ...handedOver])
+    expect((await keep('one.md', undefined, 'codex:1')).kept).toContain('Answered: the last turn ended')
+  })
+
+  test('the turn after the document counts again', async () => {
+    const { keep, store } = await shop()
+    await store.append('codex:1', [
+      opened,
+      ...work,
+      ...[begun, said('user', ask), said('assistant', 'The document is written.'), over],
+      ...[begun, said('user', 'Now the invoices.'), said('assistant', 'I look at the invoices first.')],
+    ])
+    expect((await keep('one.md', undefined, 'codex:1')).kept).toContain('Interrupted')
+  })
+})
+
+test('what the user typed behind the request for a document is work like any other [C4]', async () => {
+  const { keep, store } = await shop()
+  await store.append('claude:1', [
+    opened,
+    ...work,
+    said('user', `${ask} Also rename the basket to cart.`),
+    ...ran('1', 'git mv basket cart', ''),
+    said('assistant', 'The basket is named cart now.'),
+    over,
+  ])
+  const { kept } = await keep('one.md', undefined, 'claude:1')
+  expect(kept).toContain('Answered: the last turn ended')
+  expect(kept).toContain('The basket is named cart now.')
+})

@@ -18,6 +18,7 @@ import { ruleOf } from '../sections.ts'
 import { withInherited } from './inherited.ts'
 import { LaterWords } from './later-words.ts'
 import { Material } from './material.ts'
+import { endsInStep } from './next-step.ts'
 import * as said from './said-items.ts'
 import * as work from './work-items.ts'
 import { contradictions } from '../check/claims.ts'
@@ -140,10 +141,10 @@ function mergeNarrative(facts: HandoffDocument, narrative: HandoffDocument, ledg
   return { ...facts, sections }
 }
 
-/** What the assistant said last, where only the step says so that asks to wait. */
+/** What the assistant said last, or the end of it, where only the step says so that asks to wait. */
 function closing(facts: HandoffDocument): Item[] {
-  const isTold = sectionOf(facts, 'done')?.items.some(({ tag, data }) => tag === 'closing' && data !== undefined)
-  if (isTold === true) return []
+  const isWhole = ({ tag, data }: Item) => tag === 'closing' && data !== undefined && !endsInStep(data)
+  if (sectionOf(facts, 'done')?.items.some(isWhole) === true) return []
   const waits = sectionOf(facts, 'next')?.items.filter(({ tag }) => tag === 'wait') ?? []
   return waits.flatMap((step) => saidInStep(step, 'closing') ?? [])
 }

@@ -355,8 +355,15 @@ export function withoutClosingLine(text: string): string {
   const end = closingParagraphs(text)
   if (oneLine(end.join(' ')).length > closingLimit) return text
   const before = paragraphsOf(text).slice(0, -end.length).join('\n\n')
-  return before === '' ? '' : `${before}\n[…]`
+  return before === '' ? '' : before + endBelow
 }
+
+/** Whether a text goes on in the step that quotes its closing line. */
+export function endsInStep(text: string): boolean {
+  return text.endsWith(endBelow)
+}
+
+const endBelow = '\n[…]'
 
 /** The last paragraph, and the one before it where that asks something or the last one says little without it. */
 function closingParagraphs(text: string): string[] {

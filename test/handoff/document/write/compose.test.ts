@@ -378,4 +378,13 @@ Give the login API refresh tokens that rotate.
     expect(sectionOf(document, 'goal')!.items).toHaveLength(2)
     expect(sectionOf(document, 'next')!.items[0]!.status).toBe('verified')
   })
+  test('that knows the next step takes none of the closing words away [H10] [H13]', () => {
+    const last = 'The invoices from March still lie in euros: accounting holds them until Friday.'
+    const text = `All 19 modules are moved, each with a test of its own.\n\n${last}`
+    const ledger = ledgerOf({ ending: { state: 'answered', id: 890 }, lastWords: { text, id: 890 } })
+    expect(texts(ledger, 'next').join()).toContain(last)
+    const document = compose(ledger, { ...header, narrative })
+    expect(JSON.stringify(document)).toContain(last)
+    expect(JSON.stringify(document)).not.toContain('Wait for the user')
+  })
 })
