@@ -4,11 +4,11 @@ import path from 'node:path'
 import { NotFoundError } from '../errors.ts'
 import { workspaceVerify } from '../operations/index.ts'
 import { copyStore, type CopyProgress, openStore } from '../store/index.ts'
-import { chosenWorkspace } from './base/chosen-workspace.ts'
+import { chosenWorkspace, isMissingFolder } from './base/chosen-workspace.ts'
 import { count, entryCount, type Globals, many, Output } from './base/output.ts'
 import { shellWord } from '../system/index.ts'
 import { ProgressLine } from './base/progress.ts'
-import { isMissingFolder, withWorkspace } from './base/workspace.ts'
+import { withWorkspace } from './base/workspace.ts'
 
 export async function copy(options: Globals, from: string, to: string): Promise<void> {
   const out = new Output(options)

@@ -16,7 +16,6 @@ import * as documentWriting from './document/write.ts'
 import * as escalations from './relay/escalations.ts'
 import * as relayHistory from './relay/history.ts'
 import * as relayRequests from './relay/requests.ts'
-import * as traces from './relay/history.ts'
 import * as relayWork from './relay/work.ts'
 import * as settings from './settings.ts'
 import * as contexts from './tape/contexts.ts'
@@ -66,7 +65,6 @@ export const operations = {
   ...operationsOf(relayRequests),
   ...operationsOf(relayHistory),
   ...operationsOf(relayWork),
-  ...operationsOf(traces),
   ...operationsOf(escalations),
   ...operationsOf(tasks),
   ...operationsOf(waiting),

@@ -47,8 +47,8 @@ export function ioOf(cwd: string, input = '') {
 }
 
 /** The same in a process of its own, as it was built. */
-export async function batonProcess(cwd: string, args: readonly string[], input = ''): Promise<Run> {
-  const child = spawn(process.execPath, [program, ...args], { cwd, env: environment(cwd) })
+export async function batonProcess(cwd: string, args: readonly string[], input = '', env = {}): Promise<Run> {
+  const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...environment(cwd), ...env } })
   child.stdin.on('error', () => {}).end(input)
   return outputOf(child)
 }

@@ -5,7 +5,7 @@ import path from 'node:path'
 import readline from 'node:readline'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/workspace.ts'
-import { baton, program, records } from './cli.ts'
+import { baton, batonProcess, program, records } from './cli.ts'
 
 const line = (content: string, more = {}) =>
   `${JSON.stringify({ kind: 'message', payload: { role: 'user', content }, ...more })}\n`
@@ -50,6 +50,12 @@ test('reading makes no workspace where there is none, and finds it empty [T17]',
   expect((await baton(cwd, ['tape', 'append', 'main'], line('hello'))).code).toBe(0)
   expect((await baton(cwd, ['tape', 'ls'])).out).toContain('main')
   expect(fs.readdirSync(cwd)).toEqual(['.local'])
+})
+
+test('reading finds nothing also where no temporary folder can be made [T17]', async () => {
+  const cwd = temporaryFolder()
+  const read = await batonProcess(cwd, ['tape', 'ls'], '', { TMPDIR: path.join(cwd, 'gone') })
+  expect(read).toMatchObject({ code: 0, out: expect.stringContaining('No tapes yet') })
 })
 
 test('a state of null stays null [T4]', async () => {

@@ -18,7 +18,7 @@ import {
 import { trustProject } from '../../config/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
 import { type Person, shellWord } from '../../system/index.ts'
-import { chosenWorkspace } from './chosen-workspace.ts'
+import { chosenWorkspace, isMissingFolder } from './chosen-workspace.ts'
 import { entryCount, type Globals, Output } from './output.ts'
 
 export { demandTape as demand } from '../../operations/index.ts'
@@ -59,7 +59,9 @@ export async function withWorkspace<T>(globals: Globals, work: (door: Door, out:
   const open = () => (opened ??= openWorkspace({ ...common, address, named }))
   const openEmpty = () => {
     if (empty === undefined) {
-      const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'baton-empty-'))
+      const folder = temporaryFolder()
+      // Where there is no room for an empty one, the real one is made.
+      if (folder === undefined) return open()
       const remove = () => fs.rmSync(folder, { recursive: true, force: true })
       // A reader that has seen enough (`| head`) ends the process in the middle.
       io.exit.last.add(remove)
@@ -82,10 +84,12 @@ export async function withWorkspace<T>(globals: Globals, work: (door: Door, out:
   }
 }
 
-/** Whether the workspace of that address is a folder that nobody has made yet. */
-export function isMissingFolder(address: string): boolean {
-  const folder = address.replace(/^file:(\/\/)?/, '')
-  return path.isAbsolute(folder) && !fs.existsSync(folder)
+function temporaryFolder(): string | undefined {
+  try {
+    return fs.mkdtempSync(path.join(os.tmpdir(), 'baton-empty-'))
+  } catch {
+    return undefined
+  }
 }
 
 function doorTo(workspace: Door['workspace']): Door {
