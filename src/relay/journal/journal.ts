@@ -134,6 +134,8 @@ export class Journal {
   appendMs = 1
   /** This process wrote the entry with which the next snapshot became due, so it is the one to take it. */
   #isToSave = false
+  /** How far the tape was when a snapshot could not be written. */
+  #failedAt = Number.NEGATIVE_INFINITY
   #written = 0
   #refreshing: Promise<unknown> | undefined
   #loaded: Promise<void> | undefined
@@ -439,10 +441,11 @@ export class Journal {
     const { at, saved } = this.openRequests
     const due = this.#nextSnapshot()
     if (at < (this.#isToSave ? due : due + (due - saved.through) / 4) || this.#saving !== undefined) return
+    if (at < this.#failedAt + leastBetween) return
     this.#isToSave = false
     // A snapshot only makes the next start faster, so a failure is not reported; a later process takes its own.
     this.#saving = this.#save()
-      .catch(() => {})
+      .catch(() => void (this.#failedAt = at))
       .finally(() => (this.#saving = undefined))
   }
 

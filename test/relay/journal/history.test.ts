@@ -190,3 +190,21 @@ test('the history of a trace shows who has taken a request, while it is worked o
   await relay.close()
   await serving
 })
+
+test('a snapshot that cannot be written is not tried again with every look [P9]', async () => {
+  const { store } = await open()
+  let attempts = 0
+  const refusing = withMethod(store, 'append', (append) => async (...args) => {
+    if (args[1][0]?.kind !== 'anchor') return append(...args)
+    attempts++
+    throw new Error('no room')
+  })
+  const options = { settings: settings({ limits: boundless }), handlers: { researcher: () => resolved } }
+  const relay = await openRelay({ store: refusing, ...options })
+  await flood(relay, 700)
+  const before = attempts
+  for (let look = 0; look < 20; look++) await relay.status()
+  expect(before).toBeGreaterThan(0)
+  expect(attempts).toBe(before)
+  await relay.close()
+})
