@@ -2,4 +2,4 @@
 // watched without a key and without a network.
 
 export { onScreen, ScriptedAgent } from './agent.ts'
-export { setUpDemo } from './setup.ts'
+export { demoProject, setUpDemo } from './setup.ts'

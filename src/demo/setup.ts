@@ -30,9 +30,12 @@ export interface DemoSetup {
   readonly config: string
 }
 
+/** The folder of the project, in that of the demo. */
+export const demoProject = 'till'
+
 export function setUpDemo(options: DemoSetupOptions): DemoSetup {
   const { folder, baton, pace, perTurn = 4, window = 60_000, growth = 6_000, settings = {} } = options
-  const project = path.join(folder, 'till')
+  const project = path.join(folder, demoProject)
   const sample = makeSample(project, options.modules)
   const home = path.join(folder, 'agent')
   const flags = { home, window, growth, pace, 'per-turn': perTurn }

@@ -273,8 +273,12 @@ test('uninstall removes the cache, the documents in a project and the snapshots 
   fs.mkdirSync(path.join(demo, 'till', '.baton'), { recursive: true })
   execFileSync('git', ['init', '-q', path.join(demo, 'till')])
   trustProject(path.join(demo, 'till'), { HOME: cwd })
+  const talk = path.join(cwd, 'baton-demo-slides', 'talk')
+  fs.mkdirSync(talk, { recursive: true })
+  execFileSync('git', ['init', '-q', talk])
+  trustProject(talk, { HOME: cwd })
   expect((await baton(cwd, ['uninstall', '--yes'])).out).toContain(`demo        ${demo}\n`)
-  expect(fs.existsSync(demo)).toBe(false)
+  expect([demo, talk].map((each) => fs.existsSync(each))).toEqual([false, true])
 })
 
 test('init names the tapes that it would hide, and how to bring them along', async ({ onTestFinished }) => {

@@ -7,7 +7,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { distrustProject, trustProject } from '../../config/index.ts'
-import { setUpDemo, ScriptedAgent, onScreen } from '../../demo/index.ts'
+import { demoProject, setUpDemo, ScriptedAgent, onScreen } from '../../demo/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
 import { shellWord } from '../../system/index.ts'
 import { control, freeName, type Run, sessionRows } from '../../supervisor/index.ts'
@@ -120,10 +120,12 @@ export async function playDemo(
   }
 }
 
-/** The folder of the demo that this project was made for; undefined for every other project. */
+/** The folder of the demo that this project was made for; undefined for every other project, since that folder is removed as a whole. */
 export function demoOf(project: string): string | undefined {
   const folder = path.dirname(project)
-  return path.basename(folder).startsWith(folderPrefix) ? folder : undefined
+  const name = path.basename(folder)
+  const isDemo = path.basename(project) === demoProject && name.startsWith(folderPrefix)
+  return isDemo && /^[A-Za-z0-9]{6}$/.test(name.slice(folderPrefix.length)) ? folder : undefined
 }
 
 /** In a workspace that is not its own, an earlier demo may have the name. */
