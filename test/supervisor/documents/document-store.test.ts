@@ -228,12 +228,12 @@ test('where a turn is over, what its agent names as the next step stands alone [
 const ask = askText({ path: '/shop/one.md', project: '/shop', percent: 86 })
 const begun: Draft = { kind: 'event', payload: { name: 'codex/turn_started', data: {} } }
 const over: Draft = { kind: 'event', payload: { name: 'turn_ended', data: { status: 'done' } } }
+const handedOver = [begun, said('user', ask), said('assistant', 'The document is written.'), over]
 const work = [begun, said('user', 'Move the prices to cents.'), said('assistant', 'All modules are moved.'), over]
 
 describe('an agent that records when a turn begins, before what was asked [C4]', () => {
   test('an answered request stays answered, however often the document is asked for', async () => {
     const { keep, store } = await shop()
-    const handedOver = [begun, said('user', ask), said('assistant', 'The document is written.'), over]
     await store.append('codex:1', [opened, ...work, ...handedOver, ...handedOver])
     expect((await keep('one.md', undefined, 'codex:1')).kept).toContain('Answered: the last turn ended')
   })
@@ -243,8 +243,10 @@ describe('an agent that records when a turn begins, before what was asked [C4]',
     await store.append('codex:1', [
       opened,
       ...work,
-      ...[begun, said('user', ask), said('assistant', 'The document is written.'), over],
-      ...[begun, said('user', 'Now the invoices.'), said('assistant', 'I look at the invoices first.')],
+      ...handedOver,
+      begun,
+      said('user', 'Now the invoices.'),
+      said('assistant', 'I look at the invoices first.'),
     ])
     expect((await keep('one.md', undefined, 'codex:1')).kept).toContain('Interrupted')
   })
