@@ -29,7 +29,10 @@ interface Sentence {
   readonly weight: number
 }
 
-type LaterSentence = Sentence & Quote
+interface LaterSentence extends Sentence, Quote {
+  /** Its place among all sentences: of one message, the last is the newest. */
+  readonly at: number
+}
 
 export class LaterWords {
   readonly #messages: readonly Instruction[]
@@ -51,7 +54,7 @@ export class LaterWords {
     this.#read()
     const found = sentences
       .flatMap((sentence) => this.#newestAbout(sentence, id) ?? [])
-      .reduce<LaterSentence | undefined>((newest, each) => (newest && newest.id > each.id ? newest : each), undefined)
+      .reduce<LaterSentence | undefined>((newest, each) => (newest && newest.at > each.at ? newest : each), undefined)
     return found === undefined ? text : withLaterWords(text, clip(found.text, longestShown))
   }
 
@@ -68,9 +71,9 @@ export class LaterWords {
         this.#spread.set(word, (this.#spread.get(word) ?? 0) + 1)
       return read
     })
-    for (const { text, id, words } of sentences) {
+    for (const [at, { text, id, words }] of sentences.entries()) {
       if (text.length > longestSentence || asks(text)) continue
-      const later = { text, id, words, weight: this.#weightOf(words) }
+      const later = { text, id, at, words, weight: this.#weightOf(words) }
       for (const word of words) {
         const holders = this.#holders.get(word)
         if (holders === undefined) this.#holders.set(word, [later])
@@ -94,7 +97,7 @@ export class LaterWords {
     let newest: LaterSentence | undefined
     for (const [later, { words: count, weight }] of shared) {
       if (count < fewest || weight < ofEarlier * whole || weight < ofLater * later.weight) continue
-      if (newest === undefined || later.id >= newest.id) newest = later
+      if (newest === undefined || later.at > newest.at) newest = later
     }
     return newest
   }

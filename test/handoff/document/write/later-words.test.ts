@@ -57,3 +57,8 @@ test('later words are found however many messages follow them [H13]', () => {
   const words = new LaterWords(said.map((text, at) => ({ text, id: at + 1, standing: [] })))
   expect(words.mark(said[0]!, [said[0]!], 1)).toContain('superseded where later words differ: Use pnpm instead of npm')
 })
+
+test('of several later sentences in one message, the last one counts [H13]', () => {
+  const later = 'For installing packages take pnpm. No, stay with npm for packages, as before.'
+  expect(shown('Always use npm for installing packages.', later)).toContain('No, stay with npm')
+})
