@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { LedgerBuilder } from '../../handoff/index.ts'
 import path from 'node:path'
+import { StorageError } from '../../errors.ts'
 import { entryFrom } from '../../store/index.ts'
 import { contentText, type ToolCall, type ToolResult } from '../../tape/index.ts'
 import { agentNamed, type Fact, type SessionFile } from '../../agents/index.ts'
@@ -113,8 +114,14 @@ export class TranscriptView {
 
   /** What the calls do that have not ended. */
   get doing(): readonly string[] {
-    const agent = agentNamed(this.file.agent)
-    return agent.runningCalls?.(this.file).map(deedOf) ?? [...this.#calls.values()]
+    const read = [...this.#calls.values()]
+    try {
+      return agentNamed(this.file.agent).runningCalls?.(this.file).map(deedOf) ?? read
+    } catch (error) {
+      // Somebody is writing the file: what was read before has to do.
+      if (error instanceof StorageError) return read
+      throw error
+    }
   }
 
   get read(): readonly string[] {

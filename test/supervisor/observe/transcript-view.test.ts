@@ -1,3 +1,4 @@
+import fs from 'node:fs'
 import { expect, test } from 'vitest'
 import { agentNamed } from '../../../src/agents/index.ts'
 import { TranscriptView } from '../../../src/supervisor/observe/transcript-view.ts'
@@ -30,3 +31,15 @@ test.for(['claude', 'codex', 'opencode'] as const)(
     view.close()
   },
 )
+
+test('of a database that cannot be read, what was known before is what its agent does [C15][C19]', () => {
+  const { env } = homeWith('opencode')
+  const opencode = agentNamed('opencode')
+  const [session] = opencode.folders(env).flatMap((folder) => opencode.find(folder))
+  const view = new TranscriptView(session!, '/tmp')
+  view.grow(Date.now())
+  view.close()
+  fs.truncateSync(session!.path, 5_000)
+  fs.rmSync(`${session!.path}-wal`, { force: true })
+  expect(view.doing).toEqual([])
+})
