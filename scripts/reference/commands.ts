@@ -16,7 +16,7 @@ export function commandsPage(): string {
     signals: new EventEmitter(),
     self: ['node', 'baton'],
     cwd: () => '.',
-    exit: { code: 0, now: () => {}, last: new Set() },
+    exit: { code: 0, now: () => {} },
   })
   const shown = program.commands.filter((each) => !isHidden(each))
   const headings = [...new Set(shown.map((each) => each.helpGroup()))]

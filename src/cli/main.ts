@@ -21,12 +21,8 @@ const io: Io = {
   signals: process,
   self: [process.execPath, process.argv[1]!],
   cwd: () => process.cwd(),
-  exit: { code: 0, now: () => process.exit(io.exit.code), last: new Set() },
+  exit: { code: 0, now: () => process.exit(io.exit.code) },
 }
-
-process.once('exit', () => {
-  for (const task of io.exit.last) task()
-})
 
 const argv = process.argv.slice(2)
 const [command, agent, event] = argv

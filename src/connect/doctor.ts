@@ -5,7 +5,7 @@ import path from 'node:path'
 import { agents, type ConnectionPlace } from '../agents/index.ts'
 import { findWorkspace, stateFolder, untrusted } from '../config/index.ts'
 import { openStore } from '../store/index.ts'
-import { makeFolder, runCommand } from '../system/index.ts'
+import { runCommand } from '../system/index.ts'
 import { isReserved } from '../tape/index.ts'
 import { planConnect } from './connection.ts'
 import { HookState } from './hook-state.ts'
@@ -150,9 +150,11 @@ function disk({ cwd, env }: DoctorOptions): Finding {
 
 function userFolder({ env }: DoctorOptions): Finding {
   const folder = stateFolder(env)
+  let existing = folder
+  while (!fs.existsSync(existing)) existing = path.dirname(existing)
   try {
-    makeFolder(folder)
-    fs.accessSync(folder, fs.constants.W_OK)
+    // A file in the place of a folder is refused, too.
+    fs.accessSync(path.join(existing, '/'), fs.constants.W_OK)
     return { about: 'folder', is: 'ok', text: `${folder} is writable` }
   } catch (error) {
     const advice = 'Hooks, trust and connections are remembered there: make it writable, or set XDG_STATE_HOME.'

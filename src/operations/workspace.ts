@@ -47,6 +47,8 @@ interface WorkspaceOptions {
   readonly self: readonly [string, string]
   /** The person has named the workspace: only the configuration has to come from a project that the user trusts. */
   readonly named?: boolean
+  /** Whether a workspace on files is made where there is none, which is so unless told otherwise. */
+  readonly make?: boolean
   /** Told what went wrong beside the work, such as a notification that did not arrive. */
   readonly warn?: (text: string) => void
 }
@@ -57,9 +59,10 @@ export async function openWorkspace({
   env,
   self,
   named = false,
+  make = true,
   warn = () => {},
 }: WorkspaceOptions): Promise<Workspace> {
-  const store = await openStore(address)
+  const store = await openStore(address, { make })
   let opened: Promise<OpenedRelay> | undefined
   let tasks: Promise<Tasks> | undefined
   const programs = new Set<ChildProcess>()

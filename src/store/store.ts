@@ -147,6 +147,8 @@ export interface Store {
 export interface OpenOptions {
   /** The id that a workspace is given if there is none yet; a copy has that of its original. */
   workspace?: string
+  /** With `false`, a folder that does not exist is not made: it reads as empty and refuses every write. */
+  make?: boolean
   now?: () => Date
 }
 

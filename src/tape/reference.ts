@@ -96,7 +96,9 @@ export async function resolve(store: Store, reference: string): Promise<Resolved
     if (tape !== undefined) return { ...reading, tape }
   }
   const { tape } = possible[0]!
-  throw new NotFoundError(`There is no tape "${tape}"`, { nearest: nearest(tape, names) })
+  const close = nearest(tape, names)
+  const help = close.length > 0 ? { nearest: close } : { hint: 'See "baton tape ls".' }
+  throw new NotFoundError(`There is no tape "${tape}" in this workspace`, help)
 }
 
 /** The tape of that name, or else the only one that begins so; the name itself where there is neither. */

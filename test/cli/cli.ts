@@ -40,7 +40,6 @@ export function ioOf(cwd: string, input = '') {
       now: () => {
         throw new Error('The process was to end at once')
       },
-      last: new Set<() => void>(),
     },
     person: () => ({ via: 'terminal', where: 'pts/7' }),
   } satisfies Io

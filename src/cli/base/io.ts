@@ -40,11 +40,8 @@ export interface Io {
   readonly self: readonly [string, string]
   /** The folder that the command was typed in. Throws if it is gone. */
   cwd(): string
-  /**
-   * `code` is the exit code of the command, unless it throws; `now` ends the process without waiting for anything; what is in `last` is
-   * done when the process exits, however it comes to that.
-   */
-  readonly exit: { code: number; readonly now: () => void; readonly last: Set<() => void> }
+  /** `code` is the exit code of the command, unless it throws; `now` ends the process without waiting for anything. */
+  readonly exit: { code: number; readonly now: () => void }
   /** Tells that a person has typed the command, or throws; by the terminal of this process unless given. */
   readonly person?: () => Person
 }

@@ -1,7 +1,6 @@
 // The workspace that a command works in.
 
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import type * as z from 'zod'
 import {
@@ -46,49 +45,32 @@ export interface Door {
 
 /**
  * Opens the workspace, does the work with its operations, and closes it, whatever happens. Where Baton keeps no workspace for the folder
- * yet, reading makes none: it is done in an empty one that is gone afterwards.
+ * yet, reading makes none: it finds nothing there.
  */
 export async function withWorkspace<T>(globals: Globals, work: (door: Door, out: Output) => Promise<T>): Promise<T> {
   const { io } = globals
   const out = new Output(globals)
   const { address, by } = chosenWorkspace(globals)
-  const common = { cwd: io.cwd(), env: io.env, self: io.self, warn: (text: string) => out.warn(text) }
-  const named = by === 'store' || by === 'workspace'
+  const openOnce = (make: boolean) =>
+    openWorkspace({
+      address,
+      cwd: io.cwd(),
+      env: io.env,
+      self: io.self,
+      warn: (text) => out.warn(text),
+      named: by === 'store' || by === 'workspace',
+      make,
+    })
   let opened: Promise<Workspace> | undefined
-  let empty: { remove: () => void; workspace: Promise<Workspace> } | undefined
-  const open = () => (opened ??= openWorkspace({ ...common, address, named }))
-  const openEmpty = () => {
-    if (empty === undefined) {
-      const folder = temporaryFolder()
-      // Where there is no room for an empty one, the real one is made.
-      if (folder === undefined) return open()
-      const remove = () => fs.rmSync(folder, { recursive: true, force: true })
-      // A reader that has seen enough (`| head`) ends the process in the middle.
-      io.exit.last.add(remove)
-      empty = { remove, workspace: openWorkspace({ ...common, address: path.join(folder, '.baton'), named }) }
-    }
-    return empty.workspace
-  }
+  let missing: Promise<Workspace> | undefined
+  const open = () => (opened ??= openOnce(true))
   const isMissing = (by === 'repository' || by === 'directory') && isMissingFolder(address)
   if (!isMissing) await open()
-  const openFor = (scope: Scope) => (scope === 'read' && isMissing && opened === undefined ? openEmpty() : open())
+  const openFor = (scope: Scope) => (scope === 'read' && opened === undefined ? (missing ??= openOnce(false)) : open())
   try {
     return await work(doorTo(openFor), out)
   } finally {
-    await (await opened)?.close()
-    if (empty !== undefined) {
-      await (await empty.workspace).close()
-      empty.remove()
-      io.exit.last.delete(empty.remove)
-    }
-  }
-}
-
-function temporaryFolder(): string | undefined {
-  try {
-    return fs.mkdtempSync(path.join(os.tmpdir(), 'baton-empty-'))
-  } catch {
-    return undefined
+    for (const each of [opened, missing]) await (await each)?.close()
   }
 }
 

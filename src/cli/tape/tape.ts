@@ -29,7 +29,7 @@ import { type Format, type Hit, isHeavy, parseExportLine, tapeMeant } from '../.
 import { entryRow, printEntry } from './entry-line.ts'
 import { type Io, untilStopped } from '../base/io.ts'
 import { age, brief, count, entryCount, type Globals, type Output, size } from '../base/output.ts'
-import { type Door, withWorkspace } from '../base/workspace.ts'
+import { demand, type Door, withWorkspace } from '../base/workspace.ts'
 
 /** How many appends may be under way: enough to share syncs, few enough to stop soon after a bad line. */
 const window = 64
@@ -295,6 +295,8 @@ export async function tail(options: Globals & { after?: number }, name: string):
 
 export async function verify(options: Globals, name: string | undefined): Promise<void> {
   await withWorkspace(options, async (door, out) => {
+    // Looking for it first, which makes no workspace.
+    if (name !== undefined) await demand((await door.workspace('read')).store, name)
     const names = name === undefined ? await everyTape(door) : [name]
     const damaged = new Set<string>()
     for (const tape of names) {
@@ -311,7 +313,7 @@ export async function verify(options: Globals, name: string | undefined): Promis
         for (const damage of found.damage) out.line(`  ${describe(damage)}`)
       }
     }
-    if (names.length === 0) out.note('No tapes yet.')
+    if (names.length === 0) out.note('No tapes yet. Make one with "baton tape append main".')
     if (damaged.size > 0) options.io.exit.code = 1
     for (const tape of damaged) if (!out.json) out.warn(`See "baton tape repair ${shellWord(tape)}".`)
   })

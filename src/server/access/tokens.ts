@@ -50,7 +50,6 @@ export class Tokens {
 
   constructor(folder: string) {
     const own = serverFolder(folder)
-    makeFolder(own)
     this.#file = path.join(own, 'tokens.json')
     this.#lock = path.join(own, 'tokens.lock')
   }
@@ -122,6 +121,7 @@ export class Tokens {
   }
 
   async #change(change: (tokens: readonly Token[]) => readonly Token[]): Promise<void> {
+    makeFolder(path.dirname(this.#file))
     const lock = new Lock(this.#lock, 10_000)
     await lock.take()
     try {

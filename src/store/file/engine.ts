@@ -41,9 +41,11 @@ export interface FileStoreOptions extends OpenOptions {
 /** So long a read keeps the process to itself: a server has other callers, and a supervisor has sessions to look after. */
 const turnMs = 5
 
-/** Opens the workspace in that folder, making it if there is none. */
+/** Opens the workspace in that folder, making it if there is none, unless `make` is false. */
 export async function openFileStore(root: string, options: FileStoreOptions = {}): Promise<Store> {
   const layout = new Layout(path.resolve(root))
+  if (options.make === false && !fs.existsSync(layout.root))
+    return new FileStore(layout, options, new NotFoundError(`There is no workspace in ${layout.root}`))
   try {
     prepareWorkspace(layout)
   } catch (error) {
@@ -75,7 +77,7 @@ class FileStore implements Store {
   readonly #tapes: OpenTapes
   readonly #watcher = new Watcher()
   readonly #closing = new AbortController()
-  /** Why nothing can be written. */
+  /** Why nothing may be written. */
   readonly #forbidden: Error | undefined
 
   constructor(layout: Layout, { patience = 30_000, now = () => new Date() }: FileStoreOptions, forbidden?: Error) {
