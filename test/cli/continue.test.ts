@@ -68,6 +68,8 @@ test('--print only prints the command; an agent that is not there is named, with
   onTestFinished(() => void (process.env.PATH = before))
   const missing = await baton(home, ['continue', session!.path, '--in', 'opencode'])
   expect(missing).toMatchObject({ code: 4, err: expect.stringContaining('no program "opencode"') as string })
+  expect(missing.err).not.toContain('continues in')
+  expect(records(await baton(home, ['lineage', '--json'])).map(({ how }) => how)).not.toContain('continue')
   expect((await baton(home, ['continue', session!.path, '--in', 'emacs'])).code).toBe(2)
 })
 

@@ -26,16 +26,24 @@ export async function continueIn(options: ContinueOptions, ref?: string): Promis
   demandTrustedProject('No session was opened', options)
   const into = options.in ?? (await pickAgent(io))
   const session = ref ?? (await newestOrPicked(options))
+  const isStarted = options.print !== true && options.json !== true
+  const isMissing = isStarted && !isProgram(agentNamed(into).program, io.env)
+  // What never starts has no place in the lineage.
+  const print = options.print === true || isMissing
   const edit = options.edit === true ? { edit: async (markdown: string) => edited(markdown, io) } : {}
   const start = await withWorkspace(options, async ({ run }, out) => {
-    const start = await run(sessionContinue, { session, agent, in: into, goal, print: options.print }, edit)
+    const start = await run(sessionContinue, { session, agent, in: into, goal, print }, edit)
     const { tape, document, program, args, cwd } = start
     if (out.json) out.data(start)
     else if (options.print === true) out.line(`cd ${shellWord(cwd)} && ${[program, ...args].map(shellWord).join(' ')}`)
-    else out.note(`${tape} continues in ${into} with ${document}`)
+    else if (!isMissing) out.note(`${tape} continues in ${into} with ${document}`)
     return start
   })
-  if (options.print !== true && options.json !== true) open(start, io)
+  if (isMissing)
+    throw new NotFoundError(`There is no program "${start.program}" on your path`, {
+      hint: `Install it, or give its prompt the document yourself: ${path.normalize(start.document)}`,
+    })
+  if (isStarted) open(start, io)
 }
 
 /** A person picks an agent that is installed; a script has to name it. */
@@ -62,16 +70,10 @@ interface Start {
   readonly program: string
   readonly args: readonly string[]
   readonly cwd: string
-  readonly document: string
 }
 
-function open({ program, args, cwd, document }: Start, { env, exit }: Io): void {
+function open({ program, args, cwd }: Start, { env, exit }: Io): void {
   const { error, status, signal } = spawnSync(program, args, { cwd, env, stdio: 'inherit' })
-  if (error !== undefined && 'code' in error && error.code === 'ENOENT') {
-    throw new NotFoundError(`There is no program "${program}" on your path`, {
-      hint: `Install it, or give its prompt the document yourself: ${path.normalize(document)}`,
-    })
-  }
   if (error !== undefined) throw error
   exit.code = status ?? (signal === null ? 1 : 130)
 }
