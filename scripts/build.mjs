@@ -79,6 +79,7 @@ const scripts = [
   await buildProgram('program.js'),
   await buildProgram('handoff.js', commandsIn('handoff')),
   await buildProgram('sessions.js', commandsIn('sessions')),
+  await buildProgram('tape.js', commandsIn('tape')),
   await buildProgram('hook.js', (_importer, path) => path === './connect/hook.ts'),
 ]
 const code = createHash('sha256')

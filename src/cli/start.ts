@@ -33,6 +33,9 @@ const scripts = new Map([
   ['log', 'sessions.js'],
   ['import', 'sessions.js'],
   ['follow', 'sessions.js'],
+  ['tape', 'tape.js'],
+  ['show', 'tape.js'],
+  ['lineage', 'tape.js'],
   ['hook', 'hook.js'],
 ])
 
