@@ -15,7 +15,7 @@ export const claudeConnection: AgentConnection = {
   strictJson: true,
   ownStatusLine,
   notes: ({ scope }) => [
-    'It takes effect in the next session; for one that is running, type /reload-plugins or restart it.',
+    'In a Claude Code that is running, type /reload-plugins, or restart it.',
     ...(scope === 'project'
       ? ['The status line is a user setting, not a project one: "baton connect claude" (without --project) adds it.']
       : []),

@@ -34,7 +34,7 @@ export async function connect(options: ConnectOptions, agent: AgentName): Promis
   if (options.dryRun !== true) plan.carryOut()
   show(options, agent, plan, {
     none: `${label} is connected already, and nothing is out of date.`,
-    done: `${label} is connected ${whereOf(place)}.`,
+    done: `${label} is connected ${whereOf(place)}. It takes effect the next time ${label} starts.`,
   })
 }
 
