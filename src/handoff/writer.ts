@@ -12,7 +12,7 @@ import { type HandoffDocument, type Item, type Profile, sectionOf } from './docu
 import { makeDocument } from './document/write/make.ts'
 import { parseClaims } from './document/markdown/parse.ts'
 import { type Problem, validate } from './document/check/validate.ts'
-import type { Ledger, Quote } from './ledger/facts.ts'
+import type { CommandFact, Ledger, Quote } from './ledger/facts.ts'
 import { reconcileWithGit } from './ledger/files/git.ts'
 import { withSubagentFiles } from './ledger/tools/subagent-book.ts'
 import { ledger } from './ledger/ledger.ts'
@@ -154,7 +154,13 @@ export async function phaseLedger(
   const document = known.inherited?.path === undefined ? undefined : path.resolve(cwd ?? '', known.inherited.path)
   // The document that the work goes on from is no part of it.
   const isWork = (file: string) => file !== document && path.dirname(file) !== leaveOut
-  return { ...facts, files: facts.files.filter((each) => isWork(path.resolve(cwd ?? '', each.path))) }
+  const isOwn = ({ command, printed }: CommandFact) =>
+    leaveOut !== undefined && printed === undefined && command.includes(`${leaveOut}${path.sep}`)
+  return {
+    ...facts,
+    files: facts.files.filter((each) => isWork(path.resolve(cwd ?? '', each.path))),
+    commands: facts.commands.filter((each) => !isOwn(each)),
+  }
 }
 
 /** The ledger of work that goes on from that document; what the agent has summed up since goes beside it. */

@@ -124,8 +124,9 @@ function withoutPrinted(document: HandoffDocument): HandoffDocument {
   return { ...document, sections }
 }
 
-function hasProgress({ counts, commands, todos }: Ledger): boolean {
-  return counts.filesChanged > 0 || commands.length > 0 || todos.some(({ status }) => status === 'completed')
+function hasProgress({ files, commands, todos }: Ledger): boolean {
+  const changed = files.some((file) => file.state === 'changed' && file.folder !== true && file.uncertain !== true)
+  return changed || commands.length > 0 || todos.some(({ status }) => status === 'completed')
 }
 
 /**

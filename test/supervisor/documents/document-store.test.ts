@@ -31,7 +31,7 @@ async function shop() {
     })
     return { document, kept: fs.readFileSync(file, 'utf8') }
   }
-  return { keep, store }
+  return { keep, store, cwd }
 }
 
 const said = (role: string, content: string): Draft => ({ kind: 'message', payload: { role, content } })
@@ -212,6 +212,21 @@ test('writing the document is neither an answer to the user nor a reason to wait
     expect(kept).not.toContain(words)
 })
 
+test('the command that wrote the document, and the one that read it, are neither work nor told of [C9][C10]', async () => {
+  const { keep, store, cwd } = await shop()
+  const file = path.join(cwd, 'one.md')
+  await store.append('codex:1', [
+    opened,
+    said('user', 'Paint the shelves.'),
+    ...ran('1', `cat ${path.join(cwd, 'zero.md')}`, goodDocument),
+    said('user', askText({ path: file, project: cwd, percent: 86 })),
+    ...ran('2', `mkdir -p ${cwd}/ && cat > ${file} <<'END'\n${goodDocument}\nEND`, ''),
+  ])
+  const { kept, document } = await keep('one.md', goodDocument.replace('{project}', 'shop'), 'codex:1')
+  expect(kept).not.toMatch(/(?:mkdir|zero|cat >)/)
+  expect(document.progress).toBe(false)
+})
+
 test('where a turn is over, what its agent names as the next step stands alone [C4]', async () => {
   const { keep, store } = await shop()
   await store.append('claude:1', [
@@ -221,7 +236,7 @@ test('where a turn is over, what its agent names as the next step stands alone [
     { kind: 'event', payload: { name: 'turn_ended', data: { status: 'done' } } },
   ])
   const { kept } = await keep('one.md', goodDocument.replace('{project}', 'shop'), 'claude:1')
-  expect(kept).not.toContain('Wait for the user')
+  for (const words of ['Wait for the user', "Answered the user's last request"]) expect(kept).not.toContain(words)
   expect(kept).toContain('3 of 19 modules are done')
 })
 

@@ -13,7 +13,7 @@ import {
 } from '../document.ts'
 import { contains, sameText } from '../check/similarity.ts'
 import { normaliseDocument } from '../markdown/normalise.ts'
-import { saidInStep } from '../phrases.ts'
+import { answeredLast, saidByAssistant, saidInStep } from '../phrases.ts'
 import { ruleOf } from '../sections.ts'
 import { withInherited } from './inherited.ts'
 import { LaterWords } from './later-words.ts'
@@ -134,7 +134,8 @@ function mergeNarrative(facts: HandoffDocument, narrative: HandoffDocument, ledg
   const knowsNext = step !== undefined && isConcrete(step.text)
   const itemsOf = (key: SectionKey) => {
     if (key === 'next' && knowsNext) return [...saidOf(key), ...ownOf(key).filter(({ tag }) => tag !== 'wait')]
-    return [...ownOf(key), ...(key === 'done' && knowsNext ? closing(facts) : []), ...saidOf(key)]
+    if (key === 'done' && knowsNext) return [...ownOf(key).flatMap(withoutAnswer), ...closing(facts), ...saidOf(key)]
+    return [...ownOf(key), ...saidOf(key)]
   }
   const keys = new Set<SectionKey>([...facts.sections, ...narrative.sections].map((section) => section.key))
   const sections = [...keys].map((key): Section => ({ key, items: itemsOf(key) }))
@@ -147,6 +148,12 @@ function closing(facts: HandoffDocument): Item[] {
   if (sectionOf(facts, 'done')?.items.some(isWhole) === true) return []
   const waits = sectionOf(facts, 'next')?.items.filter(({ tag }) => tag === 'wait') ?? []
   return waits.flatMap((step) => saidInStep(step, 'closing') ?? [])
+}
+
+/** Where work is left, its last words answered nobody. */
+function withoutAnswer(item: Item): Item[] {
+  if (item.text !== answeredLast) return [item]
+  return item.data === undefined ? [] : [{ ...item, text: saidByAssistant.last('') }]
 }
 
 function usable({ text }: Item): boolean {

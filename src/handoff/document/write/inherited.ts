@@ -24,6 +24,7 @@ import {
   onListOfEarlierTurn,
   repeatsUser,
   saidEarlier,
+  saidByAssistant,
   saidInStep,
 } from '../phrases.ts'
 import type { LaterWords } from './later-words.ts'
@@ -222,7 +223,7 @@ function withDocument<Sections extends Partial<Record<SectionKey, Item[]>>>(
   add(home('constraints', 'context'), rules, true)
   // What was said at the end of the session before stands in its first step.
   const done = of('done').flatMap((item) =>
-    item.text === answeredLast ? (closedEarlier(item, quoted) ?? []) : asReply(item),
+    [answeredLast, saidByAssistant.last('')].includes(item.text) ? (closedEarlier(item, quoted) ?? []) : asReply(item),
   )
   add('done', [...of('next').flatMap((step) => saidInStep(step, 'closing') ?? []), ...done])
   add(home('pending', 'next'), inheritedTodos(ledger))

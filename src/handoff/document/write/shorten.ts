@@ -12,7 +12,7 @@ const mostOver = 40
 export function shorten(text: string, limit: number): string {
   if (nearlyFits(text, limit)) return text
   const head = boundary(text, Math.floor(limit * 0.7))
-  const tail = wholeCharacter(text, text.length - Math.floor(limit * 0.2))
+  const tail = wordAfter(text, text.length - Math.floor(limit * 0.2))
   return `${text.slice(0, head).trimEnd()} […${tail - head} characters…] ${text.slice(tail).trimStart()}`.trim()
 }
 
@@ -20,7 +20,7 @@ export function shorten(text: string, limit: number): string {
 export function shortenProse(text: string, limit: number): string {
   if (nearlyFits(text, limit) || !text.includes('`')) return shorten(text, limit)
   const head = boundary(text, Math.floor(limit * 0.7))
-  const tail = wholeCharacter(text, text.length - Math.floor(limit * 0.2))
+  const tail = wordAfter(text, text.length - Math.floor(limit * 0.2))
   const close = openSpan(text.slice(0, head))
   const open = openSpan(text.slice(0, tail))
   const left = text.slice(0, head).trimEnd() + (close === '' ? '' : `${close.length > 1 ? ' ' : ''}${close}`)
@@ -49,6 +49,12 @@ export function shortenStart(text: string, limit: number): string {
 /** Back to the start of a word, if it is near. */
 function boundary(text: string, at: number): number {
   for (let back = at; back > at - 20 && back > 0; back--) if (/\s/.test(text[back]!)) return back
+  return wholeCharacter(text, at)
+}
+
+/** On to the start of a word, if it is near. */
+function wordAfter(text: string, at: number): number {
+  for (let on = at; on < at + 20 && on < text.length; on++) if (/\s/.test(text[on - 1]!)) return on
   return wholeCharacter(text, at)
 }
 
