@@ -38,4 +38,7 @@ async function main(): Promise<void> {
   } else {
     process.exitCode = await (await import('./program.ts')).run(argv, io)
   }
+  // A connection that a library gave up without closing it, as to a server that takes it and says nothing, must not keep a finished
+  // command.
+  setTimeout(() => process.stdout.writableLength === 0 && process.exit(), 1_000).unref()
 }

@@ -1,14 +1,18 @@
 // What can be wrong with a server: each says what to do and shows no password, and the process continues when it is mended.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { jetstream } from '@nats-io/jetstream'
 import pg from 'pg'
 import { afterAll, expect, test, vi } from 'vitest'
 import { openNatsStore } from '../../src/store/nats/engine.ts'
 import { openPostgresStore } from '../../src/store/postgres/engine.ts'
 import type { Store } from '../../src/store/index.ts'
+import { program } from '../cli/cli.ts'
 import { administer, startNats } from '../support/nats.ts'
 import { startPostgres } from '../support/postgres.ts'
 
@@ -187,6 +191,31 @@ test('PostgreSQL, a server that stops in the moment a connection is open: the pr
   const error = await refusal(open(`postgres://u:whisper@127.0.0.1:${stopping.port}/x`))
   stopping.end()
   expect(error).toMatchObject({ code: 'storage', hint: expect.stringMatching(/server runs and can be reached/) })
+})
+
+test('a server that takes a connection and says nothing: a command tells so, and ends [E1] [E2]', async () => {
+  const silent = await madeUpServer(() => {})
+  const ended = ['nats', 'postgres'].map(async (scheme) => {
+    const args = [program, 'tape', 'ls', '--store', `${scheme}://u@127.0.0.1:${silent.port}/x`]
+    const child = spawn(process.execPath, args, { cwd: folder, env: { PATH: process.env.PATH, HOME: folder } })
+    const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+    return { said, code: code as number }
+  })
+  for (const end of await Promise.all(ended)) {
+    expect(end).toEqual({ said: expect.stringContaining('Check that the server runs and can be reached'), code: 1 })
+  }
+  silent.end()
+})
+
+test('NATS, a server that ends: calls that waited behind one that failed do not wait again [E2]', async () => {
+  const store = await open(onNats('queued'))
+  await store.append('main', [{ kind: 'count', payload: 1 }])
+  await nats.kill(0)
+  const [first, second] = await Promise.all(['a', 'b'].map((key) => refusal(store.latest('main', key))))
+  expect(second).toBe(first)
+  await nats.start(0)
+  await expect.poll(() => store.latest('main', 'a').catch(String)).toBeUndefined()
+  await store.close()
 })
 
 const cutAll = "select pg_terminate_backend(pid) from pg_stat_activity where usename in ('other', 'locked')"

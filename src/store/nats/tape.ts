@@ -73,13 +73,8 @@ export class NatsTape {
   /** What is known of the tape once everything that was acknowledged is in it. */
   current(): Promise<TapeIndex> {
     if (this.#syncing === undefined) return this.#startSync()
-    // One that is under way may have looked before the last acknowledgement.
-    this.#nextSync ??= this.#syncing
-      .catch(() => {})
-      .then(() => {
-        this.#nextSync = undefined
-        return this.#startSync()
-      })
+    // One that is under way may have looked before the last acknowledgement. When it fails, it has waited for the servers long enough.
+    this.#nextSync ??= this.#syncing.finally(() => (this.#nextSync = undefined)).then(() => this.#startSync())
     return this.#nextSync
   }
 

@@ -23,16 +23,17 @@ export async function appendGroup(
     sql: appendSql,
     parameters: appendParameters(tape.encoded, write, again, batches),
   })
-  let failure: unknown
+  const since = performance.now()
+  let earlier: unknown
   if (batches.every(isPlain) && (batches.length === 1 || batches.every(({ expect }) => expect === undefined))) {
     const outcome = await shared.append({ tape: tape.encoded, write, batches })
     if (outcome.firstId !== undefined) {
       let next = outcome.firstId
       return batches.map(({ prepared }) => prepared.map((one) => asEntry(next++, one)))
     }
-    failure = outcome.failure
+    earlier = outcome.failure
   }
-  return answers(tape.name, batches, await database.write(checked, failure), read)
+  return answers(tape.name, batches, await database.write(checked, { earlier, since }), read)
 }
 
 function answers(

@@ -36,7 +36,10 @@ export interface Statements {
 const defaultPatience = 30_000
 /** A person who names a wrong server gets the error soon. */
 const openingPatience = 3_000
-const statementMs = 60_000
+/** Longer than a statement waits for a tape that another process holds. */
+const statementMs = 35_000
+/** Bringing the tables up to date, or repairing a tape, may take a while. */
+const statementInTransactionMs = 60_000
 const connections = 10
 const oldestServer = 130_000
 
@@ -61,7 +64,7 @@ export class Database implements Statements {
       ...client,
       application_name: 'baton',
       connectionTimeoutMillis: 10_000,
-      query_timeout: statementMs,
+      query_timeout: statementInTransactionMs,
       keepAlive: true,
     }
     this.#pool = new pg.Pool({ ...this.#config, max: connections, idleTimeoutMillis: 30_000, allowExitOnIdle: true })
@@ -83,10 +86,16 @@ export class Database implements Statements {
 
   /**
    * A statement that must not be run twice. When its answer is lost, it is run with `again` set, by which it finds out what
-   * became of the first. `earlier`: it was attempted, and failed with that.
+   * became of the first. `earlier`: it was attempted, and failed with that; `since` is when that began.
    */
-  write(statement: (again: boolean) => Statement, earlier?: unknown): Promise<Row[]> {
+  async write(
+    statement: (again: boolean) => Statement,
+    { earlier, since }: { earlier?: unknown; since: number },
+  ): Promise<Row[]> {
     let again = earlier !== undefined && !neverSent(earlier)
+    const isUnknown = earlier !== undefined && isLost(earlier)
+    const patience = since + this.#patience - performance.now()
+    if (patience <= 0 && isGone(earlier)) throw this.#explain(earlier, isUnknown)
     return this.#persist(
       async () => {
         try {
@@ -97,7 +106,7 @@ export class Database implements Statements {
           throw error
         }
       },
-      { isWrite: true, isUnknown: earlier !== undefined && isLost(earlier) },
+      { isWrite: true, isUnknown, patience },
     )
   }
 
@@ -109,7 +118,9 @@ export class Database implements Statements {
         let failure: Error | undefined
         try {
           await client.query('begin')
-          const result = await work({ query: (sql, parameters = []) => this.#on(client, sql, parameters) })
+          const result = await work({
+            query: (sql, parameters = []) => this.#on(client, sql, parameters, statementInTransactionMs),
+          })
           await client.query('commit')
           return result
         } catch (error) {
@@ -224,20 +235,26 @@ export class Database implements Statements {
     const client = await this.#pool.connect()
     let failure: Error | undefined
     try {
-      return await this.#on(client, sql, parameters, this.#keepsPlans)
+      return await this.#on(client, sql, parameters, statementMs, this.#keepsPlans)
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error))
       if (!this.#keepsPlans || !isPlanLost(error)) throw error
       // A pooler gave the statement to another connection than the one that knows it; nothing was done.
       this.#keepsPlans = false
-      return await this.#on(client, sql, parameters)
+      return await this.#on(client, sql, parameters, statementMs)
     } finally {
       client.release(failure !== undefined && isGone(failure) ? failure : undefined)
     }
   }
 
   /** `isKept`: the server parses and plans the statement once for each connection. */
-  async #on(client: pg.PoolClient, sql: string, parameters: readonly Parameter[], isKept = false): Promise<Row[]> {
+  async #on(
+    client: pg.PoolClient,
+    sql: string,
+    parameters: readonly Parameter[],
+    timeoutMs: number,
+    isKept = false,
+  ): Promise<Row[]> {
     let known = this.#texts.get(sql)
     if (known === undefined) {
       const text = forSchema(sql, this.schema)
@@ -246,9 +263,11 @@ export class Database implements Statements {
       this.#texts.set(sql, known)
     }
     const { text, name } = known
-    if (parameters.length === 0) return (await client.query<Row>(text)).rows ?? []
+    // pg takes the timeout here as well, though its types do not say so.
+    const statement = { text, query_timeout: timeoutMs }
+    if (parameters.length === 0) return (await client.query<Row>(statement)).rows ?? []
     const values = [...parameters]
-    return (await client.query<Row>(isKept ? { name, text, values } : { text, values })).rows
+    return (await client.query<Row>(isKept ? { ...statement, name, values } : { ...statement, values })).rows
   }
 
   async #persist<T>(
