@@ -113,6 +113,7 @@ export class Handoffs {
     const { next, delta } = withResults(head.state, step, gates, [
       ...(forced === undefined ? [] : [forcedWarning(handoff, gates.filter(isStopping), forced)]),
       ...handoff.waivers.map(({ path, reason }) => `${handoff.source_agent} waived ${path}: ${reason}`),
+      ...leftOut(handoff.source_agent, head.state.spec, handoff.spec),
       ...rejectionsAt(head.state, record),
     ])
     checkLists(next, this.#parts.settings.bounds)
@@ -237,6 +238,24 @@ function given<T extends Record<string, string | undefined>>(fields: T): { [K in
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: string
   }
+}
+
+/** What a new specification asks for no more, and so no gate does. */
+function leftOut(agent: string, before: TaskSpec | undefined, after: TaskSpec | undefined): string[] {
+  if (before === undefined || after === undefined) return []
+  const kept = new Set(demandsOf(after))
+  const gone = demandsOf(before).filter((each) => !kept.has(each))
+  return gone.length === 0 ? [] : [`${agent} took out of the specification: ${gone.join(', ')}`]
+}
+
+function demandsOf({ inputs, outputs, dependencies, success_criteria }: TaskSpec): string[] {
+  const nameOf = (each: TaskSpec['inputs'][number]) => (typeof each === 'string' ? each : (each.path ?? each.name))
+  return [
+    ...inputs.map((each) => `input ${nameOf(each)}`),
+    ...outputs.map((each) => `output ${nameOf(each)}`),
+    ...dependencies.map((each) => `dependency ${each}`),
+    ...success_criteria.map((each) => `success criterion ${each}`),
+  ]
 }
 
 function forcedWarning({ source_agent, phase }: GivenHandoff, stopping: readonly GateResult[], reason: string): string {

@@ -170,6 +170,24 @@ test('a command gate keeps its output, and its result lands in the state [S7]', 
   })
 })
 
+test('what a handoff takes out of the specification, so that no gate asks for it, is in the warnings [S7] [S9]', async () => {
+  const { tasks } = await project()
+  const spec = {
+    inputs: ['brief'],
+    outputs: [{ name: 'a login' }],
+    dependencies: ['OTHER'],
+    success_criteria: ['fast'],
+  }
+  await tasks.create({ ...login, phase: 'reviewing', spec })
+  await expect(tasks.handoff(handoff({ phase: 'completed' }))).rejects.toThrow('depends on OTHER')
+  await tasks.handoff(handoff({ phase: 'completed', spec: { inputs: ['brief'], outputs: ['x'], dependencies: [] } }), {
+    force: 'moved',
+  })
+  expect((await tasks.get('TASK-001')).warnings.at(-1)).toBe(
+    'engineer took out of the specification: output a login, dependency OTHER, success criterion fast',
+  )
+})
+
 test('a forced handoff goes through, with its reason on record [S7]', async () => {
   const { tasks } = await project({ gates: [{ name: 'tests', run: 'false' }] })
   await tasks.create(login)
