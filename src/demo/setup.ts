@@ -82,7 +82,7 @@ export interface Sample {
 
 const plain = ['currency', 'vat', 'prefix', 'cashier', 'drawer', 'printer', 'opening', 'closing']
 
-/** Makes the repository, with a first commit. `modules`: how many, besides the one that lists the stamps. */
+/** Makes the repository, with a first commit where there is git. `modules`: how many, besides the one that lists the stamps. */
 export function makeSample(folder: string, modules = plain.length): Sample {
   const names = Array.from({ length: modules }, (_, i) => plain[i] ?? `shelf${i + 1}`)
   const values = new Map(names.map((name) => [name, valueOf(name)]))
@@ -100,9 +100,14 @@ export function makeSample(folder: string, modules = plain.length): Sample {
     fs.writeFileSync(path.join(folder, name), text)
   }
   const git = (...args: string[]) => execFileSync('git', ['-C', folder, ...args], { stdio: 'ignore' })
-  git('init', '-q', '-b', 'main')
-  git('add', '.')
-  git('-c', 'user.name=Sample', '-c', 'user.email=sample@localhost', 'commit', '-q', '-m', 'Start the till')
+  try {
+    git('init', '-q', '-b', 'main')
+    git('add', '.')
+    git('-c', 'user.name=Sample', '-c', 'user.email=sample@localhost', 'commit', '-q', '-m', 'Start the till')
+  } catch (error) {
+    // On a machine without git, a plain folder will do.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
   return { folder, task: taskOf(values), check: [process.execPath, '--test'] }
 }
 
