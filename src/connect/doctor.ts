@@ -28,7 +28,7 @@ export interface DoctorOptions extends Omit<ConnectionPlace, 'scope'> {
 
 export async function examine(options: DoctorOptions): Promise<Finding[]> {
   const asked = await Promise.all([
-    program('git', ['--version'], options, 'Uncommitted work is kept through handoffs with git: install it.'),
+    program('git', ['--version'], options, 'Baton keeps uncommitted work through handoffs with it: install it.'),
     program('tmux', ['-V'], options, 'Agents with a screen run in tmux: install it, or use --driver headless.'),
     agentsFound(options),
     store(options),
