@@ -21,6 +21,7 @@ import {
   documentShow,
   documentWrite,
   tapeContinue,
+  tapeInfo,
   tapeList,
   workList,
 } from '../../operations/index.ts'
@@ -52,6 +53,8 @@ export async function handoff(given: HandoffCommandOptions, session?: string): P
   const options =
     baseUrl === undefined ? given : { ...given, io: { ...given.io, env: { ...given.io.env, BATON_BASE_URL: baseUrl } } }
   await withWorkspace(options, async (door, out) => {
+    // Looking for it first, which makes no workspace.
+    if (given.tape !== undefined) await door.run(tapeInfo, { tape: given.tape })
     const source = await sourceOf(door, session, options, out)
     const progress = new ProgressLine(options)
     const begun = performance.now()

@@ -71,9 +71,9 @@ export async function resume(options: RunOptions, ref: string): Promise<void> {
     return withSupervised(options, ref, async ({ workspace }, out, located) =>
       resumeKnown((await workspace('operate')).store, out, located, options),
     )
+  const file = await pickSession(options.io, ref)
   await withWorkspace(options, async (door, out) => {
     const { store } = await door.workspace('operate')
-    const file = await pickSession(options.io, ref)
     const cwd = folderOf(file, options.io)
     const name = await nameFor(door, options.name, `${file.agent}-${path.basename(cwd)}`)
     const driver = options.driver ?? defaultDriver(options.io.env)
