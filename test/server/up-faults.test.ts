@@ -103,6 +103,29 @@ test('the server ends soon also when the servers of its store are away [D1, E2]'
   expect(performance.now() - start).toBeLessThan(15_000)
 })
 
+test('a server that is told to end as soon as it has told its address ends in order [D1]', async () => {
+  for (let n = 0; n < 8; n++) {
+    const { child } = await up(temporaryFolder(), '--port', '0')
+    const end = ended(child)
+    child.kill('SIGTERM')
+    expect(await end).toMatchObject({ code: 0, err: '' })
+  }
+})
+
+test('a server whose store answers waits for what it has started, however long that takes to end [D1]', async () => {
+  const { child, up: server } = await up(temporaryFolder(), '--port', '0')
+  const { pid } = await createClient(server).demoStart({})
+  onTestFinished(() => void (isRunning(pid) && process.kill(pid, 'SIGKILL')))
+  process.kill(pid, 'SIGSTOP')
+  const end = ended(child)
+  child.kill('SIGTERM')
+  const [told] = (await once(child.stderr!, 'data')) as [string]
+  expect(told).toContain('waits for what it has started to end')
+  process.kill(pid, 'SIGCONT')
+  expect((await end).code).toBe(0)
+  expect(isRunning(pid)).toBe(false)
+})
+
 test.each([
   ['relay', ['--no-supervisor']],
   ['supervisor', []],

@@ -24,6 +24,7 @@ import {
   type Serving,
   Tokens,
 } from '../../server/index.ts'
+import { lineageTape, type Store } from '../../store/index.ts'
 import { supervisorSection } from '../../supervisor/index.ts'
 import { shellWord } from '../../system/index.ts'
 import { cancellable } from '../base/io.ts'
@@ -62,8 +63,10 @@ export async function up(options: UpOptions): Promise<void> {
 /** How long to wait for another server that is starting or ending. */
 const patienceMs = 10_000
 
-/** How long the end of the server may take. What a store that is away still keeps waiting was acknowledged to nobody. */
+/** After this time the server does not wait for a store that is away: what that keeps waiting was acknowledged to nobody. */
 const endMs = 4_000
+/** So soon a store answers that is there. */
+const answerMs = 1_000
 
 /** What the server itself asks. */
 const own: Call = {
@@ -91,7 +94,16 @@ async function serveWorkspace(
   const place = new ServerPlace(workspace.folder)
   const tokens = new Tokens(workspace.folder)
   let late: NodeJS.Timeout | undefined
-  const endWithoutStore = () => {
+  let [isTold, isOver] = [false, false]
+  const whenLate = async () => {
+    const isThere = await answers(workspace.store)
+    if (isOver) return
+    if (isThere) {
+      if (!isTold) out.warn('baton: the server waits for what it has started to end')
+      isTold = true
+      late = setTimeout(() => void whenLate(), endMs)
+      return
+    }
     out.warn(`baton: ${workspace.store.place} does not answer; the server ends without it`)
     place.leave()
     io.exit.now()
@@ -113,10 +125,12 @@ async function serveWorkspace(
         onProblem: (error) => out.warn(problemText(error)),
       })
       try {
-        place.announce({ url: serving.url, pid: process.pid, started: new Date().toISOString() })
-        await announce(serving, tokens, options, out, workspace.store.place)
+        // Whoever has read the address may end the server at once.
         await cancellable(io, async (signal) => {
-          signal.addEventListener('abort', () => (late = setTimeout(endWithoutStore, endMs)))
+          signal.addEventListener('abort', () => (late = setTimeout(() => void whenLate(), endMs)))
+          place.announce({ url: serving.url, pid: process.pid, started: new Date().toISOString() })
+          await announce(serving, tokens, options, out, workspace.store.place)
+          if (signal.aborted) return
           await Promise.all([
             ended(signal),
             meanwhile(),
@@ -131,7 +145,21 @@ async function serveWorkspace(
     })
   } finally {
     await workspace.close()
+    isOver = true
     clearTimeout(late)
+  }
+}
+
+async function answers(store: Store): Promise<boolean> {
+  const asked = store.info(lineageTape).then(
+    () => true,
+    (error: unknown) => BatonError.is(error) && error.code === 'damaged',
+  )
+  const answered = new AbortController()
+  try {
+    return await Promise.race([asked, sleep(answerMs, false, { signal: answered.signal })])
+  } finally {
+    answered.abort()
   }
 }
 
