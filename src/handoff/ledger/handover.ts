@@ -21,6 +21,10 @@ export class Handover {
     this.#release = release
   }
 
+  get isWriting(): boolean {
+    return this.#isWriting
+  }
+
   /** A document is asked for. `path`: where it is to be. */
   asked(path: string, inTurn: boolean): void {
     this.#names = [path.slice(path.lastIndexOf('/') + 1), path.slice(0, path.lastIndexOf('/') + 1)].filter(

@@ -242,7 +242,7 @@ export class LedgerBuilder {
       else this.#userSaid(quote)
     }
     if (heard.kind === 'nothing' && heard.interrupted) {
-      this.#ending.see('stopped', id)
+      if (!this.#isOverButForDocument) this.#ending.see('stopped', id)
       this.#conversation.turnEnded('cut')
     }
     if (heard.kind !== 'nothing' || heard.interrupted) this.#lastSpokenId = id
@@ -252,6 +252,11 @@ export class LedgerBuilder {
     this.#ending.see('words', id)
     this.#lastWords = { text: text.length > 8_000 ? `…${text.slice(-7_999)}` : text, id }
     this.#conversation.assistantSaid({ text, id })
+  }
+
+  /** The work was over before a document was asked for, and nothing but that was done since. */
+  get #isOverButForDocument(): boolean {
+    return this.#handover.isWriting && this.#ending.isOver
   }
 
   /** What is said to an agent that writes a handoff document, or that is to write one now. */
@@ -507,7 +512,7 @@ export class LedgerBuilder {
     const kind = typeof payload['kind'] === 'string' ? payload['kind'] : 'error'
     const message = typeof payload['message'] === 'string' ? payload['message'] : kind
     if (/cancel|abort|interrupt/i.test(kind)) return
-    this.#ending.failed(line(message), id)
+    if (!this.#isOverButForDocument) this.#ending.failed(line(message), id)
     const failure = { what: kind, kind: 'error', role: 'step', message: line(message), lastId: id } as const
     this.#failures.fail(`error ${kind}`, failure, [{ subjects: ['turn'] }])
   }

@@ -267,6 +267,35 @@ describe('an agent that records when a turn begins, before what was asked [C4]',
   })
 })
 
+test.each<[string, Draft[]]>([
+  ['is not heard of any more', []],
+  [
+    'is interrupted',
+    [{ kind: 'event', payload: { name: 'baton/interrupt', data: {} } }, said('user', '[Request interrupted by user]')],
+  ],
+  ['is stopped by an error', [{ kind: 'error', payload: { kind: 'overloaded', message: '529' } }]],
+  [
+    'is told of something else, and goes on',
+    [
+      said('user', '<task-notification><task-id>b1</task-id><status>completed</status></task-notification>'),
+      said('assistant', 'The handoff document is written.'),
+    ],
+  ],
+])('an answered request stays answered where the agent that writes the document %s [C4][C15]', async (_, after) => {
+  const { keep, store } = await shop()
+  const writing = { id: 'w', name: 'Write', arguments: { file_path: '/shop/one.md', content: '# Handoff' } }
+  await store.append('claude:1', [
+    opened,
+    ...work,
+    said('user', ask),
+    { kind: 'tool_call', payload: { calls: [writing] } },
+    ...after,
+  ])
+  const { kept } = await keep('one.md', undefined, 'claude:1')
+  expect(kept).toContain('Answered: the last turn ended')
+  for (const words of ['Write /shop/one.md', 'Interrupted', 'is written']) expect(kept).not.toContain(words)
+})
+
 test('what the user typed behind the request for a document is work like any other [C4]', async () => {
   const { keep, store } = await shop()
   await store.append('claude:1', [
