@@ -462,11 +462,18 @@ const hopKind: fc.Arbitrary<Hop> = fc.oneof(
 /** It fails in the first session, and passes in the third. */
 const mended = 'npx vitest run test/tax.test.ts'
 
+/** What the user says at the end of some hops. */
+const rules: Readonly<Record<number, string>> = {
+  3: 'Die Etiketten druckt immer der Drucker im Lager, nie der im Büro.',
+  4: "Dates are shown in the reader's own zone, whatever the browser claims.",
+  5: '送料は必ず税込みで表示してください。',
+}
+
 /** Passes the work on in one way, and does a part of it there. Returns the tape on which it goes on. */
 async function pass(store: Store, folder: string, from: string, hop: Hop, number: number): Promise<string> {
   const tape = new Tape(store, from)
   const part = `src/part-${number}.ts`
-  const rule = number === 4 ? ["Dates are shown in the reader's own zone, whatever the browser claims."] : []
+  const rule = rules[number] === undefined ? [] : [rules[number]]
   if (hop.how === 'continue' || hop.how === 'cycle') {
     const isCycle = hop.how === 'cycle'
     const { markdown, document, note } = await writeDocument(tape, {
@@ -567,7 +574,7 @@ test(
         const wanted = [
           'Build the returns page of the shop. Never touch src/api.ts, partners import it.',
           'All amounts stay in cents, whatever the carriers send.',
-          "Dates are shown in the reader's own zone, whatever the browser claims.",
+          ...Object.values(rules),
           'ledger table rather than as JSON',
           'npx vitest run test/labels.test.ts',
           'returns.ts',
@@ -575,6 +582,16 @@ test(
           ...parts,
         ]
         expect(wanted.filter((words) => !markdown.includes(words))).toEqual([])
+        // The user said each of them once, and took none of them back.
+        const said = [
+          ...Object.values(rules),
+          'All amounts stay in cents',
+          'Build the returns page',
+          'ledger table rather',
+        ]
+        expect(said.filter((words) => markdown.split(words).length !== 2)).toEqual([])
+        expect(markdown).not.toContain('superseded')
+        expect(markdown).not.toContain('Said: `Understood.`')
         expect(markdown.split('## Open Failures')[1]!.split('\n## ')[0]).not.toContain('tax.test.ts')
         // In a quarter of that there still is what nobody can do without.
         const small = (await writeDocument(new Tape(store, tape), { budget: 500 })).markdown

@@ -2,6 +2,7 @@
 // there is: a field that is not written is lost at the first hop, and one that is written costs tokens in every item. So a few
 // kinds of items are known by their words, and those are written and read here alone.
 
+import { termsOf, weightIn, wordsOf } from '../ledger/words/terms.ts'
 import { codeSpan } from '../safety/fence.ts'
 import type { Item } from './document.ts'
 
@@ -128,10 +129,13 @@ const inStep = {
   stopped: new RegExp(`${hadSaid}: ((\`+)[\\s\\S]*?\\2)(?!\`)`),
 }
 
-/** The words of the assistant that a step quotes, as an item of a later document: the step is over, what was said is not. */
+/**
+ * The words of the assistant that a step quotes, as an item of a later document: the step is over, what was said is not. Undefined
+ * where it quotes none, or a single word such as "Understood."
+ */
 export function saidInStep(item: Item, how: keyof typeof inStep): Item | undefined {
   const code = inStep[how].exec(item.text)?.[1]
-  if (code === undefined) return undefined
+  if (code === undefined || wordsOf(code).length < 2 || weightIn(termsOf(code)) === 0) return undefined
   const { short: _, data: __, ...rest } = item
   return asReply({ ...rest, text: saidByAssistant.earlier(code), status: 'claimed' })
 }
