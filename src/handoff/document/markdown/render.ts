@@ -34,7 +34,7 @@ function renderHead(document: HandoffDocument, terse?: true): string {
 function headerFields(header: Header, terse: boolean): string[] {
   const { created, contextUsage, project, tape, range, anchor, goal } = header
   const fields: [name: string, value: string | undefined][] = [
-    ['Created', created ?? 'unknown'],
+    ['Created', (terse ? created?.replace(/\.\d+Z$/, 'Z') : created) ?? 'unknown'],
     ['Context Usage', contextUsage === undefined ? (terse ? undefined : 'unknown') : `${contextUsage}%`],
     ['Project', project],
     // The look-up command of the header names the tape already.

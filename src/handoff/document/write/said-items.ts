@@ -95,12 +95,15 @@ export function constraints(material: Material): Item[] {
 }
 
 export function otherRequests(material: Material): Item[] {
-  const { instructions, goal } = material.ledger
+  const { instructions, goal, decisions } = material.ledger
+  // A short answer stands behind its question, and says little without it.
+  const answers = new Set(decisions.map(({ answered }) => answered?.answer))
+  const isToldAsAnswer = (text: string) => lengthOf(text) < leastReply && answers.has(oneLine(text))
   const shown = new Set([goal?.id, ...material.lastRequest.quotes.map(({ id }) => id)])
   const others = instructions.filter((one) => one.supersededBy === undefined && !isWholly(one))
   const told = new Set<string>()
   return others
-    .filter((one) => !shown.has(one.id) && !isIdle(one.text))
+    .filter((one) => !shown.has(one.id) && !isIdle(one.text) && !isToldAsAnswer(one.text))
     .map((one) => ({ ...one, text: besidesRules(material, one) }))
     .reverse()
     .filter(({ text }) => !told.has(text) && told.add(text))

@@ -33,7 +33,7 @@ export const weights = {
   failure: { worth: 120, half: 10, more: [0.5, 0.3], early: true },
   /** The work has left it behind. */
   staleFailure: { worth: 100, half: 10, more: [0.3, 0.2], early: true },
-  open: { worth: 80, half: 6, early: true },
+  open: { worth: 86, half: 8, early: true },
   question: { worth: 90, half: 2, early: true },
   laterStep: { worth: 30, half: 2 },
   closing: { worth: 150, half: 1, more: [1.2, 0.8], early: true },

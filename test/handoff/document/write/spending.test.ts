@@ -75,6 +75,21 @@ describe('words that bind', () => {
   })
 })
 
+test('in a small document what is still to be done comes before one more of many files [H13]', async () => {
+  const todos = Array.from({ length: 6 }, (_, at) => ({
+    text: `Port form ${at} of the old shop`,
+    status: 'pending' as const,
+    id: 5,
+  }))
+  const files = Array.from({ length: 60 }, (_, at) => changed(`src/area-${at % 7}/page-${at}.ts`))
+  const { markdown } = await makeDocument(ledgerOf({ todos, files, instructions: [said('Port the shop.', 1)] }), {
+    ...header,
+    budget: 400,
+  })
+  for (const { text } of todos) expect(markdown).toContain(text)
+  expect(markdown).toContain('page-0.ts')
+})
+
 describe('claims', () => {
   const document = (claims: number): HandoffDocument => ({
     profile: 'session',
@@ -109,6 +124,19 @@ describe("the user's words", () => {
     })
     expect(texts(ledger, 'constraints').join()).toContain('Amounts are always in cents.')
     expect(texts(ledger, 'context')).toContain('Add the report.')
+  })
+  test.each([
+    ['Parquet by month', false],
+    ['Parquet by month, and only those that the tax office may still ask for', true],
+  ])('that answer a question, %j, are told again beside it only where they say much: %j', (text, again) => {
+    const answered = { question: 'How are old reports kept?', answer: text }
+    const ledger = ledgerOf({
+      decisions: [{ text: `How are old reports kept? → ${text}`, answered, by: 'user', source: 'answer', id: 4 }],
+      instructions: [said('Add the archive', 2), said(text, 4), said('Now the footer of the page', 9)],
+      lastRequest: { text: 'Now the footer of the page', id: 9 },
+    })
+    expect(texts(ledger, 'decisions').join()).toContain(text)
+    expect(texts(ledger, 'context').includes(text)).toBe(again)
   })
   test('are told once when they were said twice', () => {
     const ledger = ledgerOf({
