@@ -1,7 +1,7 @@
 // The channels that a notification goes out through, a webhook or a program of the user's own, and the attempts to send it.
 
 import * as z from 'zod'
-import { type Run, runCommand } from '../system/index.ts'
+import { pause, type Run, runCommand } from '../system/index.ts'
 import {
   bounded,
   cut,
@@ -241,17 +241,4 @@ export async function attempt(
     await pause(afterMs ?? doubled * (0.75 + Math.random() / 2), signal)
     if (signal.aborted) return { attempts, error: `${result.error}; the program ended before it was tried again` }
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal.addEventListener('abort', end)
-    if (signal.aborted) end()
-  })
 }

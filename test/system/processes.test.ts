@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { expect, test } from 'vitest'
 import {
   endTree,
@@ -7,6 +7,7 @@ import {
   isHolding,
   isRunning,
   mayWorkIn,
+  pause,
   processAt,
   shellWord,
   thisProcess,
@@ -76,4 +77,15 @@ test('a word for the shell is quoted where it needs to be', () => {
     `'#1'`,
     `'$HOME'`,
   ])
+})
+
+test('a pause ends with its time or its signal, and leaves nothing on the signal', async () => {
+  const stop = new AbortController()
+  for (let i = 0; i < 3; i++) await pause(1, stop.signal)
+  expect(getEventListeners(stop.signal, 'abort')).toEqual([])
+  const long = pause(600_000, stop.signal)
+  stop.abort()
+  await long
+  await pause(600_000, stop.signal)
+  expect(getEventListeners(stop.signal, 'abort')).toEqual([])
 })

@@ -11,11 +11,11 @@ import { stopHere } from './foreground.ts'
 import { type Globals, Output } from '../base/output.ts'
 import { withSupervised } from './supervised.ts'
 
-const done: Record<ControlCommand, string> = {
-  pause: 'is paused; "baton resume" ends the pause',
-  unpause: 'is supervised again',
-  stop: 'is stopped, and stays so',
-  cycle: 'hands over to itself now',
+const done: Record<ControlCommand, (name: string) => string> = {
+  pause: (name) => `is paused; "baton resume ${shellWord(name)}" ends the pause`,
+  unpause: () => 'is supervised again',
+  stop: () => 'is stopped, and stays so',
+  cycle: () => 'hands over to itself now',
 }
 
 export const pause = (globals: Globals, ref: string) => send(globals, ref, 'pause')
@@ -37,7 +37,7 @@ async function send(globals: Globals, ref: string, wanted: ControlCommand): Prom
     if (wanted === 'stop' && !held) await stopHere((await workspace('operate')).store, out, there, row)
     else await run(supervisedControl, { name: row.name, command: wanted, wait: true })
     const waits = wanted === 'cycle' && row.state === 'paused'
-    const what = waits ? 'hands over to itself as soon as it is resumed' : done[wanted]
+    const what = waits ? 'hands over to itself as soon as it is resumed' : done[wanted](row.name)
     out.record({ name: row.name, wish: wanted }, `${row.name} ${what}`)
     if (wanted === 'stop' || held) return
     out.warn(`Nobody supervises ${row.name} now; this happens once somebody does, for example "baton watch".`)

@@ -31,9 +31,17 @@ export function lastWords(lines: readonly string[]): string {
   const own = lines.map((line) => line.trim()).filter((line) => !line.startsWith('Pane is dead'))
   // What it asked before is not what it said last.
   const asked = own.findLastIndex((line) => /\b(Enter to (confirm|select|continue)|Esc to (cancel|exit))/i.test(line))
-  const written = own.slice(asked + 1).filter((line) => /\w/.test(line))
-  return written.slice(-4).join(' ').slice(-300)
+  const written = own.slice(asked + 1).filter((line) => /\w/.test(line) && !traceLine.test(line))
+  const wrong = written.findLastIndex((line) => errorLine.test(line))
+  if (wrong < 0) return written.slice(-4).join(' ').slice(-300)
+  return written
+    .slice(wrong, wrong + 4)
+    .join(' ')
+    .slice(0, 300)
 }
+/** Where in the program it went wrong is no news for its user. */
+const traceLine = /^(?:at\s|\d+:\s|File ".*", line \d|stack backtrace:|Node\.js v\d)/i
+const errorLine = /^(?:\S+ )?\S*(?:error|fatal|panic|exception)\S*:/i
 
 /**
  * Whether a draft is that very text, typed by Baton and not sent: by a supervisor that died, or where an Enter was lost. Screens break

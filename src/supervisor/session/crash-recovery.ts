@@ -169,7 +169,7 @@ function endingText(ending: Ending | undefined): string {
   if (ending === undefined) return 'for unknown reasons'
   if (ending.error !== undefined) {
     const code = ending.code === undefined ? '' : `with exit code ${ending.code}, `
-    return `${code}saying "${ending.error.slice(-200)}"`
+    return `${code}saying "${ending.error.slice(-300)}"`
   }
   return ending.signal === undefined
     ? ending.code === undefined

@@ -169,7 +169,7 @@ export class SessionRunner {
       await this.#decide()
       await this.#obstacles.written()
     } catch (error) {
-      if (!BatonError.is(error) || !['storage', 'locked', 'unknown_outcome'].includes(error.code)) throw error
+      if (!isDelay(error)) throw error
       await this.#obstacles.full(error)
       // A session can be observed again; the outcome of an action comes only once.
       if (mail !== 'time' && (mail.type === 'outcome' || mail.type === 'control')) {
@@ -448,12 +448,35 @@ export class SessionRunner {
     }
     if (ended.why === 'exited') this.#recorder.exited((run.bounds?.until ?? settings().bounds.until) !== undefined)
     if (ended.why === 'crashed')
-      await this.#recorder.report('agent', 'critical', `Baton gave up on the agent: ${ended.details}`, 'restart')
+      await this.#recorder
+        .report('agent', 'critical', `Baton gave up on the agent: ${ended.details}`, 'restart')
+        .catch(tolerateDisk)
     if (ended.why === 'bound')
-      await this.#recorder.report('bounds', 'warning', `The run is over: ${ended.details}`, `over-${ended.bound}`)
+      await this.#recorder
+        .report('bounds', 'warning', `The run is over: ${ended.details}`, `over-${ended.bound}`)
+        .catch(tolerateDisk)
     await (ended.why === 'exited' || ended.why === 'crashed' ? handle?.driver.remove?.() : handle?.driver.stop())
-    await journal.write('spending', spending)
-    await journal.write('ended', ended)
+    await this.#insist(() => journal.write('spending', spending))
+    await this.#insist(() => journal.write('ended', ended))
     this.#recorder.show({ state: 'ended', ended: 'details' in ended ? `${ended.why}: ${ended.details}` : ended.why })
   }
+
+  /** Writes what has to be on the tape before the run is over, however long the disk is full: the next supervisor would start the agent again. */
+  async #insist(write: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await write()
+        return
+      } catch (error) {
+        if (!isDelay(error) || this.#released.aborted) throw error
+        await this.#obstacles.full(error)
+        await pause(diskMs, this.#released)
+      }
+    }
+  }
+}
+
+/** Whether it can be tried again later: the disk is full, or the tape is locked. */
+function isDelay(error: unknown): boolean {
+  return BatonError.is(error) && ['storage', 'locked', 'unknown_outcome'].includes(error.code)
 }

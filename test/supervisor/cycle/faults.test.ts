@@ -4,6 +4,7 @@ import { StorageError } from '../../../src/errors.ts'
 import type { Store } from '../../../src/store/index.ts'
 import { interruptEvent } from '../../../src/handoff/index.ts'
 import { control } from '../../../src/supervisor/index.ts'
+import { sessionTape } from '../../../src/supervisor/run.ts'
 import { goodDocument } from '../support/protocol.ts'
 import { collect } from '../../support/workspace.ts'
 import { dataOf, expectOrder, Harness } from '../support/harness.ts'
@@ -281,6 +282,23 @@ test('with a disk that takes nothing at all nothing is typed; when there is room
   expect((await harness.health('storage')).at(-1)).toMatchObject({ status: 'ok' })
   await expectOrder(harness)
 })
+
+test('a run that ends while the disk is full ends once there is room, and is not started again [C7]', async () => {
+  const harness = await Harness.open()
+  const { store, fill } = fillable(harness.store)
+  const { ended } = harness.supervise({ store })
+  await harness.until(() => harness.prompts('Build').length === 1, 'the first prompt')
+  let refused = 0
+  fill((payload) => payload.includes('"name":"ended"') && ++refused > 0)
+  await control(harness.store, 'shop', 'stop')
+  await harness.notified('The disk is full')
+  fill(() => false)
+  expect(await ended).toEqual({ why: 'stopped' })
+  expect(refused).toBeGreaterThan(0)
+  expect(await harness.store.latest(sessionTape('shop'), 'ended')).toMatchObject({
+    payload: { data: { why: 'stopped' } },
+  })
+}, 30_000)
 
 test('pause holds the cycle, unpause lets it go on, cycle wants one now, stop ends the agent for good [C7][C15]', async () => {
   const harness = await Harness.open()

@@ -43,6 +43,9 @@ test('the last words of a program are what it said after its question [C16]', ()
   ]
   expect(lastWords(screen)).toBe("Claude Code didn't start because this folder isn't trusted.")
   expect(lastWords(['Error: no such model', ''])).toBe('Error: no such model')
+  const trace = ['Stack backtrace:', '   0: <unknown>', '   1: main', '  at run (x.js:1:2)', 'Node.js v20.20.2']
+  const settings = ['Error: loading settings.toml', '/home/owl/settings.toml:20:33: unclosed table']
+  expect(lastWords(['WARNING: going on', ...settings, '', ...trace])).toBe(settings.join(' '))
 })
 
 test('a sign for a paste is ours where it gives the size of what was typed, as each agent draws it [C5]', () => {
