@@ -112,8 +112,12 @@ function lineOf(name: string, data: Fields): string | undefined {
 
 /** With the command that brings the work back. */
 function snapshotLine(data: Fields): string | undefined {
-  if (data.status === 'taken')
-    return `snapshot  ${number(data.files)} files kept; to bring them back: ${text(data.restore)}`
+  if (data.status === 'taken') {
+    const left = Array.isArray(data.left) ? (data.left as unknown[]).map(fields) : []
+    const without =
+      left.length === 0 ? '' : `, without ${left.map((each) => `${text(each.path)} (${text(each.why)})`).join(', ')}`
+    return `snapshot  ${number(data.files)} files kept${without}; to bring them back: ${text(data.restore)}`
+  }
   if (data.status === 'failed') return `snapshot  failed: ${text(data.reason)}`
   return undefined
 }

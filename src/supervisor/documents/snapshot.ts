@@ -35,8 +35,9 @@ export interface SnapshotOptions {
   /** Bytes of one new file, and of all together; more is left out and said. */
   readonly largest?: number
   readonly most?: number
-  /** New files; with more of them none is taken. */
+  /** New files; of more of them only so many are taken that were written last. */
   readonly count?: number
+  readonly newest?: number
 }
 
 const megabyte = 1 << 20
@@ -167,17 +168,20 @@ async function below(
 
 /** The new files that are kept, and those that are left out. */
 function chosen(names: readonly string[], top: string, options: SnapshotOptions) {
-  const { largest = 10 * megabyte, most = 200 * megabyte, count = 20_000 } = options
+  const { largest = 10 * megabyte, most = 200 * megabyte, count = 20_000, newest = 1_000 } = options
   const left: { path: string; why: string }[] = []
   const taken: string[] = []
-  if (names.length > count) {
-    left.push({ path: '.', why: `${names.length} new files are more than ${count}` })
-    return { taken, left }
+  let found = names.flatMap((name) => {
+    const stat = fs.lstatSync(path.join(top, name), { throwIfNoEntry: false })
+    return stat === undefined ? [] : [{ name, stat }]
+  })
+  // Of so many, most were made by a program; those that were written last are the work.
+  if (found.length > count) {
+    left.push({ path: '.', why: `${found.length} new files; all but the newest ${newest}` })
+    found = found.sort((a, b) => b.stat.mtimeMs - a.stat.mtimeMs).slice(0, newest)
   }
   let sum = 0
-  for (const name of names) {
-    const stat = fs.lstatSync(path.join(top, name), { throwIfNoEntry: false })
-    if (stat === undefined) continue
+  for (const { name, stat } of found) {
     if (name.endsWith('/')) left.push({ path: name, why: 'a repository of its own' })
     else if (!stat.isFile() && !stat.isSymbolicLink()) left.push({ path: name, why: 'no ordinary file' })
     else if (stat.size > largest) left.push({ path: name, why: `${sizeOf(stat.size)}, more than ${sizeOf(largest)}` })

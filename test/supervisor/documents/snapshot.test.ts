@@ -120,8 +120,10 @@ test('huge, countless and strange new files are left out, and named [C18]', asyn
   expect(left.map(({ path }) => path).sort()).toEqual(['big.bin', 'inner/', 'small.txt'])
   expect(left.find(({ path }) => path === 'big.bin')!.why).toBe('3 KiB, more than 2 KiB')
   write(at, { 'kept.txt': 'two\n' })
-  const many = taken(await snapshotWork(at, 's', { count: 1 }))
-  expect(many).toMatchObject({ files: 1, left: [{ path: '.', why: '4 new files are more than 1' }] })
+  fs.utimesSync(path.join(at, 'other.txt'), 0, 4_000_000_000)
+  const many = taken(await snapshotWork(at, 's', { count: 2, newest: 1 }))
+  expect(many).toMatchObject({ files: 2, left: [{ path: '.', why: '4 new files; all but the newest 1' }] })
+  expect(git(at, 'show', `${many.ref}:other.txt`)).toBe('y')
 })
 
 test('in the middle of a conflict the files are kept as they are [C18]', async () => {
