@@ -165,12 +165,12 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-function write({ path: file, before, after, isOurs }: FileChange): void {
+function write({ path: file, before, after }: FileChange): void {
   if (before === after) return
   const real = endOfLinks(file)
   if (after === undefined) {
     fs.rmSync(real, { force: true })
-    if (isOurs) removeEmptyFolders(path.dirname(file))
+    if (real === file) removeEmptyFolders(path.dirname(file))
     return
   }
   const mode = before === undefined ? 0o644 : fs.statSync(real).mode & 0o777

@@ -59,6 +59,14 @@ describe.each(agentNames)('connecting %s', (agent) => {
     expect((await baton(folder, ['disconnect', agent])).out).toContain('is not connected')
   })
 
+  it('leaves no folder behind where the agent had none [D6]', async () => {
+    const folder = temporaryFolder()
+    await baton(folder, ['connect', agent])
+    expect(fs.readdirSync(folder).length).toBeGreaterThan(1)
+    await baton(folder, ['disconnect', agent])
+    expect(fs.readdirSync(folder)).toEqual(['.local'])
+  })
+
   it('removes exactly its own entries from files that were changed since [D6]', async () => {
     const folder = home()
     await baton(folder, ['connect', agent])
