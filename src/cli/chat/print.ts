@@ -11,7 +11,7 @@ import { BatonError, CancelledError, InvalidError, NotFoundError, StorageError }
 import type { Store } from '../../store/index.ts'
 import type { Io } from '../base/io.ts'
 import { withStore } from '../base/workspace.ts'
-import { noModel, recoveryText } from './help.ts'
+import { recoveryText } from './help.ts'
 import { lastTape, namedTape, newTape } from './chat-register.ts'
 import { agentMaker, type ChatOptions, findModel, modelChoice } from './create-agent.ts'
 import { sanitise } from './screen/sanitise.ts'
@@ -45,7 +45,10 @@ export async function print(options: ChatOptions): Promise<void> {
   const prompt: Prompt = shown.length === 0 ? text : [{ type: 'text', text }, ...shown]
   if (isCommand) demandCommand(to.name)
   if (isCommand && to.name === 'help') return give({ kind: 'command', ok: true, ...help(to.args) }, '', options)
-  if (!isCommand && chosenName(modelChoice(options)) === undefined) throw new InvalidError(noModel)
+  if (!isCommand && chosenName(modelChoice(options)) === undefined)
+    throw new InvalidError('No model is set', {
+      hint: 'Add --model PROVIDER/NAME, such as anthropic/claude-sonnet-4-5 (with ANTHROPIC_API_KEY), or set BATON_MODEL.',
+    })
   await withStore(options, async (store) => {
     // Everything that can fail comes first, so that a run that never began leaves no tape behind.
     const agentOn = agentMaker(options, store, io.cwd(), { onEvent: reporter(options) })
