@@ -1,7 +1,7 @@
 // The items that tell of the work: how it stands, what was done and ran, what failed, which files changed, and what is next.
 
 import type { Failure, FileFact, Ledger } from '../../ledger/facts.ts'
-import { coversCommand } from '../../ledger/tools/failure-book.ts'
+import { FailedCommands } from '../../ledger/tools/failure-book.ts'
 import { clip } from '../../ledger/tools/tool-calls.ts'
 import { codeSpan } from '../../safety/fence.ts'
 import type { Item } from '../document.ts'
@@ -46,15 +46,17 @@ function after({ ledger: { commands, ending } }: Material): string {
 
 export function done(material: Material): Item[] {
   const { tests, subagents, deeds } = material.ledger
-  const open = openFailures(material.ledger)
-  const failsAgain = ({ message, resolvedBy = 0 }: Failure) =>
-    open.some((failure) => failure.message === message && failure.lastId > resolvedBy)
+  const failing = failingCommands(material)
+  const failedLast = new Map<string, number>()
+  for (const { message, lastId } of openFailures(material.ledger))
+    failedLast.set(message, Math.max(lastId, failedLast.get(message) ?? 0))
+  const failsAgain = ({ message, resolvedBy = 0 }: Failure) => (failedLast.get(message) ?? 0) > resolvedBy
   return [
     ...closing(material),
     ...deeds.map(({ text, id }): Item => ({ ...material.item(deedText(text), [id]), tag: 'deed' })).reverse(),
     ...todos(material, 'completed'),
     ...tests
-      .filter(({ ok, command, id }) => ok && !isRefuted(command, id, open))
+      .filter(({ ok, command, id }) => ok && !failing.include(command, id))
       .map((test) => material.item(`${code(test.command)} passes${tally(test)}`, [test.id])),
     ...subagents
       .filter((agent) => agent.status === 'done')
@@ -138,10 +140,10 @@ export function commands(material: Material): Item[] {
   const { deeds, tests } = material.ledger
   // What was committed or passed is told as done.
   const told = new Set([...deeds, ...tests.filter(({ ok }) => ok)].map(({ id }) => id))
-  const open = openFailures(material.ledger)
+  const failing = failingCommands(material)
   const worked = material.ledger.commands.filter(
     ({ ok, looks, printed, command, endId = 0 }) =>
-      ok === true && (looks !== true || printed !== undefined) && !told.has(endId) && !isRefuted(command, endId, open),
+      ok === true && (looks !== true || printed !== undefined) && !told.has(endId) && !failing.include(command, endId),
   )
   return [
     ...worked.filter(({ printed }) => printed !== undefined).sort((a, b) => b.lastId - a.lastId),
@@ -224,9 +226,9 @@ export function files(material: Material): Item[] {
   }))
 }
 
-/** Whether what succeeded then includes what fails now: its success is of the past. */
-function isRefuted(command: string, id: number, open: readonly Failure[]): boolean {
-  return open.some(({ kind, what, lastId }) => kind !== 'error' && lastId > id && coversCommand(command, what))
+/** What succeeded before it failed, and includes it, is of the past. */
+function failingCommands({ ledger }: Material): FailedCommands {
+  return new FailedCommands(openFailures(ledger).filter(({ kind }) => kind !== 'error'))
 }
 
 /** What a command feeds to a program or a file is not told with it: cut in the middle, a value in it would be another. */

@@ -90,18 +90,7 @@ export class FailureBook {
     if (this.#open.size === 0) return
     this.#replace(runs, id)
     for (const subject of subjects) this.#settle(subject, runs, subjects, id)
-    for (const run of runs) {
-      this.#settle(`run ${run.key}`, runs, subjects, id)
-      const { check } = run
-      if (!check) continue
-      // What is limited by a filter covers only what is limited by it, too.
-      const [filter] = check.filters
-      const marked = (runner: string) => (filter === undefined ? `check ${runner}` : `filter ${runner} ${filter}`)
-      for (const runner of impliedRunners(check)) this.#settle(marked(runner), runs, subjects, id)
-      if (check.selection.length === 0 || check.selection.some(isGlob))
-        this.#settle(marked(check.runner), runs, subjects, id)
-      else for (const path of check.selection) this.#settle(`check ${check.runner} ${path}`, runs, subjects, id)
-    }
+    for (const run of runs) for (const mark of marksSettledBy(run)) this.#settle(mark, runs, subjects, id)
   }
 
   /** Tests passed that are a part of what failed: once all that failed has passed, the rest had passed before. */
@@ -207,6 +196,18 @@ function marksOf({ run, subjects = [] }: Need): readonly string[] {
   return marks
 }
 
+/** Where the failures are that the success of a run may put right. */
+function marksSettledBy({ key, check }: StepRun): readonly string[] {
+  const own = `run ${key}`
+  if (!check) return [own]
+  // What is limited by a filter covers only what is limited by it, too.
+  const [filter] = check.filters
+  const marked = (runner: string) => (filter === undefined ? `check ${runner}` : `filter ${runner} ${filter}`)
+  const isWhole = check.selection.length === 0 || check.selection.some(isGlob)
+  const selected = check.selection.map((path) => `check ${check.runner} ${path}`)
+  return [own, ...impliedRunners(check).map(marked), ...(isWhole ? [marked(check.runner)] : selected)]
+}
+
 /** Takes the tests that passed since out of what a failure names; how the run ended that named them is of the past, too. */
 function nameOnly(open: Open, failed: FailedParts, check: Check): void {
   const isPassed = ({ test, path }: FailedParts['named'][number]) =>
@@ -241,13 +242,37 @@ function settles(success: StepRun, failure: StepRun): boolean {
 
 /** Whether a success of the first command says that the second would succeed too, as far as their texts tell. */
 export function coversCommand(passed: string, failed: string): boolean {
-  const runs = (script: string) =>
-    readScript(script, '')
-      .steps.map(toRun)
-      .filter(({ looks }) => !looks)
-  const wanted = runs(failed)
-  const found = runs(passed)
-  return wanted.length > 0 && wanted.every((each) => found.some((run) => settles(run, each)))
+  return new FailedCommands([{ what: failed, lastId: 1 }]).include(passed, 0)
+}
+
+/** Commands that failed, found by what would put them right: a long session has thousands of them, and of those that succeeded. */
+export class FailedCommands {
+  readonly #byMark = new Map<string, Set<{ readonly runs: readonly StepRun[]; readonly lastId: number }>>()
+
+  constructor(failures: readonly Pick<Failure, 'what' | 'lastId'>[]) {
+    for (const { what, lastId } of failures) {
+      const runs = runsIn(what)
+      const [run] = runs
+      for (const mark of run === undefined ? [] : marksOf({ run })) addTo(this.#byMark, mark, { runs, lastId })
+    }
+  }
+
+  /** Whether a success of that command would include one of them that failed after that entry, as far as their texts tell. */
+  include(passed: string, id: number): boolean {
+    if (this.#byMark.size === 0) return false
+    const found = runsIn(passed)
+    const isPutRight = (wanted: readonly StepRun[]) => wanted.every((each) => found.some((run) => settles(run, each)))
+    return found
+      .flatMap(marksSettledBy)
+      .flatMap((mark) => [...(this.#byMark.get(mark) ?? [])])
+      .some(({ runs, lastId }) => lastId > id && isPutRight(runs))
+  }
+}
+
+function runsIn(script: string): StepRun[] {
+  return readScript(script, '')
+    .steps.map(toRun)
+    .filter(({ looks }) => !looks)
 }
 
 /** Names a failure by what failed, so that failing again is the same failure. */

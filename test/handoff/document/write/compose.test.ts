@@ -6,6 +6,7 @@ import { parseClaims, parseDocument } from '../../../../src/handoff/document/mar
 import { shortenProse } from '../../../../src/handoff/document/write/shorten.ts'
 import { validate } from '../../../../src/handoff/document/check/validate.ts'
 import type { Ledger } from '../../../../src/handoff/ledger/facts.ts'
+import { Session } from '../../ledger/session.ts'
 import { busy, ledgerOf } from '../ledgers.ts'
 
 const header = { tape: 'main', created: '2026-01-22T14:30:00Z', contextUsage: 87, project: 'consilio' }
@@ -387,4 +388,15 @@ Give the login API refresh tokens that rotate.
     expect(JSON.stringify(document)).toContain(last)
     expect(JSON.stringify(document)).not.toContain('Wait for the user')
   })
+})
+
+test('what succeeded is compared with what fails in a time that grows with both, not with their product [H10]', () => {
+  const session = new Session()
+  session.user('Move the prices to cents')
+  for (let i = 0; i < 1_500; i++) session.bash(`node build/step-${i}.js --out dist/${i} && cat dist/${i}`, 'made')
+  for (let i = 0; i < 1_500; i++) session.bash(`npx vitest run test/mod-${i}.test.ts`, `Error: no ${i}`, 1)
+  const ledger = session.ledger()
+  const started = process.cpuUsage()
+  compose(ledger, header)
+  expect(process.cpuUsage(started).user).toBeLessThan(5e6)
 })
