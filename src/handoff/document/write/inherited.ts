@@ -2,7 +2,7 @@
 // its end, so the items of the last document go along as items, and the budget decides about them as about the others.
 
 import type { Ledger } from '../../ledger/facts.ts'
-import { coversCommand } from '../../ledger/tools/failure-book.ts'
+import { FailedCommands } from '../../ledger/tools/failure-book.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
 import { type HandoffDocument, type Item, sectionOf, type SectionKey } from '../document.ts'
 import { announces, sentencesOf } from '../../ledger/words/sentences.ts'
@@ -62,8 +62,12 @@ export function inheritedRequest(ledger: Ledger): string | undefined {
 export function inheritedFailures(ledger: Ledger): Item[] {
   const before = inheritedDocument(ledger)
   if (before === undefined || ledger.deeds.some(({ kind }) => kind === 'outward')) return []
-  const passed = ledger.commands.filter(({ ok }) => ok === true).map(({ command }) => command)
-  return itemsOf(before, 'failures').filter((item) => !isSettled(item, passed))
+  const items = itemsOf(before, 'failures')
+  // Each names first, as code, the command that failed.
+  const failed = new FailedCommands(items.map((item) => ({ what: namedCommand(item) ?? '', lastId: 0 })))
+  const passed = ledger.commands.filter(({ ok }) => ok === true)
+  const settled = new Set(passed.flatMap(({ command }) => failed.includedIn(command)).map(({ what }) => what))
+  return items.filter((item) => !settled.has(namedCommand(item) ?? ''))
 }
 
 /** So much of the words of a todo, in one place, shows that it was dealt with. */
@@ -267,12 +271,6 @@ function hasWorked({ ending, files, commands }: Ledger): boolean {
 /** Calls and processes of an earlier context are not of this one; the user's words stand elsewhere. */
 function isTask({ by, data }: Item): boolean {
   return by === undefined && data === undefined
-}
-
-/** A command that passed since includes the one that the item names first, as code. */
-function isSettled(item: Item, passed: readonly string[]): boolean {
-  const command = namedCommand(item)
-  return command !== undefined && passed.some((each) => coversCommand(each, command))
 }
 
 function itemsOf(document: HandoffDocument, key: SectionKey): Item[] {

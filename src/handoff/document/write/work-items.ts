@@ -46,7 +46,7 @@ function after({ ledger: { commands, ending } }: Material): string {
 
 export function done(material: Material): Item[] {
   const { tests, subagents, deeds } = material.ledger
-  const failing = failingCommands(material)
+  const failsSince = failingCommands(material)
   const failedLast = new Map<string, number>()
   for (const { message, lastId } of openFailures(material.ledger))
     failedLast.set(message, Math.max(lastId, failedLast.get(message) ?? 0))
@@ -56,7 +56,7 @@ export function done(material: Material): Item[] {
     ...deeds.map(({ text, id }): Item => ({ ...material.item(deedText(text), [id]), tag: 'deed' })).reverse(),
     ...todos(material, 'completed'),
     ...tests
-      .filter(({ ok, command, id }) => ok && !failing.include(command, id))
+      .filter(({ ok, command, id }) => ok && !failsSince(command, id))
       .map((test) => material.item(`${code(test.command)} passes${tally(test)}`, [test.id])),
     ...subagents
       .filter((agent) => agent.status === 'done')
@@ -140,10 +140,10 @@ export function commands(material: Material): Item[] {
   const { deeds, tests } = material.ledger
   // What was committed or passed is told as done.
   const told = new Set([...deeds, ...tests.filter(({ ok }) => ok)].map(({ id }) => id))
-  const failing = failingCommands(material)
+  const failsSince = failingCommands(material)
   const worked = material.ledger.commands.filter(
     ({ ok, looks, printed, command, endId = 0 }) =>
-      ok === true && (looks !== true || printed !== undefined) && !told.has(endId) && !failing.include(command, endId),
+      ok === true && (looks !== true || printed !== undefined) && !told.has(endId) && !failsSince(command, endId),
   )
   return [
     ...worked.filter(({ printed }) => printed !== undefined).sort((a, b) => b.lastId - a.lastId),
@@ -226,9 +226,10 @@ export function files(material: Material): Item[] {
   }))
 }
 
-/** What succeeded before it failed, and includes it, is of the past. */
-function failingCommands({ ledger }: Material): FailedCommands {
-  return new FailedCommands(openFailures(ledger).filter(({ kind }) => kind !== 'error'))
+/** Tells whether something fails since that entry which a command includes: then its success is of the past. */
+function failingCommands({ ledger }: Material): (command: string, id: number) => boolean {
+  const failed = new FailedCommands(openFailures(ledger).filter(({ kind }) => kind !== 'error'))
+  return (command, id) => failed.includedIn(command).some(({ lastId }) => lastId > id)
 }
 
 /** What a command feeds to a program or a file is not told with it: cut in the middle, a value in it would be another. */

@@ -240,33 +240,33 @@ function settles(success: StepRun, failure: StepRun): boolean {
   return success.check !== undefined && failure.check !== undefined && covers(success.check, failure.check)
 }
 
-/** Whether a success of the first command says that the second would succeed too, as far as their texts tell. */
-export function coversCommand(passed: string, failed: string): boolean {
-  return new FailedCommands([{ what: failed, lastId: 1 }]).include(passed, 0)
-}
-
 /** Commands that failed, found by what would put them right: a long session has thousands of them, and of those that succeeded. */
 export class FailedCommands {
-  readonly #byMark = new Map<string, Set<{ readonly runs: readonly StepRun[]; readonly lastId: number }>>()
+  readonly #byMark = new Map<string, Set<FailedCommand>>()
 
   constructor(failures: readonly Pick<Failure, 'what' | 'lastId'>[]) {
     for (const { what, lastId } of failures) {
       const runs = runsIn(what)
       const [run] = runs
-      for (const mark of run === undefined ? [] : marksOf({ run })) addTo(this.#byMark, mark, { runs, lastId })
+      for (const mark of run === undefined ? [] : marksOf({ run })) addTo(this.#byMark, mark, { what, runs, lastId })
     }
   }
 
-  /** Whether a success of that command would include one of them that failed after that entry, as far as their texts tell. */
-  include(passed: string, id: number): boolean {
-    if (this.#byMark.size === 0) return false
+  /** Those which a success of that command says would succeed too, as far as their texts tell. */
+  includedIn(passed: string): FailedCommand[] {
+    if (this.#byMark.size === 0) return []
     const found = runsIn(passed)
-    const isPutRight = (wanted: readonly StepRun[]) => wanted.every((each) => found.some((run) => settles(run, each)))
     return found
       .flatMap(marksSettledBy)
       .flatMap((mark) => [...(this.#byMark.get(mark) ?? [])])
-      .some(({ runs, lastId }) => lastId > id && isPutRight(runs))
+      .filter(({ runs }) => runs.every((each) => found.some((run) => settles(run, each))))
   }
+}
+
+interface FailedCommand {
+  readonly what: string
+  readonly runs: readonly StepRun[]
+  readonly lastId: number
 }
 
 function runsIn(script: string): StepRun[] {
