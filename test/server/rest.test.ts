@@ -72,6 +72,12 @@ describe('REST [D3]', () => {
     expect(problem.detail).not.toMatch(/Invalid|expected|received/)
   })
 
+  it('a body that is wrong as a whole names no field', async () => {
+    const problem = await problemIn(await served.ask('POST /v1/sign-in', { body: [] }))
+    expect(problem).toMatchObject({ code: 'invalid', detail: 'the input must be an object, not a list' })
+    expect(problem).not.toHaveProperty('field')
+  })
+
   it('a body that is not JSON, not UTF-8, too large or of another type is refused', async () => {
     const plain = await served.ask('POST /v1/tapes/main/entries', {
       body: {},

@@ -123,7 +123,8 @@ function problemOf(
     return {
       ...about(error.code),
       detail: error.message,
-      field: path,
+      // Of what is wrong as a whole, no field is named.
+      field: path === '' ? undefined : path,
       hint: error.hint ?? usualHints[error.code],
       actual,
       expected,
