@@ -165,6 +165,9 @@ export async function* followTape({ after, ended, subscribe, read }: Following):
       }
       if (!isChanged && !ended.aborted) await new Promise<void>((resolve) => (wake = resolve))
     }
+  } catch (error) {
+    // A store that closes fails a read that is under way: whoever follows was told of the end already.
+    if (!ended.aborted) throw error
   } finally {
     ended.removeEventListener('abort', stop)
     unsubscribe()

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { ChangeNews } from '../../src/store/change-news.ts'
+import { ChangeNews, followTape } from '../../src/store/change-news.ts'
 import type { Entry } from '../../src/store/index.ts'
 
 test('what is written between the first look and the first notification that can be heard is seen without waiting for a second [T3]', async () => {
@@ -32,4 +32,21 @@ test('what is written between the first look and the first notification that can
   expect(await next).toMatchObject({ value: { id: 1 } })
   stop.abort()
   expect(await entries.next()).toMatchObject({ done: true })
+})
+
+test('a read that fails because its store closes ends the watch, and any other failure is thrown [T3]', async () => {
+  const stop = new AbortController()
+  const follow = (whenRead: () => void) =>
+    followTape({
+      after: 0,
+      ended: stop.signal,
+      subscribe: () => () => {},
+      // oxlint-disable-next-line require-yield
+      read: async function* () {
+        whenRead()
+        throw new Error('closed connection')
+      },
+    })[Symbol.asyncIterator]()
+  await expect(follow(() => {}).next()).rejects.toThrow('closed connection')
+  expect(await follow(() => stop.abort()).next()).toMatchObject({ done: true })
 })
