@@ -224,8 +224,25 @@ export class TmuxDriver implements Driver {
   }
 
   async #send(text: string, signal: AbortSignal): Promise<void> {
-    const words = typable(text)
     throwIfAborted(signal)
+    const isEnlarged = await this.#enlarge()
+    try {
+      await this.#type(typable(text), signal)
+    } finally {
+      if (isEnlarged) await this.#fit().catch(ifGone)
+    }
+  }
+
+  /** Gives it room for a long prompt where somebody looks at it on a small screen, who sees a part of it meanwhile. */
+  async #enlarge(): Promise<boolean> {
+    const pane = await this.#look()
+    if (this.#place.adopted === true || pane.dead || !isSmall(pane)) return false
+    const [x, y] = usual
+    await this.#server.run(['resize-window', '-t', this.#place.pane, '-x', String(x), '-y', String(y)])
+    return true
+  }
+
+  async #type(words: string, signal: AbortSignal): Promise<void> {
     const { pane, left } = await this.#recognised(words, signal)
     if (pane.inMode) await this.#leaveMode()
     if (!left) await this.#paste(words, pane)
@@ -397,7 +414,12 @@ export class TmuxDriver implements Driver {
     const { pane } = this.#place
     const rows = y === undefined ? [] : ['-y', String(y)]
     await this.#server.run(['resize-window', '-t', pane, '-x', String(x), ...rows])
-    await this.#server.run(['set-option', '-w', '-t', pane, 'window-size', 'latest'])
+    await this.#fit()
+  }
+
+  /** The window is as large as the screen of whoever looks at it, as before. */
+  async #fit(): Promise<void> {
+    await this.#server.run(['set-option', '-w', '-t', this.#place.pane, 'window-size', 'latest'])
   }
 
   async #keys(key: string): Promise<void> {

@@ -354,6 +354,20 @@ test('a window that was left too small to draw in is drawn anew [C13]', async ()
   expect(width()).toBe(160)
 })
 
+test('a prompt longer than the small screen on which somebody looks at the agent is sent, and they see it as before [C13]', async () => {
+  const { driver, prompts, tmux } = await begin()
+  const phone = path.join(temporaryFolder(), 'phone')
+  const attach = `TMUX= tmux -S ${tmux('display-message', '-p', '#{socket_path}').trim()} attach`
+  execFileSync('tmux', ['-S', phone, '-f', '/dev/null', 'new-session', '-d', '-x', '40', '-y', '9', attach])
+  onTestFinished(() => void execFileSync('tmux', ['-S', phone, 'kill-server']))
+  const width = () => tmux('display-message', '-p', '-t', driver.place.pane, '#{window_width}').trim()
+  await until(() => width() === '40')
+  const words = Array.from({ length: 120 }, (_, i) => `word ${i}`).join(' ')
+  await driver.submit(words, signal)
+  expect(prompts()).toEqual([words])
+  await until(() => width() === '40')
+})
+
 test('a screen that stays blank behind a clear is drawn anew by a change of its window, which keeps its size [C13]', async () => {
   const { driver, tmux } = await begin()
   await driver.submit('vanish', signal)
