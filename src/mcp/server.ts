@@ -70,16 +70,18 @@ function addTool(server: McpServer, tool: McpTool, workspace: Workspace, caller:
 /** What agents let their models add to the input of every tool: Gemini CLI does, and passes it on. No operation has such a field. */
 const ofTheAgent = ['wait_for_previous']
 
-function withoutTheAgents(input: unknown): unknown {
+/** Without what is not for us, and without the nulls that some models give for fields that they leave out. */
+function forTheTool(input: unknown): unknown {
   if (typeof input !== 'object' || input === null) return input
-  return Object.fromEntries(Object.entries(input).filter(([name]) => !ofTheAgent.includes(name)))
+  const given = Object.entries(input).filter(([name, value]) => value !== null && !ofTheAgent.includes(name))
+  return Object.fromEntries(given)
 }
 
 /** The schema as the protocol takes it, with what is wrong about an input in our words instead of the schema library's. */
 function inPlainWords(schema: z.ZodObject): StandardSchemaWithJSON<object, Record<string, unknown>> {
   const validate = (value: unknown) => {
     try {
-      return { value: checkedInput(schema, withoutTheAgents(value)) }
+      return { value: checkedInput(schema, forTheTool(value)) }
     } catch (error) {
       if (BatonError.is(error)) return { issues: [{ message: inOneLine(error) }] }
       throw error

@@ -103,6 +103,8 @@ describe('the MCP server', () => {
     expect(read[0]!.text.length).toBeLessThan(21_000)
     const wrong = await call('tape_read', { tape: 'mian' })
     expect(wrong).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('Did you mean main?') }] })
+    expect((await call('tape_read', { tape: 'main', limit: null, after: null })).isError).toBeUndefined()
+    expect((await call('tape_read', { tape: null })).content[0]!.text).toContain('tape is missing')
     const bad = await call('tape_read', { tape: 'main', limit: 'many' })
     expect(bad.isError).toBe(true)
     expect(bad.content[0]!.text).toMatch(
