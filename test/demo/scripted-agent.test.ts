@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ScriptedAgent } from '../../src/demo/agent.ts'
 import { makeSample } from '../../src/demo/setup.ts'
 import { listSessions } from '../../src/transcripts/index.ts'
@@ -31,6 +31,15 @@ function tests(project: string): { passed: number; failed: number } {
 
 const ask = (file: string) => `Create handoff document now - context at 90%. Write it to ${file} in Markdown.`
 const resume = (file: string) => `Read handoff from ${file} and resume work.`
+
+test('the sample is a plain folder on a machine without git', () => {
+  const before = process.env.PATH
+  process.env.PATH = temporaryFolder()
+  onTestFinished(() => void (process.env.PATH = before))
+  const { sample } = stage()
+  expect(fs.existsSync(path.join(sample.folder, 'test/till.test.js'))).toBe(true)
+  expect(fs.existsSync(path.join(sample.folder, '.git'))).toBe(false)
+})
 
 describe('the scripted agent', () => {
   test('finishes the job over two contexts, with what its handoff document says', async () => {
