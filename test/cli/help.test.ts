@@ -151,6 +151,7 @@ test('a shell completes commands, options, choices and tapes', async ({ onTestFi
   expect(await words('han')).toEqual(['handoff'])
   expect(await words('tape', 'ap')).toEqual(['append'])
   expect(await words('tape', 'read', 'm')).toEqual(['main'])
+  expect(await words('show', 'm')).toEqual(['main#1'])
   expect(await words('tape', 'read', '--li')).toEqual(['--limit'])
   expect(await words('tape', 'read', 'main', '')).toEqual([])
   expect(await words('tape', 'read', '--json', 'm')).toEqual(['main'])

@@ -124,6 +124,7 @@ async function idsOf(globals: Globals, kind: string | undefined, command: Comman
   if (kind === 'session') return sessionIds(globals)
   if (kind === 'tape' || (noun === 'tape' && (kind === 'name' || kind === 'child' || kind === 'fork')))
     return tapes(globals)
+  if (kind === 'ref') return newestEntries(globals)
   if (noun === 'task' && kind === 'id') return tasks(globals)
   if (noun === 'escalations' && kind === 'id') return escalations(globals)
   if (command.name() === 'run' && kind === 'agent') return agents(globals)
@@ -163,9 +164,20 @@ async function sessionIds(globals: Globals): Promise<Candidate[]> {
 }
 
 async function tapes(globals: Globals): Promise<Candidate[]> {
+  return (await tapesHere(globals)).map(({ tape, entries }) => ({ word: tape, about: entryCount(entries) }))
+}
+
+/** A reference to the newest entry of each tape: its number shows how far the others go. */
+async function newestEntries(globals: Globals): Promise<Candidate[]> {
+  return (await tapesHere(globals)).map(({ tape, lastId }) => ({
+    word: `${tape}#${lastId}`,
+    about: 'the newest entry',
+  }))
+}
+
+async function tapesHere(globals: Globals) {
   const { tapeList } = await import('../../operations/index.ts')
-  const found = await inWorkspace(globals, ({ run }) => run(tapeList, { limit: 1000 }))
-  return (found?.tapes ?? []).map(({ tape, entries }) => ({ word: tape, about: entryCount(entries) }))
+  return (await inWorkspace(globals, ({ run }) => run(tapeList, { limit: 1000 })))?.tapes ?? []
 }
 
 async function tasks(globals: Globals): Promise<Candidate[]> {
