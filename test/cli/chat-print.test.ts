@@ -167,7 +167,7 @@ describe.concurrent('baton chat -p', () => {
     const here = await room()
     const none = await ask(here, ['-p', 'Hi'], { env: { BATON_MODEL: '' } })
     expect(none.code).toBe(2)
-    expect(none.err).toContain('baton chat --model anthropic/')
+    expect(none.err).toContain('No model is set\n  Add --model PROVIDER/NAME, such as anthropic/')
     const pipe = await ask(here, [])
     expect(pipe).toMatchObject({ code: 1, out: '' })
     expect(pipe.err).toContain('baton chat needs a terminal\n  In a pipe or a script, ask with: baton chat -p "…"')
