@@ -217,11 +217,13 @@ export type FailureRole = 'check' | 'ci' | 'publish' | 'task' | 'report' | 'step
 /**
  * `passed`: the same check, or one that includes it, succeeded. `replaced`: the same program succeeded with other arguments while
  * nothing was changed. `before`: it failed in the same way while the work was stashed. `published`: the work was committed or sent out since. `changed`: what the user reported was worked on
- * since. `left`: a step on the way that nobody came back to. `said`: a model found words that say so.
+ * since. `left`: a step on the way that nobody came back to. `said`: a model found words that say so. `unchanged`: no file is known
+ * to have changed in between.
  */
 export interface Closed {
   readonly reason: 'passed' | 'replaced' | 'before' | 'published' | 'changed' | 'left' | 'said'
   readonly id?: number
+  readonly unchanged?: true
 }
 
 export interface Todo {

@@ -1,7 +1,7 @@
 // Whether a turn ended with a question, what that question is, and what of a turn that ended broken is open.
 
 import { describe, expect, test } from 'vitest'
-import { Claude, documentOf, Pi } from './transcripts.ts'
+import { Claude, Codex, documentOf, Pi } from './transcripts.ts'
 
 const asked = (words: string) => {
   const s = new Claude()
@@ -42,7 +42,100 @@ describe('a question at the end of a turn [H10]', () => {
   })
 })
 
+describe('a question that more than its own words follow [H10]', () => {
+  test.each([
+    ['Bevor ich anfange, zwei Fragen:\n\n1. Sollen die Archive mit weg?\n2. Wer prüft das Ergebnis?', 'Wer prüft'],
+    ['先に二つ確認させてください。\n- 古い帳票も消しますか？\n- 結果は誰が確認しますか？', '結果は誰が'],
+    [
+      'Two points:\n1. Archives, keep or drop? I would drop them.\n2. Is Friday early enough? Else I start today.',
+      'Is Friday',
+    ],
+  ])('every item of a list at the end asks: %s', async (words, last) => {
+    const { section } = await asked(words)
+    expect(section('status')).toContain('Waiting for the user')
+    expect(section('next')).toContain(`Get the user's answer to: ${last}`)
+    expect(section('next').match(/Get the user's answer to/g)).toHaveLength(2)
+  })
+
+  test('a list of results of which one asks is no list of questions', async () => {
+    const { section } = await asked('Erledigt:\n- Die Berichte sind weg.\n- Warum so groß? Wegen der Bilder.')
+    expect(section('status')).toContain('Answered')
+  })
+
+  test('a question within the last words may be one to the user, and the first step says so', async () => {
+    const { section, first } = await asked(
+      'Die Berichte sind weg. Soll der Rechnungsordner verschlüsselt oder gelöscht werden? Bis Montag braucht ihn noch die Buchhaltung.',
+    )
+    expect(section('status')).toContain('Answered')
+    expect(first).toContain(
+      'the assistant may have asked: `Soll der Rechnungsordner verschlüsselt oder gelöscht werden?`',
+    )
+    expect(first).not.toContain('nothing is known to be open')
+  })
+
+  test.each([
+    [
+      'that the words behind it answer',
+      'Alles ist weg. Warum waren die Berichte so groß? Die Berichte enthielten Bilder.',
+    ],
+    ['in a word', 'Alles ist weg. Warum? Weil niemand sie las.'],
+    [
+      'on the way',
+      'War es die Rechteverwaltung des Servers? Nein. Es war der Pfad. Er ist berichtigt. Der Lauf ist grün. Alles ist weg.',
+    ],
+  ])('one %s is none', async (_, words) => {
+    expect((await asked(words)).first).toContain('nothing is known to be open')
+  })
+
+  test('where an earlier question may still be open, the step does not say that nothing is', async () => {
+    const s = new Claude()
+    s.user('Richte die Sicherung ein')
+    s.write('jobs/backup.yaml', 'daily')
+    s.ends('Der Auftrag steht. In welcher Region soll der Speicher liegen, Frankfurt oder Dublin?')
+    s.user('wie war noch mal unsere Cron-Schreibweise?')
+    s.read('jobs/cleanup.yaml', '0 3 * * *')
+    const { first, markdown } = await documentOf(s.ends('Fünf Felder, zum Beispiel `0 3 * * *`.'))
+    expect(markdown).toContain('Perhaps not answered: `In welcher Region')
+    expect(first).toContain('No request is waiting, but a question may be (under Blockers)')
+  })
+})
+
 describe('the end of a turn [H10]', () => {
+  test('a test that is red when the assistant asks how to go on is not simply to be fixed', async () => {
+    const s = new Claude()
+    s.user('Schreib nur den Test für die Dauer, noch keinen Code')
+    s.write('duration_test.go', 'func TestDuration')
+    s.run('go test ./...', '--- FAIL: TestDuration (0.00s)\nFAIL\tatlas/duration\t0.004s', 1)
+    const { section } = await documentOf(
+      s.ends('Der Test schlägt wie gewünscht fehl. Soll ich den Code jetzt schreiben?'),
+    )
+    expect(section('next')).toContain('See whether to fix `go test ./...`')
+    expect(section('next')).not.toMatch(/^Fix/m)
+  })
+
+  test('a check that passes on a second run was not fixed; one that passes after a change was', async () => {
+    const told = async (change: boolean) => {
+      const s = new Pi()
+      s.user('check the shop in the browser')
+      s.run('npx playwright test', '  1 failed\n    shop.spec.ts:4:1 › pays\n  8 passed (9s)', 1)
+      if (change) s.edit('src/shop.ts', 'a', 'b')
+      s.run('npx playwright test', '  9 passed (8s)')
+      return (await documentOf(s.ends('All nine pass.'))).section('done')
+    }
+    expect(await told(false)).toContain('Passes on a later run: `npx playwright test`')
+    expect(await told(false)).not.toContain('Fixed')
+    expect(await told(true)).toContain('Fixed `npx playwright test`')
+  })
+
+  test('the error that ended the work is told as its status, not once more as a failure of the work', async () => {
+    const s = new Codex()
+    s.user('traduis les messages')
+    s.patch('src/fr.json', '+{}', 'Add')
+    const { section } = await documentOf(s.fails('You have hit your usage limit.', 'usage_limit_exceeded'))
+    expect(section('status')).toContain('Stopped by an error: `You have hit your usage limit.`')
+    expect(section('failures')).toBe('None')
+  })
+
   test('closing words that end with code are quoted with the line in front of it', async () => {
     const s = new Claude()
     s.user('Where is the log of the last run, and how many rows did it read?')

@@ -11,6 +11,9 @@ import { withLaterWords } from '../phrases.ts'
 
 /** Of the words of the earlier sentence, weighed by how rare they are, so many come back in the later one, */
 const ofEarlier = 0.25
+/** or of one of its clauses, if that has some words, */
+const ofClause = 0.4
+const leastClause = 5
 /** and they are so much of that one. */
 const ofLater = 0.12
 /** One word alone is often the name of a file or a thing. */
@@ -82,7 +85,17 @@ export class LaterWords {
     }
   }
 
+  /** The later sentence may be about the whole of it, or about one of several wishes that commas part. */
   #newestAbout(sentence: string, id: number): LaterSentence | undefined {
+    const clauses = sentence.split(/[,;](?=\s)|[，；、،؛]/).filter((each) => spokenIn(each).size >= leastClause)
+    const found = [
+      this.#newestSharing(sentence, id, ofEarlier),
+      ...(clauses.length > 1 ? clauses.map((each) => this.#newestSharing(each, id, ofClause)) : []),
+    ]
+    return found.reduce((newest, each) => (newest && (each === undefined || newest.at > each.at) ? newest : each))
+  }
+
+  #newestSharing(sentence: string, id: number, least: number): LaterSentence | undefined {
     const words = spokenIn(sentence)
     const shared = new Map<LaterSentence, { words: number; weight: number }>()
     for (const word of words) {
@@ -96,7 +109,7 @@ export class LaterWords {
     const whole = this.#weightOf(words)
     let newest: LaterSentence | undefined
     for (const [later, { words: count, weight }] of shared) {
-      if (count < fewest || weight < ofEarlier * whole || weight < ofLater * later.weight) continue
+      if (count < fewest || weight < least * whole || weight < ofLater * later.weight) continue
       if (newest === undefined || later.at > newest.at) newest = later
     }
     return newest

@@ -5,7 +5,7 @@ import { codeSpan } from '../../safety/fence.ts'
 import type { BackgroundTask, Ending, Failure, Instruction, Ledger, Question, Quote, Todo } from '../../ledger/facts.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
 import { withoutPastes } from '../../ledger/words/pastes.ts'
-import { questionIn } from '../../ledger/words/message-text.ts'
+import { questionIn, questionWithin } from '../../ledger/words/message-text.ts'
 import { asks, lengthOf, sentencesOf } from '../../ledger/words/sentences.ts'
 import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
@@ -119,6 +119,7 @@ function afterAnswer(ledger: Ledger): Step[] {
   const left = openTodo(ledger)
   const isNothing =
     left === undefined &&
+    ledger.questions.length === 0 &&
     openFailures(ledger).length === 0 &&
     inheritedFailures(ledger).length === 0 &&
     inheritedTodos(ledger).length === 0
@@ -126,9 +127,17 @@ function afterAnswer(ledger: Ledger): Step[] {
     const text = `Wait for the user: no request is waiting. The todo list still has ${code(todo!.text)} in progress, but the turn is over. ${quotedInStep.closing(codeSpan(closingLine(lastWords.text)))}`
     return [{ text, ids: [todo!.id, lastWords.id], about: todo!.text, saysEnd: true, waits: true }]
   }
+  const within = lastWords && questionWithin(lastWords.text)
+  if (isNothing && within !== undefined) {
+    const text = `Wait for the user: no request is waiting, but the assistant may have asked: ${code(within)}`
+    const said = quotedInStep.closing(codeSpan(closingLine(lastWords!.text)))
+    return [{ text: sentences(text, said), ids: [lastWords!.id], saysEnd: true, waits: true }]
+  }
   const text = isNothing
     ? 'Wait for the user: no request is waiting, and nothing is known to be open'
-    : 'No request is waiting'
+    : ledger.questions.length > 0
+      ? 'No request is waiting, but a question may be (under Blockers)'
+      : 'No request is waiting'
   const running = isNothing ? ledger.background.findLast(({ startedId }) => here(startedId)) : undefined
   const besides = running && `${code(running.command)}, which still runs in the background`
   const about = running === undefined ? {} : { about: taskName(running.startedId) }
@@ -253,7 +262,8 @@ function laterSteps(ledger: Ledger): Step[] {
     todo && ending.state === 'answered' && todo.id <= turnIdOf(ledger)
       ? { text: `Still on the todo list: ${todoText(todo, ledger)}`, ids: [todo.id] }
       : todo && todoStep(todo, ledger),
-    broken && fixStep(broken, ledger),
+    broken &&
+      (isOver(ledger) && broken.lastId > turnIdOf(ledger) ? leftBroken(broken, ledger) : fixStep(broken, ledger)),
     running && checkOn(running),
   ]
   return later.filter((step) => step !== undefined)

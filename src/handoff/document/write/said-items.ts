@@ -38,7 +38,10 @@ export function requests(material: Material): Item[] {
   const others = quotes.filter((one) => one.id !== goal?.id && !isRefusalTold(one))
   const items = [...(goal === undefined ? [] : [goal]), ...others]
     .filter((quote) => !isBlank(quote))
-    .map((quote): Item => ({ ...material.quote(quote), ...(isRule(material, quote.id) && { tag: 'rule' }) }))
+    .map((quote): Item => ({
+      ...withLater(material, material.quote(quote), quote.id),
+      ...(isRule(material, quote.id) && { tag: 'rule' }),
+    }))
   if (items.length > 0 && answered !== undefined) items.push(answeredBy(material, answered))
   if (items.length > 0) return items
   if (material.goal !== undefined) return [material.item(`The next session is for: ${material.goal}`)]
@@ -46,6 +49,14 @@ export function requests(material: Material): Item[] {
   if (inherited !== undefined)
     return [{ ...material.item(`Go on from ${inherited.name}`, [inherited.id]), tag: 'filler' }]
   return [{ ...material.item('The tape holds no request by the user'), tag: 'filler' }]
+}
+
+/** A request with words that bind, or with words that were only taken notice of, may have been taken back in part. */
+function withLater(material: Material, item: Item, id: number): Item {
+  const one = material.ledger.instructions.find((each) => each.id === id)
+  if (one === undefined) return item
+  const sentences = one.noted === true ? sentencesOf(one.text) : one.standing
+  return { ...item, text: material.laterWords.mark(item.text, sentences, id) }
 }
 
 /** Whether all of a message binds; it need not be told twice. */

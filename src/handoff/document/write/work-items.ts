@@ -65,11 +65,11 @@ export function done(material: Material): Item[] {
       // A step on the way, such as an edit that missed its text, is no news once the work has gone on.
       .filter(({ closed, kind, role }) => closed?.reason === 'passed' && kind !== 'error' && role !== 'step')
       .filter((failure) => !failsAgain(failure))
-      .map((failure) =>
-        material.item(`Fixed ${code(commandText(failure.what, material.ledger))}: ${code(failure.message)}`, [
-          failure.resolvedBy!,
-        ]),
-      )
+      .map(({ what, message, closed, resolvedBy }) => {
+        // A second run that passes has fixed nothing.
+        const how = closed?.unchanged === true ? 'Passes on a later run:' : 'Fixed'
+        return material.item(`${how} ${code(commandText(what, material.ledger))}: ${code(message)}`, [resolvedBy!])
+      })
       .reverse(),
     ...replies(material),
   ]
@@ -169,9 +169,12 @@ export function next(material: Material): Item[] {
   }))
 }
 
+/** The error that ended the work is told by its status. */
 export function failures(material: Material): Item[] {
   const seen = new Set<string>()
+  const { ending } = material.ledger
   return openFailures(material.ledger)
+    .filter(({ kind, lastId }) => kind !== 'error' || ending.state !== 'error' || lastId !== ending.id)
     .reverse()
     .map((failure) => {
       const again = seen.has(failure.message)

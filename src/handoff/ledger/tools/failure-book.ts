@@ -169,7 +169,8 @@ export class FailureBook {
     this.#inParts.delete(key)
     this.#keep(open)
     const { tail: _, ...fact } = open.fact
-    this.#resolved.push({ ...fact, resolvedBy: id, closed: { reason: 'passed', id } })
+    const unchanged = this.#lastChange <= fact.lastId && { unchanged: true as const }
+    this.#resolved.push({ ...fact, resolvedBy: id, closed: { reason: 'passed', id, ...unchanged } })
   }
 }
 

@@ -1,7 +1,7 @@
 // What a message says: its text, the question it may end with, and whether it answers one.
 
 import { contentText } from '../../../tape/index.ts'
-import { asks, lengthOf, listMark, sentencesOf, upToQuestionMark } from './sentences.ts'
+import { asks, lengthOf, listMark, proseOf, sentencesOf, upToQuestionMark } from './sentences.ts'
 import { sharedWith, termsOf } from './terms.ts'
 import type { Quote, Reply } from '../facts.ts'
 
@@ -13,6 +13,8 @@ export function messageText(content: unknown): { text: string; blob?: string } {
 
 /** The question that a text ends with, in any script; choices may be listed below it. */
 export function questionIn(text: string): string | undefined {
+  const listed = listedQuestions(text).at(-1)
+  if (listed !== undefined) return listed
   const last = text
     .slice(-800)
     .trimEnd()
@@ -25,16 +27,53 @@ export function questionIn(text: string): string | undefined {
 
 /** The questions at the end of a text, which stand alone or in front of the one that it ends with. */
 export function questionsIn(text: string): string[] {
+  const listed = listedQuestions(text)
+  if (listed.length > 0) return listed
   const last = questionIn(text)
   if (last === undefined) return questionsBeforeRemark(text)
-  const paragraph =
+  const before = sentencesOf(lastParagraph(text)).filter((sentence) => asks(sentence) && !last.includes(sentence))
+  return [...before.slice(-2), last]
+}
+
+/** The questions of a list that a text ends with, if every item of it asks; an item may go on behind its question. */
+function listedQuestions(text: string): string[] {
+  const paragraph = lastParagraph(text)
+  const lines = paragraph.split('\n')
+  const first = lines.findIndex((line) => listMark.test(line))
+  const items = lines.slice(first).filter((line) => listMark.test(line))
+  // Choices below a question that ask themselves are its choices.
+  if (first < 0 || items.length < 2 || (first > 0 && asks(lines[first - 1]!))) return []
+  const questions = items.flatMap((item) => sentencesOf(item).findLast(asks) ?? [])
+  return questions.length === items.length ? questions.slice(0, mostListed) : []
+}
+
+function lastParagraph(text: string): string {
+  return (
     text
+      .slice(-longestList)
       .trimEnd()
       .split(/\n\s*\n/)
       .at(-1) ?? ''
-  const before = sentencesOf(paragraph).filter((sentence) => asks(sentence) && !last.includes(sentence))
-  return [...before.slice(-2), last]
+  )
 }
+
+/**
+ * A question in the last words of a reply that says more behind it. The reply may answer it itself, so it is only a question that
+ * the user may have been asked. Undefined where its words come back behind it.
+ */
+export function questionWithin(text: string): string | undefined {
+  const prose = proseOf(text.slice(-longestList))
+  const at = prose.findLastIndex(asks)
+  const question = prose[at]
+  if (question === undefined || at < prose.length - mostBehind || lengthOf(question) < leastQuestion) return undefined
+  return isAnsweredBy(question, prose.slice(at + 1).join(' ')) ? undefined : question
+}
+
+const longestList = 2_000
+/** Behind more sentences than this, a question was one on the way. */
+const mostBehind = 4
+/** "Why?" asks nobody. */
+const leastQuestion = 24
 
 /** A last paragraph that says more than this is no remark behind a question. */
 const longestRemark = 160

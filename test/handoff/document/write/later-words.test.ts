@@ -46,6 +46,12 @@ test.each([
   expect(shown(earlier, later)).toBe(earlier)
 })
 
+test('of several wishes in a sentence, one may be taken back [H13]', () => {
+  const earlier = 'Please indent new files with tabs, and commit after each step so that I can follow along.'
+  expect(shown(earlier, 'New files are indented with two spaces from now on, not with tabs.')).toContain('superseded')
+  expect(shown(earlier, 'Add a file that lists the steps for each release.')).toBe(earlier)
+})
+
 test('two halves of a contraction are one word: what shares no other says nothing anew [H13]', () => {
   for (const later of ["I don't understand what the price list does.", "You don't have to hurry with this."])
     expect(shown("Don't add any caching.", later)).toBe("Don't add any caching.")
