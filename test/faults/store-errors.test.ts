@@ -26,8 +26,9 @@ const configure = (password: string) =>
 configure('hush')
 const postgres = await startPostgres({ access: 'local all locked scram-sha-256' })
 const nats = await startNats({ args: ['-c', limits] })
+const cluster = await startNats({ size: 3, args: ['-c', limits] })
 afterAll(async () => {
-  await Promise.all([postgres.stop(), nats.stop()])
+  await Promise.all([postgres.stop(), nats.stop(), cluster.stop()])
   fs.rmSync(folder, { recursive: true, force: true })
 })
 
@@ -69,7 +70,7 @@ async function refusal(work: Promise<unknown>): Promise<Error> {
 }
 
 /** A server that greets as another version would, or one in trouble. */
-async function madeUpServer(greet: (socket: net.Socket) => void): Promise<{ port: number; end: () => void }> {
+async function madeUpServer(greet: (socket: net.Socket) => unknown): Promise<{ port: number; end: () => void }> {
   const sockets = new Set<net.Socket>()
   const server = net.createServer((socket) => {
     sockets.add(socket.on('error', () => {}))
@@ -149,6 +150,24 @@ test.each<{ title: string; address: () => Promise<string>; says: RegExp; secret?
     secret: 'whisper',
   },
   {
+    // The servers name each other, so that there is always another one to try.
+    title: 'NATS, a wrong password for one server of a cluster',
+    address: async () => cluster.address('e').replace(/,.*\//, '/').replace('nats://', 'nats://baton:whisper@'),
+    says: /password.*wrong.*NATS_PASSWORD/,
+    secret: 'whisper',
+  },
+  {
+    title: 'NATS, a wrong password for all servers of a cluster',
+    address: async () => cluster.address('e').replace('nats://', 'nats://baton:whisper@'),
+    says: /password.*wrong.*NATS_PASSWORD/,
+    secret: 'whisper',
+  },
+  {
+    title: 'PostgreSQL, no password where one is needed',
+    address: async () => postgres.address('e').replace('baton@', 'locked@'),
+    says: /Put it into.*PGPASSWORD.*pgpass/,
+  },
+  {
     title: 'NATS, a server that is away',
     address: async () => 'nats://u:whisper@127.0.0.1:1/a',
     says: /server runs and can be reached/,
@@ -157,7 +176,33 @@ test.each<{ title: string; address: () => Promise<string>; says: RegExp; secret?
 ])('$title: opening it says what to do [E1] [E2]', async ({ address, says, secret }) => {
   const error = await refusal(open(await address()))
   expect(error).toMatchObject({ code: 'storage', hint: expect.stringMatching(says) })
-  expect(shown(error)).not.toContain(secret)
+  if (secret !== undefined) expect(shown(error)).not.toContain(secret)
+})
+
+test.each([
+  'postgres://u:12/whisper@127.0.0.1:1/x',
+  'postgres://u:12?whisper@127.0.0.1:1/x',
+  'postgres://u:12#whisper@127.0.0.1:1/x',
+  'nats://u:12/whisper@127.0.0.1:1/a',
+  'nats://u:whisper%@127.0.0.1:1/a',
+])('%s: a password with a sign that needs its code is not shown as something else [E1] [E2]', async (address) => {
+  const error = await refusal(open(address))
+  expect(error).toMatchObject({ code: 'invalid', hint: expect.stringContaining('%2F') })
+  expect(shown(error)).not.toContain('whisper')
+})
+
+test('PostgreSQL, a server that still recovers: opening waits for it longer than for one that is away [E1]', async () => {
+  const notYet = message('E', Buffer.from('SFATAL\0C57P03\0Mthe database system is starting up\0\0'))
+  let refused = 0
+  const { port, end } = await madeUpServer((socket) => {
+    if (refused++ < 8) return socket.once('data', () => socket.end(notYet))
+    const server = net.connect(path.join(postgres.folder, '.s.PGSQL.5432')).on('error', () => socket.destroy())
+    socket.pipe(server).pipe(socket)
+  })
+  const store = await openPostgresStore(`postgres://other@127.0.0.1:${port}/postgres?schema=late`)
+  expect(refused).toBeGreaterThan(8)
+  await store.close()
+  end()
 })
 
 test.each<{ title: string; greet: (socket: net.Socket) => void; address: (port: number) => string; says: RegExp }>([

@@ -15,10 +15,11 @@ export interface NatsAddress {
   readonly place: string
 }
 
-const form = 'It looks like nats://HOST:4222/WORKSPACE, with several servers divided by commas'
+const form =
+  'It looks like nats://HOST:4222/WORKSPACE, with several servers divided by commas. In a password, write / @ and % as %2F %40 and %25.'
 
 export function parseNatsAddress(address: string, env: NodeJS.ProcessEnv = process.env): NatsAddress {
-  const found = /^(?:nats|tls):\/\/(?:([^@/]*)@)?([^/?@]+)(?:\/([^?]*))?(?:\?(.*))?$/.exec(address)
+  const found = /^(?:nats|tls):\/\/(?:([^@/]*)@)?([^/?@]+)(?:\/([^?@]*))?(?:\?(.*))?$/.exec(address)
   // The address is not repeated: it may hold a password.
   if (found === null) throw new InvalidError('That is not the address of a NATS server', { hint: form })
   const [, login = '', hosts = '', path = '', query = ''] = found
@@ -68,7 +69,13 @@ function tlsTo(
 
 function loginOf(login: string, creds: string | undefined, env: NodeJS.ProcessEnv): NodeConnectionOptions {
   const colon = login.indexOf(':')
-  const decode = (text: string) => decodeURIComponent(text)
+  const decode = (text: string) => {
+    try {
+      return decodeURIComponent(text)
+    } catch {
+      throw new InvalidError('That is not the address of a NATS server', { hint: form })
+    }
+  }
   if (colon >= 0) return { user: decode(login.slice(0, colon)), pass: decode(login.slice(colon + 1)) }
   if (login !== '' && env.NATS_PASSWORD) return { user: decode(login), pass: env.NATS_PASSWORD }
   if (login !== '') return { token: decode(login) }

@@ -42,30 +42,66 @@ export function mayPass(error: unknown): boolean {
 
 export async function connectTo(address: NatsAddress): Promise<NatsConnection> {
   try {
-    return await connect({
-      ...address.connection,
-      name: 'baton',
-      timeout: 5_000,
-      maxReconnectAttempts: -1,
-      // A password may be put right on the server while this process runs.
-      ignoreAuthErrorAbort: true,
-      reconnectTimeWait: 250,
-      pingInterval: 20_000,
-    })
+    return await connectOnce(address)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    const isRefused =
-      error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError
-    const isUntrusted = /certificate|altnames/i.test(why)
-    throw new StorageError(`Cannot use ${address.place}: ${why}`, {
-      hint: isUntrusted
-        ? 'Nothing was written. If the servers use their own certificate authority, name the file of its certificate: tls://HOST:4222/WORKSPACE?ca=FILE'
-        : isRefused
-          ? 'The user, the password or the token is wrong. They can be in the address, in NATS_USER and NATS_PASSWORD, in NATS_TOKEN, or in the file that NATS_CREDS names.'
-          : 'Nothing was written. Check that the server runs and can be reached.',
-      cause: error,
-    })
+    if (!(error instanceof NoServerTookUs)) throw explain(address, error)
   }
+  // Only the named servers, each once: what they answer is the reason.
+  await connect({ ...address.connection, timeout: connectMs, reconnect: false, ignoreClusterUpdates: true }).then(
+    (connection) => connection.close(),
+    (error: unknown) => {
+      throw explain(address, error)
+    },
+  )
+  // One of them takes us after all.
+  return connectOnce(address).catch((error: unknown) => {
+    throw explain(address, error)
+  })
+}
+
+const connectMs = 5_000
+const reconnectMs = 250
+
+class NoServerTookUs extends Error {
+  override readonly message = 'none of its servers let this process in'
+}
+
+/**
+ * The servers of a cluster name each other, and the client adds those to the ones it tries, so a refused one comes back for as long as
+ * another is asked. Before the first connection the number of tries therefore has a bound.
+ */
+async function connectOnce(address: NatsAddress): Promise<NatsConnection> {
+  const { servers } = address.connection
+  let triesLeft = 2 * (Array.isArray(servers) ? servers.length : 1) + 1
+  const connection = await connect({
+    ...address.connection,
+    name: 'baton',
+    timeout: connectMs,
+    maxReconnectAttempts: -1,
+    // A password may be put right on the server while this process runs.
+    ignoreAuthErrorAbort: true,
+    reconnectDelayHandler: () => {
+      if (triesLeft-- <= 0) throw new NoServerTookUs()
+      return reconnectMs * (1 + Math.random() / 2)
+    },
+    pingInterval: 20_000,
+  })
+  triesLeft = Infinity
+  return connection
+}
+
+function explain(address: NatsAddress, error: unknown): StorageError {
+  const why = error instanceof Error ? error.message : String(error)
+  const isRefused = error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError
+  const isUntrusted = /certificate|altnames/i.test(why)
+  return new StorageError(`Cannot use ${address.place}: ${why}`, {
+    hint: isUntrusted
+      ? 'Nothing was written. If the servers use their own certificate authority, name the file of its certificate: tls://HOST:4222/WORKSPACE?ca=FILE'
+      : isRefused
+        ? 'The user, the password or the token is wrong. They can be in the address, in NATS_USER and NATS_PASSWORD, in NATS_TOKEN, or in the file that NATS_CREDS names.'
+        : 'Nothing was written. Check that the server runs and can be reached.',
+    cause: error,
+  })
 }
 
 export function checkServer({ info }: NatsConnection, place: string): void {

@@ -274,7 +274,7 @@ export class Database implements Statements {
     work: () => Promise<T>,
     { isWrite = false, isUnknown = false, patience = this.#patience } = {},
   ): Promise<T> {
-    const end = performance.now() + patience
+    const start = performance.now()
     for (let wait = 20; ; wait = Math.min(1_000, wait * 2)) {
       try {
         return await work()
@@ -282,6 +282,8 @@ export class Database implements Statements {
         if (BatonError.is(error)) throw error
         isUnknown ||= isWrite && isLost(error)
         const mayReturn = (isGone(error) && !isFinal(error)) || isPassing(error)
+        // A server that is starting is the right one, so this is worth a wait even where a wrong address is not.
+        const end = start + (codeOf(error) === starting && !isWrite ? this.#patience : patience)
         if (!mayReturn || performance.now() + wait > end) throw this.#explain(error, isUnknown)
       }
       await new Promise((resolve) => setTimeout(resolve, wait))
@@ -290,10 +292,15 @@ export class Database implements Statements {
 
   #explain(error: unknown, isUnknown: boolean): unknown {
     const code = codeOf(error)
-    const why = error instanceof Error ? error.message : String(error)
+    const isPasswordMissing = error instanceof Error && /client password must be/.test(error.message)
+    const why = isPasswordMissing
+      ? 'the server asks for a password, and none was given'
+      : error instanceof Error
+        ? error.message
+        : String(error)
     if (code === '55P03' && !isUnknown)
       return new LockedError(`Another process holds this tape of ${this.place}`, { hint: 'Try again.' })
-    const hint = hints[code] ?? (/client password must be/.test(why) ? hints['28P01'] : undefined)
+    const hint = isPasswordMissing ? passwordMissing : hints[code]
     if (isUnknown) {
       return new UnknownOutcomeError(`The connection to ${this.place} was lost while it wrote: ${why}`, {
         hint: `It may or may not have been stored; retrying with the same meta.idempotency is safe. ${hint ?? 'Check that the server runs.'}`,
@@ -311,6 +318,12 @@ export class Database implements Statements {
 
 const tablesGone = "Baton's tables are gone from the server: restore them from a backup."
 
+const passwordMissing =
+  'Put it into the address, into PGPASSWORD, or into ~/.pgpass, which nobody else may be allowed to read.'
+
+/** The code of a server that takes no connections yet, or no longer. */
+const starting = '57P03'
+
 const notTrusted =
   'The certificate of the server is not trusted. Name the file of its authority: ?sslmode=verify-full&sslrootcert=FILE'
 
@@ -321,6 +334,7 @@ const hints: Record<string, string> = {
   '42501': 'This user lacks the permission. Grant it CREATE on the database, and all on the schema.',
   '25006': 'The server is a read-only replica. Name the primary server.',
   '53100': "The server's disk is full. Free some space and try again.",
+  [starting]: 'The server is starting or shutting down. Try again in a moment.',
   '53300': 'The server has no connection left. Raise its max_connections, or put a pooler in front of it.',
   '42P01': tablesGone,
   '3F000': tablesGone,
@@ -337,11 +351,13 @@ const hints: Record<string, string> = {
 function parseAddress(address: string): { client: pg.ClientConfig; schema: string; place: string } {
   let options: ReturnType<typeof parse>
   try {
+    // An @ that comes late means that part of a password would be taken for the name of the database.
+    if (/^\w+:\/\/[^/?#@]*[/?#].*@/.test(address)) throw new Error('the login is not the beginning')
     options = parse(address)
   } catch {
     // The address is not repeated: it may hold a password.
     throw new InvalidError('That is not the address of a PostgreSQL database', {
-      hint: 'It looks like postgres://USER@HOST:5432/DATABASE',
+      hint: 'It looks like postgres://USER@HOST:5432/DATABASE. In a password, write # / ? @ and % as %23 %2F %3F %40 and %25.',
     })
   }
   const { schema = 'baton', ...rest } = options as typeof options & { schema?: string }
