@@ -185,6 +185,21 @@ describe.concurrent('the terminal', () => {
     expect(again.text).not.toContain('The last run ended')
   })
 
+  test('a store that breaks under an open chat is reported without an end of reports, and the chat can be left', async () => {
+    const { chat, folder } = await room({ script: [] })
+    const pane = await chat()
+    await pane.shows('⚓ session/start')
+    const data = path.join(folder, '.local/share/baton')
+    const tapes = path.join(data, fs.readdirSync(data)[0]!, 'tape')
+    fs.renameSync(tapes, `${tapes}-gone`)
+    fs.writeFileSync(tapes, 'not a folder')
+    await pane.enter('Go', 'ENOTDIR')
+    await pane.press('C-c', 'C-c') // the first clears the prompt, which was given back
+    const code = await pane.exit()
+    expect([code, pane.text]).toEqual([1, expect.stringContaining('ENOTDIR')])
+    expect(pane.text.match(/✗/g)!.length).toBeLessThan(3) // as the turn that failed, and as what else did
+  })
+
   test('a crash of the chat itself restores the terminal and is reported', async () => {
     const { run, folder } = await room()
     const crash = path.join(folder, 'crash.mjs')

@@ -26,6 +26,7 @@ export async function chat(options: ChatOptions): Promise<void> {
   const leave = async (code: number): Promise<void> => {
     if (leaving) return
     leaving = true
+    conversation.leave()
     let failure: { error: unknown } | undefined
     const closed = Promise.resolve(open.session?.close()).then(() => open.store?.close())
     const tooLong = new Promise((resolve) => setTimeout(resolve, patienceMs))

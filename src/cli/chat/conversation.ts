@@ -41,6 +41,9 @@ export class Conversation {
   /** True while a handoff that the person requested is running. */
   #handingOff = false
   #listening = new AbortController()
+  #isLeaving = false
+  /** What has failed since the last prompt: what fails in several places is shown once. */
+  readonly #failures = new Set<string>()
 
   constructor(screen: ChatScreen, quit: () => void) {
     this.#screen = screen
@@ -66,8 +69,15 @@ export class Conversation {
     this.#opened(session)
   }
 
+  /** The chat is about to close its store: nothing is read from it any more. */
+  leave(): void {
+    this.#isLeaving = true
+    this.#listening.abort()
+  }
+
   async submit(line: string): Promise<void> {
     const { log, editor } = this.#screen
+    this.#failures.clear()
     let to
     try {
       to = route(line)
@@ -200,12 +210,13 @@ export class Conversation {
   #rest(): void {
     const { agent } = this.#session ?? {}
     if (agent?.busy !== true) this.#screen.status.hide()
-    this.#refresh().catch((error: unknown) => this.#fail(error))
+    // A failure is shown, no more: the status would be read again, and fail again, without an end.
+    this.#refresh().catch((error: unknown) => this.#isLeaving || this.#show(error))
   }
 
   async #refresh(): Promise<void> {
     const session = this.#session
-    if (session === undefined) return
+    if (session === undefined || this.#isLeaving) return
     const { context, ...status } = await session.status()
     const { footer } = this.#screen
     // The provider's token count is kept until a new phase, tape or model begins.
@@ -352,10 +363,16 @@ export class Conversation {
   }
 
   #fail(error: unknown): void {
+    this.#show(error)
+    this.#rest()
+  }
+
+  #show(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error)
     const hint = BatonError.is(error) && error.hint !== undefined ? `\n${error.hint}` : ''
+    if (this.#failures.has(message)) return
+    this.#failures.add(message)
     this.#screen.log.notice(`${message}${hint}`, 'bad')
-    this.#rest()
     this.#screen.draw()
   }
 }
