@@ -1,7 +1,7 @@
 // When a limit ends, from the words in which an agent says so: "resets 6:46am (UTC)", "resets Mon 9am", "resets Nov 20, 3:05 PM",
-// "try again in 3 days 4 hours", "will reset after 2h15m30s". A clock time without a zone is this machine's.
+// "resets 11/20/2026 at noon", "try again in 3 days 4 hours", "will reset after 2h15m30s". A clock time without a zone is this machine's.
 
-const announces = /(?:resets?|try again|retry|available again|lifted)\b[\s:]*/gi
+const announces = /(?:(?:resets?|try again|retry|available again|lifted)\b|limit reached\|)[\s:-]*/gi
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const minute = 60_000
@@ -28,8 +28,10 @@ export function limitEnd(words: string, at: string | undefined): string | undefi
   return undefined
 }
 
-/** A whole date, such as 2026-11-18T03:00:00Z. */
+/** A whole date, such as 2026-11-18T03:00:00Z, or the seconds or milliseconds since 1970. */
 function absolute(words: string): number | undefined {
+  const counted = /^(?:at |on )?(\d{10}|\d{13})\b/.exec(words)?.[1]
+  if (counted !== undefined) return Number(counted.padEnd(13, '0'))
   const [whole = '', date, time, zone] =
     /^(?:at |on )?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)\s*(Z|[+-]\d\d:?\d\d)?/.exec(words) ?? []
   if (date === undefined || time === undefined) return undefined
@@ -41,13 +43,23 @@ function absolute(words: string): number | undefined {
 
 const units: Readonly<Record<string, number>> = { d: day, h: hour, m: minute, s: 1_000, w: 7 * day }
 
-/** A span, such as "in 3 days 4 hours 9 minutes" or "after 2h15m30s". */
+/** One part of a span, such as "3 days", "1.5h" or "an hour". */
+const part =
+  /(\d+(?:\.\d+)?|\b(?:an?|one|half an?)\s)\s*(weeks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])/i
+const spanned = new RegExp(
+  `^(in|after)[\\s:-]+(?:about |around |approximately )?((?:${part.source}[\\s,]*(?:and\\s+)?)+|\\d+(?![\\d.:/]))`,
+  'i',
+)
+
+/** A span, such as "in 3 days 4 hours 9 minutes" or "after 2h15m30s"; a bare number counts seconds. */
 function relative(words: string, now: number): number | undefined {
-  const [, span] =
-    /^(?:in|after)\s+(?:about |around )?((?:\d+\s*(?:w|d|h|m|s)[a-z]*[\s,]*(?:and\s+)?)+)/i.exec(words) ?? []
+  const span = spanned.exec(words)?.[2]
   if (span === undefined) return undefined
+  if (/^\d+$/.test(span)) return now + Number(span) * 1_000
   let ms = 0
-  for (const [, count, unit] of span.matchAll(/(\d+)\s*([wdhms])/gi)) ms += Number(count) * units[unit!.toLowerCase()]!
+  for (const [, count, unit] of span.matchAll(new RegExp(part, 'gi'))) {
+    ms += (count!.startsWith('half') ? 0.5 : Number(count) || 1) * units[unit![0]!.toLowerCase()]!
+  }
   return now + ms
 }
 
@@ -55,10 +67,12 @@ function relative(words: string, now: number): number | undefined {
 function named(words: string, now: number): number | undefined {
   const clock =
     /(?:^|[\s,])(\d{1,2})(?::(\d\d))?(?::\d\d)?\s*([ap])\.?m\b\.?/i.exec(words) ?? /\b(\d{1,2}):(\d\d)\b/.exec(words)
-  const date = dateIn(words)
+  const wordForHour = clock === null ? /\b(noon|midnight)\b/i.exec(words)?.[1]?.toLowerCase() : undefined
+  const date = dateIn(words) ?? numericDateIn(words)
+  const dayOfMonth = /^(?:at |on )*the (\d{1,2})(?:st|nd|rd|th)\b/i.exec(words)?.[1]
   const weekday = /^(?:at |on |this |next )*(sun|mon|tue|wed|thu|fri|sat)[a-z]*\b/i.exec(words)?.[1]?.toLowerCase()
-  if (clock === null && date === undefined && weekday === undefined) return undefined
-  const [, said = '0', minutes = '0', half] = clock ?? []
+  if ([clock ?? undefined, wordForHour, date, dayOfMonth, weekday].every((each) => each === undefined)) return undefined
+  const [, said = wordForHour === 'noon' ? '12' : '0', minutes = '0', half] = clock ?? []
   const hours = half === undefined ? Number(said) : (Number(said) % 12) + (half.toLowerCase() === 'p' ? 12 : 0)
   const zone = zoneIn(words)
   const today = dateAt(now, zone)
@@ -69,11 +83,14 @@ function named(words: string, now: number): number | undefined {
       .map((year) => instant({ ...date, year }, hours, Number(minutes), zone))
       .find((each) => each >= now - day)
   }
-  const isOn = (days: number) =>
-    weekday === undefined ||
-    dayNames[new Date(Date.UTC(today.year, today.month, today.day + days)).getUTCDay()] === weekday
+  const isOn = (days: number) => {
+    const that = new Date(Date.UTC(today.year, today.month, today.day + days))
+    if (dayOfMonth !== undefined) return that.getUTCDate() === Number(dayOfMonth)
+    return weekday === undefined || dayNames[that.getUTCDay()] === weekday
+  }
   const first = /\btomorrow\b/i.test(words) ? 1 : 0
-  for (let days = first; days <= 8; days++) if (isOn(days) && on(days) >= now - slack) return on(days)
+  const last = dayOfMonth === undefined ? 8 : 62
+  for (let days = first; days <= last; days++) if (isOn(days) && on(days) >= now - slack) return on(days)
   return undefined
 }
 
@@ -98,6 +115,15 @@ function dateIn(words: string): (Omit<CalendarDate, 'year'> & { readonly year: n
     day: Number(name === undefined ? onFirst : on),
     year: given === undefined ? undefined : Number(given),
   }
+}
+
+/** "11/20/2026" has the month first and "20.11.2026" the day, unless the numbers allow only the other. */
+function numericDateIn(words: string): ReturnType<typeof dateIn> {
+  const [, one, sign, two, year] = /\b(\d{1,2})([/.])(\d{1,2})\2(\d{4})\b/.exec(words) ?? []
+  if (one === undefined) return undefined
+  const isDayFirst = Number(one) > 12 || (sign === '.' && Number(two) <= 12)
+  const [month, day] = isDayFirst ? [two, one] : [one, two]
+  return { month: Number(month) - 1, day: Number(day), year: Number(year) }
 }
 
 /** The name of a zone, or minutes east of Greenwich. */
