@@ -236,7 +236,13 @@ export type ScreenState =
   /** `draft`: somebody has typed something and not sent it. */
   | { readonly is: 'prompt'; readonly draft: string }
   /** A question to the person: never typed into. */
-  | { readonly is: 'dialog'; readonly question: string; readonly about: 'permission' | 'trust' | 'limit' | 'other' }
+  | {
+      readonly is: 'dialog'
+      readonly question: string
+      readonly about: 'permission' | 'trust' | 'limit' | 'other'
+      /** What it offers to choose from, where that is more than yes or no. */
+      readonly answers?: readonly string[]
+    }
   /** Asks at a limit whether to keep trying: `again` are the keys for yes, in tmux's names, after which the turn continues. */
   | { readonly is: 'limited'; readonly words: string; readonly again: readonly string[] }
   /** Works, and takes words for later, unless `deaf`: what is typed now is lost. */

@@ -19,16 +19,38 @@ export function composerIn(
 const marked = /^[\s│]*(?:❯|›|●|→|>)\s*\d+[.)]\s+\S/
 const answer = /^[\s│]*(?:(?:❯|›|●|→|>)\s*)?\d+[.)]\s+\S/
 
-/** A question with numbered answers at the bottom of the screen. */
-export function questionIn(lines: readonly string[]): string | undefined {
+/** A question and the answers that it offers, as they stand on the screen. */
+interface Question {
+  readonly question: string
+  readonly answers: readonly string[]
+}
+
+/** A question with numbered answers at the bottom of the screen. Some answers have rows of their own below them that explain them. */
+export function questionIn(lines: readonly string[]): Question | undefined {
   const last = lastWritten(lines)
   const at = lines.findLastIndex((line) => marked.test(line))
   if (at < 0 || last - at > 12) return undefined
-  let first = at
+  const one = lines.slice(0, at + 1).findLastIndex((line) => /\b1[.)]\s/.test(line) && answer.test(line))
+  let first = at - one <= highest ? Math.max(0, one) : at
   while (first > 0 && (answer.test(lines[first - 1]!) || lines[first - 1]!.trim() === '')) first--
-  const answers = lines.slice(first, last + 1).filter((line) => answer.test(line))
-  if (answers.length < 2) return undefined
-  return questionText(lines.slice(Math.max(0, first - 12), first), lines) || questionText(answers, lines)
+  const rows = lines.slice(first, last + 1).filter((line) => answer.test(line))
+  if (rows.length < 2) return undefined
+  const above = questionText(lines.slice(Math.max(0, first - 12), first), lines)
+  return { question: above || questionText(rows, lines), answers: above === '' ? [] : rows.map(answerText) }
+}
+
+/** Answers with their explanations take no more rows than that. */
+const highest = 24
+
+function answerText(row: string): string {
+  return textOf([row], [row]).replace(/^\D*\d+[.)]\s+/, '')
+}
+
+/** What a screen with such a question says. That somebody may say yes or no to a permission, people know. */
+export function dialogOf({ question, answers }: Question): Extract<ScreenState, { is: 'dialog' }> {
+  const about = aboutOf(question)
+  const isYesOrNo = about === 'permission' || about === 'trust' || answers.length === 0
+  return { is: 'dialog', question, about, ...(!isYesOrNo && { answers }) }
 }
 
 /** The marked one of several answers without numbers, such as ` ❯ No, exit`. */
@@ -102,8 +124,9 @@ function isContinued(above: string, row: string, width: number): boolean {
   return hadRoom ? indent === above.search(/\S/) && /^\p{Ll}/u.test(first) : !answer.test(row)
 }
 
+/** Without the lines of a frame, and without boxes to be ticked. */
 function withoutFrame(row: string): string {
-  return row.replaceAll(/[\u2500-\u259F]/g, ' ')
+  return row.replaceAll(/[\u2500-\u259F\u2610-\u2612]/g, ' ')
 }
 
 /** A line of a file or of a change to it, with its number. */

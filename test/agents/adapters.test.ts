@@ -88,6 +88,20 @@ describe('screens', () => {
       about: 'trust',
     })
     expect(readScreen('claude', ...choices('   No, exit', ' ❯ Yes, I trust this folder'))).toEqual(asked)
+    // What explains an answer is no part of the question, wherever the mark stands.
+    const chosen = (mark: number) => {
+      const row = (n: number, words: string) => `${n === mark ? '❯' : ' '} ${n}. ${words}`
+      const rows = [row(1, 'SQLite'), '     A file, no server', row(2, 'PostgreSQL'), '     A server, for many tills']
+      const rest = [row(3, 'Type something.'), rule, row(4, 'Chat about this'), '', 'Enter to select · Esc to cancel']
+      return readScreen('claude', '● Which?', rule, ' ☐ Database', '', 'Which one shall it use?', '', ...rows, ...rest)
+    }
+    expect(chosen(1)).toEqual({
+      is: 'dialog',
+      question: 'Database · Which one shall it use?',
+      about: 'other',
+      answers: ['SQLite', 'PostgreSQL', 'Type something.', 'Chat about this'],
+    })
+    for (const mark of [2, 3, 4]) expect(chosen(mark)).toEqual(chosen(1))
     const limit = [
       "You've hit your limit · resets 8:54pm (UTC)",
       '',

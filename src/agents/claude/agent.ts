@@ -8,7 +8,7 @@ import { claudeParser } from './parser.ts'
 import { projectFolder, projectsIn, status } from './status.ts'
 import { claudeConnection } from './connection.ts'
 import { fields } from '../fields.ts'
-import { aboutOf, choiceIn, composerIn, draftOf, questionIn, textOf } from '../screen-parsing.ts'
+import { aboutOf, choiceIn, composerIn, dialogOf, draftOf, questionIn, textOf } from '../screen-parsing.ts'
 
 /** Claude Code keeps no transcript if these say that another Claude Code runs it. */
 const scrubbed = {
@@ -171,7 +171,7 @@ function readScreen(screen: Screen): ScreenState {
   // An input that begins with `!` or `#` takes commands and notes.
   const isComposer = /^\s*[❯>!#]/.test(first) && !/^\s*❯\s*\d+\.\s/.test(first)
   const question = questionIn(isComposer ? below : screen.lines)
-  if (question !== undefined) return { is: 'dialog', question, about: aboutOf(question) }
+  if (question !== undefined) return dialogOf(question)
   if (!isComposer) {
     const choice = choiceIn(screen.lines)
     if (choice !== undefined) return { is: 'dialog', question: choice, about: aboutOf(choice) }

@@ -11,7 +11,7 @@ import { filesBelow, firstBytes, type FoundFile } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
 import { codexParser } from './parser.ts'
 import { codexConnection } from './connection.ts'
-import { aboutOf, draftOf, questionIn } from '../screen-parsing.ts'
+import { dialogOf, draftOf, questionIn } from '../screen-parsing.ts'
 
 /** The line below the input, such as `  gpt-5 default · /the/folder`. */
 const footer = /^\s{2}\S.* · \S/
@@ -59,7 +59,7 @@ export const codex: Agent = {
   settle: 160,
   readScreen({ lines, solid }) {
     const question = questionIn(lines)
-    if (question !== undefined) return { is: 'dialog', question, about: aboutOf(question) }
+    if (question !== undefined) return dialogOf(question)
     const at = lines.findLastIndex((line) => /^›(\s|$)/.test(line))
     if (at < 0) return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
     if (lines.slice(0, 12).some((line) => /^\s*(model|directory):\s*loading/i.test(line))) return { is: 'starting' }

@@ -19,7 +19,7 @@ import { fieldsIn, filesBelow, isDocument } from '../files.ts'
 import { turnFailure, jsonIn } from '../turn-output.ts'
 import { geminiParser, isLimit } from './parser.ts'
 import { geminiConnection } from './connection.ts'
-import { aboutOf, questionIn, textOf } from '../screen-parsing.ts'
+import { dialogOf, questionIn, textOf } from '../screen-parsing.ts'
 
 export const gemini: Agent = {
   name: 'gemini',
@@ -149,12 +149,12 @@ const edge = /^[\s│]*$|[╰▀▄─]{5,}/
 function readScreen({ lines, solid }: Screen): ScreenState {
   const composer = composerIn(lines)
   if (composer === undefined) {
-    const question = choiceIn(lines)
-    if (question === undefined) return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
-    const about = aboutOf(question)
-    const again = about === 'limit' ? lines.map((line) => keepTrying.exec(line)?.[1]).find(Boolean) : undefined
-    if (again !== undefined) return { is: 'limited', words: question, again: [again] }
-    return { is: 'dialog', question, about }
+    const found = choiceIn(lines)
+    if (found === undefined) return lines.some((line) => line.trim() !== '') ? { is: 'unknown' } : { is: 'starting' }
+    const dialog = dialogOf(found)
+    const again = dialog.about === 'limit' ? lines.map((line) => keepTrying.exec(line)?.[1]).find(Boolean) : undefined
+    if (again !== undefined) return { is: 'limited', words: dialog.question, again: [again] }
+    return dialog
   }
   const { from, until } = composer
   const rows = solid.slice(from, until).map((row) => row.replaceAll('│', ' ').trim())
@@ -179,11 +179,11 @@ function composerIn(lines: readonly string[]): { from: number; until: number } |
 }
 
 /** A question that replaces the input, with one of its answers marked. */
-function choiceIn(lines: readonly string[]): string | undefined {
+function choiceIn(lines: readonly string[]): ReturnType<typeof questionIn> {
   const found = questionIn(lines)
   if (found !== undefined) return found
   const at = lines.findLastIndex((line) => /^[\s│]*●\s*\d+[.)]\s+\S/.test(line))
   if (at < 0) return undefined
   const from = lines.slice(0, at).findLastIndex((line) => line.includes('╭'))
-  return textOf(lines.slice(from + 1, at), lines).slice(0, 300)
+  return { question: textOf(lines.slice(from + 1, at), lines).slice(0, 300), answers: [] }
 }

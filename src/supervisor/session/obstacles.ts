@@ -41,7 +41,7 @@ export class Obstacles {
     if (question !== undefined && this.#question !== undefined && isSameQuestion(question, this.#question)) return
     this.#question = question
     if (question === undefined) await this.#recorder.report('dialog', 'ok', 'No question is open', '')
-    else await this.#recorder.report('dialog', 'warning', `It asks: ${question}`, 'answer')
+    else await this.#recorder.report('dialog', 'warning', `It asks: ${question}${offered(screen)}`, 'answer')
   }
 
   /** An error after which the agent's own retries failed; from the third time in a row it is critical. */
@@ -86,6 +86,11 @@ function isFullDisk(error: unknown): boolean {
   const { cause } = error instanceof Error ? error : {}
   const { code = '' } = (cause instanceof Error ? cause : {}) as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
+function offered(screen: Sighting['screen']): string {
+  const answers = screen.is === 'dialog' ? (screen.answers ?? []) : []
+  return answers.length === 0 ? '' : ` (${answers.join(' / ')})`
 }
 
 /** How long a screen may take to show a question that the agent has told of. */
