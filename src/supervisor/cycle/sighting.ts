@@ -29,10 +29,8 @@ export async function sightingOf(options: SightingOptions): Promise<Sighting> {
   const { handle, observation, cycle } = options
   const drawn = options.screen || cycle.at !== 'watching' ? await handle.driver.screenState().catch(unseen) : unknown
   const prompt = promptOf(cycle)
-  const screen = withoutOurs(
-    drawn,
-    prompt === undefined ? (handle.adapter.clear ?? '') : promptFor(handle.adapter, prompt.text),
-  )
+  const wanted = prompt === undefined ? (handle.adapter.clear ?? '') : promptFor(handle.adapter, prompt.text)
+  const screen = withoutOurs(drawn, [wanted, handle.driver.unsent ?? ''])
   return {
     type: 'session',
     observation,
@@ -52,8 +50,9 @@ function unseen(error: unknown): ScreenState {
 }
 
 /** Words that Baton typed and that were not sent are its own: nobody is typing there. */
-function withoutOurs(screen: ScreenState, words: string): ScreenState {
-  return 'draft' in screen && isLeftDraft(screen.draft, words) ? { ...screen, draft: '' } : screen
+function withoutOurs(screen: ScreenState, texts: readonly string[]): ScreenState {
+  const isOurs = 'draft' in screen && texts.some((text) => isLeftDraft(screen.draft, text))
+  return isOurs ? { ...screen, draft: '' } : screen
 }
 
 function promptOf(cycle: Cycle): Prompt | undefined {

@@ -54,6 +54,8 @@ export interface Driver {
   readonly place: AgentPlace
   /** What this driver sent last, the newest at the end: a transcript is known by it. */
   readonly sent: readonly Sent[]
+  /** Words of this driver that the agent has kept in its input, as far as is known: they give way to others. */
+  readonly unsent?: string | undefined
   /** Whether the agent's program runs, on a screen that is there (headless: whether the next turn can be run). */
   alive(): Promise<boolean>
   /** How it ended; undefined while it runs, and before it ever ran. */

@@ -38,6 +38,7 @@ export class TmuxDriver implements Driver {
   readonly #line: TmuxLine
   readonly #place: TmuxPlace
   readonly #sent: Sent[] = []
+  #unsent: string | undefined
   #interrupted = Number.NEGATIVE_INFINITY
   #blankSince: number | undefined
   /**
@@ -61,6 +62,10 @@ export class TmuxDriver implements Driver {
 
   get sent(): readonly Sent[] {
     return this.#sent
+  }
+
+  get unsent(): string | undefined {
+    return this.#unsent
   }
 
   alive(): Promise<boolean> {
@@ -248,7 +253,9 @@ export class TmuxDriver implements Driver {
     if (!left) await this.#paste(words, pane)
     for (let press = 1; press <= enters; press++) {
       await this.#keys('Enter')
-      if (await this.#left(words)) return
+      if (!(await this.#left(words))) continue
+      this.#unsent = undefined
+      return
     }
     throw new UnknownOutcomeError(`${this.#adapter.label} kept what was typed and did not send it`, {
       hint: `Look at it with "tmux -S ${this.#place.socket} attach", and send or erase it.`,
@@ -266,6 +273,7 @@ export class TmuxDriver implements Driver {
       ],
       { input: words },
     )
+    this.#unsent = words
     this.#sent.push({ text: words, at: Date.now() })
     if (this.#sent.length > 20) this.#sent.shift()
     await this.#arrival(words, pane)
@@ -286,6 +294,12 @@ export class TmuxDriver implements Driver {
       if (screen.is === 'dialog') throw dialogOpen(this.#adapter, screen.question)
       if (screen.is === 'prompt' || screen.is === 'busy') {
         const left = isLeftDraft(screen.draft, words)
+        const unsent = this.#unsent
+        if (!left && unsent !== undefined && isLeftDraft(screen.draft, unsent) && performance.now() < deadline) {
+          await this.#keys('C-u')
+          await this.#line.drawn(atMost, 4 * pollMs)
+          continue
+        }
         if (screen.draft !== '' && !left)
           throw new RefusedError('draft', `Somebody is typing to ${label}: "${screen.draft.slice(0, 60)}"`)
         if (screen.is === 'busy' && screen.deaf === true)
@@ -332,6 +346,7 @@ export class TmuxDriver implements Driver {
   #mustEndWith(words: string, draft: string): void {
     if (wordsBehind(draft, words) === '') return
     this.#sent.pop()
+    this.#unsent = undefined
     throw new RefusedError('draft', `Somebody is typing to ${this.#adapter.label}: "${draft.slice(-60)}"`)
   }
 
@@ -340,6 +355,7 @@ export class TmuxDriver implements Driver {
     const presses = pasteSign.test(draft) ? 1 : words.length
     await this.#line.all([['send-keys', '-t', this.#place.pane, '-N', String(presses), 'BSpace']])
     this.#sent.pop()
+    this.#unsent = undefined
     throw new RefusedError('draft', `Somebody is typing to ${this.#adapter.label}: "${theirs.slice(0, 60)}"`)
   }
 

@@ -41,6 +41,7 @@ process.stdin.setEncoding('utf8').on('data', (data) => {
       setTimeout(draw, 150)
       return
     }
+    else if (part === '\\r' && draft === 'stuck') continue // takes no Enter
     else if (part === '\\r' && !pasting) {
       if (draft !== '') fs.appendFileSync(out, JSON.stringify(draft) + '\\n')
       mode = /^(ask|work)$/.exec(draft)?.[0] ?? mode
@@ -270,6 +271,22 @@ test('an Enter that got lost while the screen was drawn is pressed again [C13]',
   const { driver, prompts } = await begin()
   await driver.submit('blink', signal)
   expect(prompts()).toEqual(['blink'])
+})
+
+test('words of its own that were kept in the input give way to the next ones [C5, C13]', async () => {
+  const { driver, prompts, tmux } = await begin()
+  await expect(driver.submit('stuck', signal)).rejects.toMatchObject({
+    message: expect.stringContaining('did not send'),
+  })
+  expect(tmux('capture-pane', '-p').trim()).toBe('you> stuck')
+  expect(driver.unsent).toBe('stuck')
+  await driver.submit('go on', signal)
+  expect(prompts()).toEqual(['go on'])
+  expect(driver.unsent).toBeUndefined()
+  // The same words are a person's own when they were sent before.
+  tmux('send-keys', '-l', 'go on')
+  await expect.poll(() => tmux('capture-pane', '-p').trim()).toBe('you> go on')
+  await expect(driver.submit('next', signal)).rejects.toMatchObject({ code: 'refused', reason: 'draft' })
 })
 
 test('a turn is stopped once, and one at rest is not [C5]', async () => {
