@@ -160,7 +160,8 @@ function commandsIn(room) {
  * @param {esbuild.PluginBuild} build @param {(importer: string, path: string) => boolean} keeps
  */
 function leaveOutOtherCommands(build, keeps) {
-  const declares = /[\\/]src[\\/]cli[\\/](?:main|program|\w+[\\/]commands)\.ts$/
+  // `base` declares none: its code belongs to every command.
+  const declares = /[\\/]src[\\/]cli[\\/](?:main|program|(?!base[\\/])\w+[\\/]commands)\.ts$/
   build.onResolve({ filter: /^\.\.?\// }, ({ kind, importer, path }) =>
     kind === 'dynamic-import' && declares.test(importer) && !keeps(importer, path)
       ? { path, external: true }

@@ -48,6 +48,8 @@ describe.concurrent('the built program', () => {
     ['show nothing#1', 4, /^baton: There is no tape "nothing"/],
     ['stop nobody', 4, /^baton: There is no supervised session "nobody"/],
     ['tape ls', 0, /^No tapes yet\./],
+    ['tape lst', 2, /^baton: There is no command "lst"\n {2}Did you mean "baton tape ls"\?\n$/],
+    ['task lst', 2, /^baton: There is no command "lst"\n {2}Did you mean "baton task ls"\?\n$/],
     ['task ls', 0, /^No tasks yet\./],
   ])('runs baton %s', async ([args, code, says], { expect, onTestFinished }) => {
     const run = await batonProcess(temporaryFolder(onTestFinished), args === '' ? [] : args.split(' '))
