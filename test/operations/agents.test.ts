@@ -135,7 +135,7 @@ it('each step of a cycle comes with what proved it, and without where nothing is
     ['clearing', 'Its transcript is in a new context, new.', verifying],
     ['resuming', 'The prompt to resume is in its transcript.', verifying],
     ['verifying', 'The new context read one.md or was given its text, and replied or called a tool.', done],
-    ['done', 'Its context went from 71 to 9 %.', ended],
+    ['done', 'Its context went from 71 to 9%.', ended],
   ])
   expect(
     cycles[1]!.steps.flatMap(({ step, proof }) => (proof?.seen === undefined ? [] : [[step, proof.seen]])),

@@ -29,7 +29,7 @@ test('the first page shows each session with its context, and what waits on top;
   })
   const page = await openPage(server)
   const session = page.getByRole('link', { name: /Job of shop/ }).first()
-  await expect.poll(() => session.textContent()).toMatch(/claude.*shop.*main.*idle.*30 %.*60k tokens/s)
+  await expect.poll(() => session.textContent()).toMatch(/claude.*shop.*main.*idle.*30%.*60k tokens/s)
   // What it cost is known from its tokens, and all of it was today.
   const cost = await session.locator('.session-cost').textContent()
   expect(cost).toMatch(/^\$0\.\d+$/)
@@ -82,7 +82,7 @@ test('on an empty machine one button runs the demo, which is watched from its fi
   })
   const row = page.getByRole('link', { name: /scripted/ }).first()
   await row.waitFor({ timeout: 60_000 })
-  await expect.poll(() => row.textContent(), { timeout: 60_000 }).toMatch(/\d+ %/)
+  await expect.poll(() => row.textContent(), { timeout: 60_000 }).toMatch(/\d+%/)
   await row.click()
   await page.getByRole('article').first().waitFor({ timeout: 60_000 })
 })

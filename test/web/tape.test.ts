@@ -28,6 +28,8 @@ test('a tape is read, filtered, searched, followed and linked to [W2]', async ()
   // Live: an entry that is written elsewhere appears, and the end stays on the screen.
   await server.client.tapeAppend({ tape: 'main', entries: [message('written just now')] })
   await page.getByText('written just now').waitFor()
+  // An event is summed up in words.
+  await page.getByText('name: phase/two · state: half done').waitFor()
   // What the model sees now.
   await page.getByRole('region', { name: 'What the model sees now' }).getByText('phase/two').waitFor()
   // A permalink opens its place.

@@ -56,7 +56,8 @@ export async function ls(options: LsOptions): Promise<void> {
   await printSupervised(held, out)
   const shown = sessions.slice(0, options.limit)
   print(shown, out)
-  if (shown.length < sessions.length) out.note(`${shown.length} of ${sessions.length} shown; without --limit all are`)
+  if (shown.length < sessions.length)
+    out.note(`${shown.length} of ${sessions.length} shown; leave out --limit to see all`)
   if (sessions.length > 0 || held.length > 0 || out.json) return
   const narrowed =
     [options.agent, options.project, options.since].some((each) => each !== undefined) || options.here === true

@@ -155,7 +155,7 @@ function proofOf(
     }
     case 'done':
       if (end?.percentBefore === undefined || end.percentAfter === undefined) return undefined
-      return proven(`Its context went from ${Math.round(end.percentBefore)} to ${Math.round(end.percentAfter)} %.`, end)
+      return proven(`Its context went from ${Math.round(end.percentBefore)} to ${Math.round(end.percentAfter)}%.`, end)
     default:
       return undefined
   }

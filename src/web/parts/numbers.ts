@@ -27,7 +27,7 @@ export function usdText(n: number): string {
 
 /** 0 to 1 as percent. */
 export function shareText(share: number): string {
-  return `${Math.round(share * 100)} %`
+  return `${Math.round(share * 100)}%`
 }
 
 /** A stretch of time: 40 ms, 4 s, 12 min, 3 h 5 min, 2 d. */

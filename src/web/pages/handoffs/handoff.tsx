@@ -76,7 +76,7 @@ function Head({ tape, id, found: { document, header, sections } }: { tape: strin
           <span>
             <Text max={60}>{writerText(document.writer)}</Text>
           </span>
-          {typeof usage === 'number' && <span className="number">context {Math.round(usage)} % full</span>}
+          {typeof usage === 'number' && <span className="number">context {Math.round(usage)}% full</span>}
           <Badge tone="live">{countText(verified)} verified</Badge>
           {all.length > verified && <Badge>{countText(all.length - verified)} claimed</Badge>}
         </p>

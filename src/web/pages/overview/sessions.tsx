@@ -146,13 +146,13 @@ function Prediction({ running }: { running: Running }) {
 function Quotas({ quotas }: { quotas: readonly Quota[] }) {
   const [worst] = [...quotas].sort((a, b) => b.usedPercent - a.usedPercent)
   if (worst === undefined) return null
-  const title = quotas.map(({ name, usedPercent }) => `${name}: ${Math.round(usedPercent)} % used`).join('\n')
+  const title = quotas.map(({ name, usedPercent }) => `${name}: ${Math.round(usedPercent)}% used`).join('\n')
   return (
     <span title={title} className="quota">
-      <span className="number">{Math.max(0, Math.round(100 - worst.usedPercent))} % left</span>
+      <span className="number">{Math.max(0, Math.round(100 - worst.usedPercent))}% of quota left</span>
       {worst.resetsAt !== undefined && (
         <span className="tiny faint">
-          back <Ago date={worst.resetsAt} />
+          resets <Ago date={worst.resetsAt} />
         </span>
       )}
     </span>

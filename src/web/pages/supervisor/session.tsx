@@ -195,11 +195,15 @@ function CycleLine({ name, cycle }: { name: string; cycle: Cycle }) {
         <Badge tone={outcome === 'done' ? 'live' : outcome === 'failed' ? 'bad' : 'baton'}>{outcome}</Badge>
         {percentBefore !== undefined && (
           <span className="number muted">
-            {Math.round(percentBefore)} %{percentAfter !== undefined && ` → ${Math.round(percentAfter)} %`}
+            {Math.round(percentBefore)}%{percentAfter !== undefined && ` → ${Math.round(percentAfter)}%`}
           </span>
         )}
         {totalMs !== undefined && <span className="number muted">{spanText(totalMs)}</span>}
-        {ownMs !== undefined && <span className="number faint">Baton's part {(ownMs / 1000).toFixed(1)} s</span>}
+        {ownMs !== undefined && (
+          <span className="number faint" title="Baton's own part of the cycle">
+            Baton {(ownMs / 1000).toFixed(1)} s
+          </span>
+        )}
         {document !== undefined && (
           <Link className="small supervisor-document" to={documentAddress(`session/${name}`, document.id)}>
             document

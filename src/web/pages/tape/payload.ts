@@ -89,19 +89,24 @@ export function resultsIn(payload: Fields): readonly { id: string; name: string;
 
 /** A value in a line: its first fields. */
 export function summaryOf(value: unknown): string {
+  return summary(value, ' · ', 3).slice(0, 640)
+}
+
+/** `depth` bounds the recursion: what lies deeper is shown when the entry is unfolded. */
+function summary(value: unknown, separator: string, depth: number): string {
   if (typeof value === 'string') return oneLine(value)
-  if (!isFields(value)) return value === undefined ? '' : oneLine(JSON.stringify(value))
+  if (value === undefined) return ''
+  if (typeof value !== 'object' || value === null) return oneLine(JSON.stringify(value))
+  if (depth === 0) return '…'
   const parts: string[] = []
   for (const [name, each] of Object.entries(value)) {
     if (parts.length === 4) break
-    const text = typeof each === 'string' ? oneLine(each) : oneLine(JSON.stringify(each) ?? '')
-    parts.push(
-      parts.length === 0 && /^(command|path|file_path|pattern|query|summary|url)$/.test(name)
-        ? text
-        : `${name}: ${text}`,
-    )
+    const text = summary(each, ', ', depth - 1)
+    const needsNoName =
+      Array.isArray(value) || (parts.length === 0 && /^(command|path|file_path|pattern|query|summary|url)$/.test(name))
+    parts.push(needsNoName ? text : `${name}: ${text === '' ? 'none' : text}`)
   }
-  return parts.join(' · ')
+  return parts.join(separator)
 }
 
 /** What an event says, in a line. */
