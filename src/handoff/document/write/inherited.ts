@@ -6,6 +6,7 @@ import { FailedCommands } from '../../ledger/tools/failure-book.ts'
 import { isFields } from '../../ledger/tools/tool-calls.ts'
 import { type HandoffDocument, type Item, sectionOf, type SectionKey } from '../document.ts'
 import { announces, sentencesOf } from '../../ledger/words/sentences.ts'
+import { namedFiles } from '../../ledger/files/paths.ts'
 import { sharedWith, termsOf } from '../../ledger/words/terms.ts'
 import { codeSpan } from '../../safety/fence.ts'
 import { isNone } from '../check/concrete.ts'
@@ -29,6 +30,7 @@ import {
 } from '../phrases.ts'
 import type { LaterWords } from './later-words.ts'
 import { shorten } from './shorten.ts'
+import { hasChangedSince, hasWorkedSince } from './since.ts'
 
 /** The document that opened the phase, if it is one of ours. */
 function inheritedDocument({ inherited }: Ledger): HandoffDocument | undefined {
@@ -137,6 +139,13 @@ function hasEnded({ ending }: Ledger): boolean {
   return ending.state === 'answered' || ending.state === 'asks' || ending.state === 'silent'
 }
 
+/** A step whose files were changed after it was written down. */
+function begunSince(item: Item, id: number, ledger: Ledger): Item {
+  const named = namedFiles(item.text)
+  const isBegun = named.length > 0 && named.every((name) => hasChangedSince(id, ledger, name))
+  return isBegun ? { ...item, text: `${item.text} (worked on since; may be done)` } : item
+}
+
 /** Of a summary, what no fact tells: what it is about, and what is to be done. Each a claim of the agent. */
 function withSummary<Sections extends Partial<Record<SectionKey, Item[]>>>(
   sections: Sections,
@@ -156,7 +165,8 @@ function withSummary<Sections extends Partial<Record<SectionKey, Item[]>>>(
       )
       .filter((item) => !own.some((each) => contains(each.text, item.text)))
       .slice(0, most)
-    const told = fresh.map((item) => ({ ...item, refs }))
+    const isWork = from === 'doing' || from === 'pending' || from === 'next'
+    const told = fresh.map((item) => ({ ...(isWork ? begunSince(item, since, ledger) : item), refs }))
     if (told.length > 0) result[key] = infront ? [...told, ...own] : [...own, ...told]
   }
   const home = (key: SectionKey, elsewhere: SectionKey): SectionKey => (key in sections ? key : elsewhere)
@@ -168,7 +178,7 @@ function withSummary<Sections extends Partial<Record<SectionKey, Item[]>>>(
   if (ledger.todos.length === 0 && !moved) {
     add('doing', 'doing', 3)
     add('pending', home('pending', 'next'), 20)
-    add('next', 'next', 2, true)
+    add('next', 'next', 2, !hasWorkedSince(since, ledger))
   }
   add('context', 'context', 20)
   return result

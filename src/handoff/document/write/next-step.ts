@@ -10,6 +10,7 @@ import { asks, lengthOf, sentencesOf } from '../../ledger/words/sentences.ts'
 import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { shorten } from './shorten.ts'
+import { hasWorkedSince } from './since.ts'
 import { isIdle, isOneWord, lastRequestOf, turnIdOf } from './last-request.ts'
 import { onListOfEarlierTurn, questionStep, quotedInStep } from '../phrases.ts'
 import { inheritedFailures, inheritedRequest, inheritedTodos } from './inherited.ts'
@@ -239,14 +240,6 @@ function notedSteps(ledger: Ledger): Step[] {
   const steps = Array.isArray(given) ? given : [given]
   return steps.flatMap((step) =>
     typeof step === 'string' && step.trim() !== '' ? [{ text: brief(step), ids: [noted.id] }] : [],
-  )
-}
-
-/** Words alone carry nothing out: an agent that notes where it stands says so afterwards. */
-function hasWorkedSince(id: number, { files, commands }: Ledger): boolean {
-  return (
-    files.some(({ state, lastId = 0 }) => state === 'changed' && lastId > id) ||
-    commands.some(({ looks, lastId }) => looks !== true && lastId > id)
   )
 }
 

@@ -8,10 +8,12 @@ import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { printedBy } from '../phrases.ts'
 import { inheritedText } from './inherited.ts'
+import { turnIdOf } from './last-request.ts'
 import { longest, type Material } from './material.ts'
 import { brief, code, commandText, openFailures, todoText } from './next-step.ts'
 import { closing, replies } from './said-items.ts'
 import { shorten, shortenStart } from './shorten.ts'
+import { hasChangedSince } from './since.ts'
 
 /** How the work stands, in a sentence. */
 export function status(material: Material): Item[] {
@@ -38,10 +40,20 @@ export function status(material: Material): Item[] {
   }
 }
 
-/** Where no call is without a result, a command that came last and did something tells how far the work had come. */
-function after({ ledger: { commands, ending } }: Material): string {
-  const last = commands.find(({ endId, looks }) => looks !== true && endId !== undefined && endId === ending.id)
-  return last === undefined ? '' : ` after ${code(firstLine(last.command))}`
+/**
+ * Where no call is without a result, the last command that did something tells how far the work had come: if it came last of all,
+ * or if it failed and no file was changed since.
+ */
+function after({ ledger }: Material): string {
+  const { commands, ending } = ledger
+  const [last] = commands
+    .filter(({ looks, endId = 0 }) => looks !== true && endId > turnIdOf(ledger))
+    .sort((a, b) => (b.endId ?? 0) - (a.endId ?? 0))
+  if (last === undefined) return ''
+  const { endId = 0, ok, command } = last
+  const isStuck = ok === false && !hasChangedSince(endId, ledger)
+  if (endId !== ending.id && !isStuck) return ''
+  return ` after ${code(firstLine(command))}${ok === false ? ', which failed' : ''}`
 }
 
 export function done(material: Material): Item[] {

@@ -36,3 +36,8 @@ function tidy(path: string): string {
   }
   return root + kept.join('/')
 }
+
+/** The names of files in a sentence, with the folders in front of them. */
+export function namedFiles(text: string): string[] {
+  return text.match(/[\w-][\w.-]*(?:\/[\w.-]+)*\.[A-Za-z]\w{0,4}(?![\w/])/g) ?? []
+}

@@ -3,6 +3,7 @@
 // it still stands. Nothing here knows the words of a language.
 
 import type { Instruction, Quote } from '../facts.ts'
+import { namedFiles } from '../files/paths.ts'
 import { isPasted, withoutPastes } from './pastes.ts'
 import { announces, asks, sentencesOf } from './sentences.ts'
 import {
@@ -215,7 +216,7 @@ export class InstructionBook {
 
   /** A wish for work on files is carried out when all of them were changed. */
   #isCarriedOut(sentence: string): boolean {
-    const named = sentence.match(filePattern) ?? []
+    const named = namedFiles(sentence)
     const changed = [...this.#turn.changed]
     return named.length > 0 && named.every((name) => changed.some((path) => `/${path}`.endsWith(`/${name}`)))
   }
@@ -257,9 +258,6 @@ export class InstructionBook {
 }
 
 const none: readonly number[] = []
-
-/** The name of a file, with the folders in front of it. */
-const filePattern = /[\w-][\w.-]*(?:\/[\w.-]+)*\.[A-Za-z]\w{0,4}(?![\w/])/g
 
 function newTurn(): Turn {
   return { calls: 0, spoken: 0, replies: [], changed: new Set() }
