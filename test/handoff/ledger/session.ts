@@ -6,11 +6,17 @@ import { type Entry, entryFrom } from '../../../src/store/index.ts'
 export class Session {
   readonly entries: Entry[] = []
   private calls = 0
+  readonly #start: number
+
+  /** `start`: when it begins, in milliseconds. */
+  constructor(start = Date.UTC(2026, 0, 1)) {
+    this.#start = start
+  }
 
   /** The id of the entry. */
   add(kind: string, payload: unknown, meta: Entry['meta'] = {}): number {
     const id = this.entries.length + 1
-    const date = new Date(Date.UTC(2026, 0, 1, 0, 0, id)).toISOString()
+    const date = new Date(this.#start + id * 1_000).toISOString()
     this.entries.push(entryFrom({ kind, payload, meta }, id, date))
     return id
   }

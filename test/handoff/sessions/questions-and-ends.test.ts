@@ -156,6 +156,35 @@ describe('the end of a turn [H10]', () => {
     expect(section('status')).toBe('Interrupted after `npm run export`')
   })
 
+  test('where it stands still at a command that failed, the status names it, whatever was read since', async () => {
+    const stopped = async (change: boolean) => {
+      const s = new Claude()
+      s.user('Setz den Zweig auf main auf')
+      s.run('git rebase origin/main', 'CONFLICT (content): Merge conflict in src/app.ts', 1)
+      s.read('src/app.ts', '<<<<<<< HEAD')
+      if (change) s.edit('src/app.ts', '<<<<<<< HEAD', '').read('src/app.ts')
+      return (await documentOf(s)).section('status')
+    }
+    expect(await stopped(false)).toBe('Interrupted after `git rebase origin/main`, which failed')
+    expect(await stopped(true)).toBe('Interrupted')
+  })
+
+  test('steps of a summary come behind the request once work went on, and say which of them was begun', async () => {
+    const compacted = (...work: string[]) => {
+      const s = new Pi()
+      s.user('Move the tests to node:test')
+      s.edit('test/a.test.js', 'mocha', 'node:test')
+      s.compacted('## Goal\nMove the tests to node:test.\n## Next Steps\n1. Convert b.test.js\n2. Convert c.test.js')
+      for (const file of work) s.edit(file, 'mocha', 'node:test')
+      return documentOf(s)
+    }
+    const { first, section } = await compacted('test/b.test.js')
+    expect(first).toContain("Continue with the user's request")
+    expect(section('next')).toContain('Convert b.test.js (worked on since; may be done)')
+    expect(section('next')).toMatch(/Convert c\.test\.js$/m)
+    expect((await compacted()).first).toBe('Convert b.test.js')
+  })
+
   test('a server that was not stopped in time has not failed, a build that was not has', async () => {
     const s = new Claude()
     s.user('Add the health endpoint')

@@ -90,7 +90,7 @@ async function ask(
   const changed = new Set(ledger.files.filter(({ state }) => state !== 'read').map(({ path }) => path))
   const checked = await Promise.all(
     changes.map((change, at) => inspect(change, root, placeOf, changed, ledger.span?.from, at < maxRead)),
-  )
+  ).then((found) => withoutLater(run, found, { base: base.tree, head, known: changed, ledger }))
   const { exists, ignored } = await rest(run, ledger, cwd, root, new Set(checked.map(({ path }) => path)))
   return {
     cwd: joinPath('', cwd),
@@ -258,6 +258,45 @@ function placer(cwd: string, real: string, root: string, prefix: string): (path:
   }
 }
 
+/** What a session starts may go on for a moment after its last entry. */
+const afterEnd = 120_000
+
+/** Marks what somebody did after the session had ended: in a commit of its own, or in a file that no commit of the session has. */
+async function withoutLater(
+  run: Run,
+  found: readonly Inspected[],
+  { base, head, known, ledger }: { base: string; head: string; known: ReadonlySet<string>; ledger: Ledger },
+): Promise<GitChange[]> {
+  const end = Date.parse(ledger.span?.to ?? '') + afterEnd
+  const isKnown = ({ path, from }: GitChange) => known.has(path) || (from !== undefined && known.has(from))
+  const unknown = new Set(found.filter(({ change }) => change.foreign !== true && !isKnown(change)))
+  // Not a number, where the tape has no dates.
+  if (!(end < Date.now()) || unknown.size === 0) return found.map(({ change }) => change)
+  const own = head === '' ? '' : (await run(['rev-list', '-1', `--before=${Math.floor(end / 1000)}`, head])).trim()
+  // A clock that was wrong may date the commit that the session began at after its end.
+  const last = own === '' ? base : own
+  const between = async (from: string, to: string): Promise<Set<string>> =>
+    from === to
+      ? new Set()
+      : new Set((await run(['diff', '--name-only', '-z', ...diffOptions, from, to, '--'])).split('\0'))
+  const work = await between(base, last)
+  const later = head === '' ? new Set<string>() : await between(last, head)
+  return found.map((each) => {
+    const { change, name, changedAt } = each
+    if (!unknown.has(each) || work.has(name)) return change
+    const isLater = changedAt === undefined ? later.has(name) : changedAt > end
+    return isLater ? { ...change, foreign: true } : change
+  })
+}
+
+interface Inspected {
+  readonly change: GitChange
+  /** In the repository. */
+  readonly name: string
+  /** Undefined where the file is gone. */
+  readonly changedAt?: number
+}
+
 /** Adds what only the disk can tell: when the file changed last, and how many lines a new one has. */
 async function inspect(
   change: GitChange,
@@ -266,22 +305,27 @@ async function inspect(
   known: ReadonlySet<string>,
   since: string | undefined,
   mayRead: boolean,
-): Promise<GitChange> {
+): Promise<Inspected> {
   const path = placeOf(change.path)
   const placed: GitChange = { ...change, path, ...(change.from !== undefined && { from: placeOf(change.from) }) }
-  if (change.action === 'deleted') return placed
+  const name = change.path
+  if (change.action === 'deleted') return { change: placed, name }
   const file = `${root}/${change.path}`
   const stat = await lstat(file).catch(() => undefined)
   const start = since === undefined ? Number.NaN : Date.parse(since)
   // Two seconds, for disks and transcripts that round.
-  const old = stat !== undefined && !known.has(path) && stat.mtimeMs < start - 2_000 && start <= Date.now()
+  const foreign = stat !== undefined && !known.has(path) && stat.mtimeMs < start - 2_000 && start <= Date.now()
   const readable = change.untracked === true && mayRead && stat?.isFile() === true && stat.size <= maxBytes
   const text = readable ? await readFile(file).catch(() => undefined) : undefined
   const lines =
     text !== undefined && !text.subarray(0, 8_000).includes(0)
       ? { added: countLines(text.toString('latin1')), removed: 0 }
       : {}
-  return { ...placed, ...lines, ...(old && { old }) }
+  return {
+    change: { ...placed, ...lines, ...(foreign && { foreign }) },
+    name,
+    ...(stat !== undefined && { changedAt: stat.mtimeMs }),
+  }
 }
 
 /** Files that the tape calls changed and git does not: are they there, and are they ignored? */

@@ -23,8 +23,8 @@ export interface GitChange {
   readonly added?: number
   readonly removed?: number
   readonly untracked?: boolean
-  /** Last changed before the session began: not its work, unless the tape says so. */
-  readonly old?: boolean
+  /** Last changed before the session began or after it ended: not its work, unless the tape says so. */
+  readonly foreign?: boolean
 }
 
 export function reconcile(ledger: Ledger, state: GitState): Ledger {
@@ -42,12 +42,12 @@ export function reconcile(ledger: Ledger, state: GitState): Ledger {
     const change = changes.get(file.path)
     if (!change) return [unchanged(file, state)]
     used.add(file.path)
-    // Read, and changed by somebody before the session began.
-    if (file.state === 'read' && change.old === true) return [file]
+    // Read, and changed by somebody before the session began or after it ended.
+    if (file.state === 'read' && change.foreign === true) return [file]
     return [agreed(file, change, changes, used)]
   })
   for (const change of state.changes) {
-    if (used.has(change.path) || change.old === true) continue
+    if (used.has(change.path) || change.foreign === true) continue
     files.push(found(change, folders))
   }
   return {

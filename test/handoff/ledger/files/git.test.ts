@@ -27,7 +27,7 @@ let session: Session
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'baton-git-')))
   root = join(folder, 'repo')
-  session = new Session()
+  session = running()
   await mkdir(root)
   git('init', '-q', '-b', 'main')
   git('config', 'user.email', 'a@b.c')
@@ -39,6 +39,11 @@ beforeEach(async () => {
   git('commit', '-qm', 'start')
   session.add('event', { name: 'session', data: { cwd: root, git: { branch: 'main', commit_hash: head() } } })
 })
+
+/** What git finds on disk is the session's only if it was changed while it ran. */
+function running(): Session {
+  return new Session(Date.now() - 60_000)
+}
 
 afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
@@ -139,7 +144,7 @@ describe('files reconciled with git', () => {
       'renamed src/c.ts < src/a.ts',
       'renamed src/d.ts < src/b.ts',
     ])
-    session = new Session()
+    session = running()
     session.add('event', { name: 'session', data: { cwd: root } })
     git('reset', '-q', '--hard')
     await rm(join(root, 'src'), { recursive: true })
@@ -171,14 +176,34 @@ describe('files reconciled with git', () => {
       ...day('2025-06-01T00:00:00Z'),
     })
     await write('src/a.ts', 'during\n')
-    execFileSync('git', ['commit', '-qam', 'during'], { cwd: root, ...day('2026-02-01T00:00:00Z') })
+    execFileSync('git', ['commit', '-qam', 'during'], { cwd: root, ...day('2026-01-01T00:01:00Z') })
     session.user('go')
     const facts = await reconcileWithGit(session.ledger(), { cwd: root })
     expect(changes(facts)).toEqual(['edited src/a.ts'])
   })
 
+  it('[H13] what somebody did after the session had ended is not its work', async () => {
+    session = new Session(Date.now() - 3_600_000)
+    session.add('event', { name: 'session', data: { cwd: root, git: { commit_hash: head() } } })
+    edited('src/a.ts')
+    session.bash('./generate.sh')
+    const during = new Date(Date.now() - 3_590_000)
+    await write('src/a.ts', 'changed\n')
+    await write('src/made.ts', 'made\n')
+    await utimes(join(root, 'src/made.ts'), during, during)
+    git('add', '-A')
+    git('commit', '-qm', 'the work, committed by hand an hour later')
+    await write('src/later.ts', 'later\n')
+    git('rm', '-q', 'src/b.ts')
+    git('add', '-A')
+    git('commit', '-qm', 'other work')
+    await write('notes.txt', 'notes\n')
+    const found = changes(await reconcileWithGit(session.ledger()))
+    expect(found.sort()).toEqual(['created src/made.ts', 'edited src/a.ts'])
+  })
+
   it('[H13] from a folder inside the repository, files beside it keep their whole path', async () => {
-    session = new Session()
+    session = running()
     const cwd = join(root, 'src')
     session.add('event', { name: 'session', data: { cwd } })
     session.tool('Edit', { file_path: join(root, '.gitignore'), old_string: 'a', new_string: 'b' }, 'updated')
@@ -193,7 +218,7 @@ describe('files reconciled with git', () => {
     git('worktree', 'add', '-q', '-b', 'side', tree)
     await symlink(tree, join(folder, 'link'))
     await writeFile(join(tree, 'src/a.ts'), 'x\n')
-    session = new Session()
+    session = running()
     session.tool('Edit', { file_path: join(folder, 'link/src/a.ts'), old_string: 'a', new_string: 'b' }, 'updated')
     const facts = await reconcileWithGit(session.ledger({ cwd: join(folder, 'link') }), { base: head() })
     expect(states(facts)).toEqual({ 'src/a.ts': 'changed tape' })
@@ -207,7 +232,7 @@ describe('files reconciled with git', () => {
     await write('a.txt', '1\n')
     await write('b.txt', '1\n')
     git('add', 'a.txt')
-    session = new Session()
+    session = running()
     session.user('go')
     const facts = await reconcileWithGit(session.ledger({ cwd: root }))
     expect(changes(facts)).toEqual(['created a.txt', 'created b.txt'])
