@@ -8,6 +8,7 @@ import os from 'node:os'
 import path from 'node:path'
 import v8 from 'node:v8'
 import vm from 'node:vm'
+import { withoutPassword } from './base/without-password.ts'
 
 /** Names the bundles: V8 itself only compares the length of the source. Set by the build. */
 declare const BUNDLE_HASH: string
@@ -86,7 +87,7 @@ main({}, require, {}, bundle, __dirname)
 
 /** Everybody on the machine sees the arguments of a process: from here on, not the password in an address among them. */
 function hidePasswords(args: readonly string[]): void {
-  const shown = args.map((arg) => arg.replace(/(:\/\/[^/:@]*):.*@/, '$1:…@'))
+  const shown = args.map(withoutPassword)
   if (shown.some((arg, at) => arg !== args[at])) process.title = shown.join(' ')
 }
 

@@ -8,6 +8,7 @@ import { chosenWorkspace, isMissingFolder } from './base/chosen-workspace.ts'
 import { count, entryCount, type Globals, many, Output } from './base/output.ts'
 import { shellWord } from '../system/index.ts'
 import { ProgressLine } from './base/progress.ts'
+import { withoutPassword } from './base/without-password.ts'
 import { withWorkspace } from './base/workspace.ts'
 
 export async function copy(options: Globals, from: string, to: string): Promise<void> {
@@ -26,7 +27,9 @@ export async function copy(options: Globals, from: string, to: string): Promise<
       line.clear()
       const text = `Copied ${entryCount(done.entries)} and ${many(done.blobs, 'blob')} from ${source.place} to ${target.place}`
       out.record({ from: source.place, to: target.place, entries: done.entries, blobs: done.blobs }, text)
-      out.note(`Check it: baton store verify ${shellWord(to)} --store ${shellWord(from)}`)
+      out.note(
+        `Check it: baton store verify ${shellWord(withoutPassword(to))} --store ${shellWord(withoutPassword(from))}`,
+      )
       out.note(target.guarantee)
     } finally {
       line.clear()

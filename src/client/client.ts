@@ -7,7 +7,7 @@ import type { Operations } from '../operations/index.ts'
 import { checkOptions } from '../options.ts'
 import { eventsOf, type LiveEvent, type LiveOptions, liveEvents } from './live.ts'
 import { routes } from './routes.ts'
-import { linesOf, pause, type Problem, ProblemError, problemOf } from './transport.ts'
+import { linesOf, pause, type Problem, ProblemError, problemOf, UnreachableError } from './transport.ts'
 
 type Name = keyof Operations
 /** What an operation takes. */
@@ -107,9 +107,17 @@ class Caller {
   async open(path: string, headers: Record<string, string>, signal: AbortSignal | undefined): Promise<Response> {
     const { url, token } = this.#options
     const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-    const response = await this.#fetch(`${url}${path}`, { headers: { ...headers, ...authorization }, signal })
+    const response = await this.#request(`${url}${path}`, { headers: { ...headers, ...authorization }, signal })
     if (!response.ok) throw new ProblemError(await problemOf(response))
     return response
+  }
+
+  async #request(address: string, init: RequestInit): Promise<Response> {
+    try {
+      return await this.#fetch(address, init)
+    } catch (error) {
+      throw init.signal?.aborted === true ? error : new UnreachableError(this.#options.url, error)
+    }
   }
 
   async #send(route: string, input: object, { signal, idempotencyKey, onProgress }: CallOptions): Promise<Response> {
@@ -129,7 +137,7 @@ class Caller {
     for (let attempt = 1; ; attempt++) {
       const last = attempt >= attempts
       try {
-        const response = await this.#fetch(address, init)
+        const response = await this.#request(address, init)
         if (response.ok) return response
         if (!isPassing(response.status) || last) throw new ProblemError(await problemOf(response))
         await response.body?.cancel()

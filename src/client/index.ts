@@ -10,4 +10,4 @@ export {
   type OnceName,
 } from './client.ts'
 export { type LiveEvent, type LiveOptions } from './live.ts'
-export { type Problem, ProblemError } from './transport.ts'
+export { type Problem, ProblemError, UnreachableError } from './transport.ts'

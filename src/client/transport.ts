@@ -22,6 +22,22 @@ export class ProblemError extends Error {
   }
 }
 
+/** No answer came: nothing listens there, or the connection broke. The cause says which. */
+export class UnreachableError extends Error {
+  constructor(url: string, cause: unknown) {
+    super(`The server at ${url} does not answer (${reasonOf(cause)}). Start it with "baton up".`, { cause })
+    this.name = 'UnreachableError'
+  }
+}
+
+/** What fetch says is only that it failed; in Node its cause knows why. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  if (!(cause instanceof Error)) return error.message
+  return cause.message || ('code' in cause ? String(cause.code) : error.message)
+}
+
 export async function problemOf(response: Response): Promise<Problem> {
   const { status } = response
   const told = (await response.json().catch(() => undefined)) as Partial<Problem> | null | undefined

@@ -9,4 +9,5 @@ export {
   type LiveOptions,
   type Problem,
   ProblemError,
+  UnreachableError,
 } from '../client/index.ts'

@@ -88,3 +88,13 @@ test.each([
     await target.close()
   },
 )
+
+test('the command that a copy proposes shows no password [E1, E4]', async () => {
+  const [from, to] = [place.file(), place.postgres().replace('baton@', 'baton:whisper@')]
+  const source = await openStore(from)
+  await source.append('main', [{ kind: 'count', payload: 1 }])
+  await source.close()
+  const { out, err } = await batonProcess(temporaryFolder(), ['store', 'copy', from, to])
+  expect(out + err).toContain(`baton store verify '${to.replace('whisper', '…')}'`)
+  expect(out + err).not.toContain('whisper')
+})

@@ -1,7 +1,7 @@
 // Every operation of the table, called over REST with an input that works. One that is added without a call here fails.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import * as z from 'zod'
-import { createClient, ProblemError } from '../../src/client/index.ts'
+import { createClient, ProblemError, UnreachableError } from '../../src/client/index.ts'
 import { routes } from '../../src/client/routes.ts'
 import { isLive, type Operation, operations, table } from '../../src/operations/index.ts'
 import { request } from '../relay/team.ts'
@@ -159,6 +159,24 @@ it('every operation answers over REST what its schema says [D2, D3]', async () =
 it('the client has the address of every operation [D9]', () => {
   const expected = Object.fromEntries(Object.entries(operations).map(([name, { route }]) => [name, route]))
   expect(routes).toEqual(expected)
+})
+
+it('the client says which server does not answer, and why; an abort stays an abort [D9]', async () => {
+  const attempts: string[] = []
+  const client = createClient({
+    url: 'http://127.0.0.1:1/',
+    fetch: (address, init) => {
+      attempts.push(String(address))
+      return fetch(address, init)
+    },
+  })
+  const error = await client.tapeList({}).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(UnreachableError)
+  expect(String(error)).toMatch(
+    /The server at http:\/\/127\.0\.0\.1:1 does not answer \(.+\)\. Start it with "baton up"\./,
+  )
+  expect(attempts).toHaveLength(4)
+  await expect(client.tapeList({}, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
 })
 
 it('the client calls, follows, resumes and reports problems by their code [D9, D4]', async () => {

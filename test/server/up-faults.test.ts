@@ -60,23 +60,23 @@ test('a workspace of a newer version is refused in a sentence, and stays as it i
   expect(fs.readFileSync(path.join(folder, '.baton/tape/main.jsonl'), 'utf8')).toContain('kept')
 })
 
-test.runIf(process.platform === 'linux')(
-  'a password in the address of a store is not in the list of processes while the store is reached [E1]',
-  async () => {
-    const server = net.createServer().listen(0, '127.0.0.1')
-    onTestFinished(() => void server.close())
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const reached = once(server, 'connection') as Promise<[net.Socket]>
-    const address = `postgres://ana:se:cr@t@127.0.0.1:${port}/team`
-    const child = command(temporaryFolder(), ['init', '--store', address])
-    onTestFinished(() => void child.kill('SIGKILL'))
-    const [socket] = await reached
-    const shown = fs.readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')
-    socket.destroy()
-    expect(shown).toContain(`init --store postgres://ana:…@127.0.0.1:${port}/team`)
-  },
-)
+test.runIf(process.platform === 'linux').each([
+  ['postgres://ana:se:cr@t@HOST/team', 'postgres://ana:…@HOST/team'],
+  ['nats://se-cr-t@HOST/team', 'nats://…@HOST/team'],
+])('the secret of %s is not in the list of processes while the store is reached [E1]', async (address, hidden) => {
+  const server = net.createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const reached = once(server, 'connection') as Promise<[net.Socket]>
+  const host = `127.0.0.1:${port}`
+  const child = command(temporaryFolder(), ['init', '--store', address.replace('HOST', host)])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [socket] = await reached
+  const shown = fs.readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')
+  socket.destroy()
+  expect(shown).toContain(`init --store ${hidden.replace('HOST', host)}`)
+})
 
 test('an agent that cannot be started is a problem in words, with what to do [D3]', async () => {
   const { up: server } = await up(temporaryFolder(), '--port', '0')

@@ -17,6 +17,7 @@ import {
   type InputOf,
   type OnceName,
   ProblemError,
+  UnreachableError,
 } from '../../client/index.ts'
 import { noticeRefusal } from './access.ts'
 
@@ -105,6 +106,7 @@ export function problemText(error: unknown): { readonly what: string; readonly h
     const { detail, hint } = error.problem
     return hint === undefined ? { what: detail } : { what: detail, hint }
   }
-  if (error instanceof TypeError) return { what: 'The server does not answer', hint: 'Start it again with "baton up".' }
+  if (error instanceof UnreachableError)
+    return { what: 'The server does not answer', hint: 'Start it again with "baton up".' }
   return { what: error instanceof Error ? error.message : String(error) }
 }
