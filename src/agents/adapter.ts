@@ -176,6 +176,7 @@ function bound(agent: Agent, command: (args: readonly string[]) => Command, env:
     clear: agent.clear,
     clearShows: agent.clearShows,
     clearRedraws: agent.clearRedraws,
+    resumeShows: agent.resumeShows,
     interrupt: agent.interrupt,
     interruptForgets: agent.interruptForgets,
     settle: agent.settle,

@@ -147,6 +147,8 @@ export interface Terminal {
   readonly clearShows?: boolean | 'usually'
   /** Whether what is typed is lost until its screen has been drawn anew behind a clear. */
   readonly clearRedraws?: boolean
+  /** Whether it draws its input before it has reopened a session, which its transcript shows: what is typed earlier goes into another. */
+  readonly resumeShows?: boolean
   /** Keys that stop a turn, in tmux's names, one press after the other. Never C-c. */
   readonly interrupt?: readonly string[]
   /** Words that are typed in the middle of a turn reach the model at its next step, rather than after the turn. */

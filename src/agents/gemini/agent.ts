@@ -66,6 +66,7 @@ export const gemini: Agent = {
   clear: '/clear',
   clearShows: 'usually',
   clearRedraws: true,
+  resumeShows: true,
   interrupt: ['Escape'],
   interruptForgets: true,
   // Gemini CLI takes an Enter right after a paste for a part of it.

@@ -27,7 +27,12 @@ export interface SightingOptions {
 
 export async function sightingOf(options: SightingOptions): Promise<Sighting> {
   const { handle, observation, cycle } = options
-  const drawn = options.screen || cycle.at !== 'watching' ? await handle.driver.screenState().catch(unseen) : unknown
+  const isSeen = options.screen || cycle.at !== 'watching'
+  const drawn = isReopening(options)
+    ? ({ is: 'starting' } as const)
+    : isSeen
+      ? await handle.driver.screenState().catch(unseen)
+      : unknown
   const prompt = promptOf(cycle)
   const wanted = prompt === undefined ? (handle.adapter.clear ?? '') : promptFor(handle.adapter, prompt.text)
   const screen = withoutOurs(drawn, [wanted, handle.driver.unsent ?? ''])
@@ -39,6 +44,19 @@ export async function sightingOf(options: SightingOptions): Promise<Sighting> {
     read: await isRead(options),
     document: await found(options),
   }
+}
+
+/** How long a session may take to be reopened, and how long its transcript rests when that is done. */
+const reopenMs = 120_000
+const settledMs = 1_500
+
+/** Whether the agent has not reopened its session yet, although it may show its input already. */
+function isReopening({ handle, observation, now }: SightingOptions): boolean {
+  const { file, changed, started, prompt } = observation
+  if (handle.adapter.resumeShows !== true || handle.driver.place.driver !== 'tmux') return false
+  if (file === undefined || changed === undefined || started === undefined || now - started > reopenMs) return false
+  const isAsked = Date.parse(prompt?.at ?? '') >= started
+  return !isAsked && (changed < started || now - changed < settledMs)
 }
 
 const unknown: ScreenState = { is: 'unknown' }

@@ -137,7 +137,9 @@ export class TranscriptFinder {
       if (file.parent !== undefined || file.changed < since.at - slack) continue
       if (before?.has(key) || claimed.has(key) || (current !== undefined && key === keyOf(current.file))) continue
       const head = headOf(file)
-      if (head.isSubagent || head.begun < since.at - slack) continue
+      // An agent that reopens a session may take its first words in a second file of the same id, and go on in the first.
+      const isSame = current !== undefined && agent.isSession?.(file.id, current.session.stats.session ?? '') === true
+      if (head.isSubagent || (!isSame && head.begun < since.at - slack)) continue
       if (head.cwd !== undefined && realOf(head.cwd) !== cwd) continue
       const view = this.#others.get(key) ?? new TranscriptView(file, cwd)
       this.#others.set(key, view)

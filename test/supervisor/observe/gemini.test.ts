@@ -14,7 +14,7 @@ import { temporaryFolder, temporaryStore } from '../../support/workspace.ts'
 
 const sessions = ['aaaaaaaa-0000-4000-8000-000000000000', 'bbbbbbbb-0000-4000-8000-000000000000'] as const
 
-function stage() {
+function stage(session?: string) {
   const home = fs.realpathSync(temporaryFolder())
   const cwd = path.join(home, 'work')
   const chats = path.join(home, '.gemini/tmp/work/chats')
@@ -43,6 +43,7 @@ function stage() {
     cwd,
     env,
     since: Date.now() - 1_000,
+    ...(session === undefined ? {} : { session }),
   })
   onTestFinished(() => observer.close())
   const write = (session: string, ...lines: object[]) => {
@@ -56,7 +57,7 @@ function stage() {
     for await (const now of observer.watch(AbortSignal.timeout(60_000))) if (done(now)) return now
     throw new Error(`it never came: ${done.toString()}`)
   }
-  return { driver, shown, write, until }
+  return { chats, driver, shown, write, until }
 }
 
 const asked = { id: 'u1', type: 'user', content: [{ text: 'begin the work' }] }
@@ -95,6 +96,27 @@ test('the session that a clear begins is seen before its first word, and is not 
   const seen: (string | undefined)[] = []
   await until(({ session, turn }) => seen.push(session) > 0 && turn === 'asked')
   expect(new Set(seen)).toEqual(new Set([sessions[1]]))
+})
+
+test('a reopened session that takes its first words in a second file of its id is followed there, and back [C15]', async () => {
+  const { chats, driver, shown, write, until } = stage(sessions[0])
+  const { signal } = new AbortController()
+  const first = path.join(chats, `session-2026-11-16T01-00-${sessions[0].slice(0, 8)}.jsonl`)
+  const begun = '2026-11-16T01:00:00.000Z'
+  const head = { sessionId: sessions[0], projectHash: 'h', startTime: begun, kind: 'main' }
+  const add = (...lines: object[]) => {
+    for (const line of lines) fs.appendFileSync(first, `${JSON.stringify(line)}\n`)
+  }
+  add(head, { ...asked, timestamp: begun }, { ...replied, timestamp: begun })
+  await until(({ session, turn }) => session === sessions[0] && turn === 'idle')
+  await driver.submit('too early', signal)
+  write(sessions[0], { id: 'u2', type: 'user', content: [{ text: 'too early' }] }, { ...replied, id: 'g2' })
+  await until(({ prompt, turn }) => prompt?.text === 'too early' && turn === 'idle')
+  await driver.submit('go on', signal)
+  shown.screen = { is: 'busy', draft: '' }
+  add({ id: 'u3', timestamp: new Date().toISOString(), type: 'user', content: [{ text: 'go on' }] })
+  const now = await until(({ prompt }) => prompt?.text === 'go on')
+  expect(now).toMatchObject({ session: sessions[0], turn: 'asked', file: { path: first } })
 })
 
 test('a document that an agent was not let to read counts as unread [C5]', async () => {
