@@ -104,7 +104,7 @@ export class CycleRunner {
     if (hold?.because !== undefined) {
       const [status, advice] =
         hold.why === 'breaker' ? (['critical', 'breaker'] as const) : (['warning', 'cycle'] as const)
-      await recorder.report('context', status, `Its context is full, and ${hold.because}`, advice)
+      await recorder.report('context', status, `Its context is due for a handoff, but ${hold.because}`, advice)
     }
     await this.#apply(stepped, sighting)
     session.isCycleHeld = hold !== undefined
@@ -258,7 +258,7 @@ export class CycleRunner {
     return step(cycle, event, this.#policy(now), now)
   }
 
-  /** The next step after a sighting; a cycle begins only with a slot. `hold`: why none begins though the context is full. */
+  /** The next step after a sighting; a cycle begins only with a slot. `hold`: why none begins though the context is due for a handoff. */
   async #afterSighting(cycle: Cycle, sighting: Sighting, now: number): Promise<StepResult & { hold?: Hold }> {
     const { session, slots } = this.#options
     const hold = this.#hold(now)
