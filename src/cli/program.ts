@@ -106,7 +106,12 @@ export function build(io: Io): Command {
     .setOptionValue('io' satisfies keyof Globals, io)
     .configureOutput(outputOf(io))
     .exitOverride()
-    .configureHelp({ showGlobalOptions: true, commandDescription: (command) => sentence(command.description()) })
+    .configureHelp({
+      showGlobalOptions: true,
+      // Those of a command that has commands below it, as `baton handoff`, are its own.
+      visibleGlobalOptions: (command) => (command === program ? [] : program.options.filter(({ hidden }) => !hidden)),
+      commandDescription: (command) => sentence(command.description()),
+    })
     .helpOption('-h, --help', 'show this help')
     .enablePositionalOptions(false)
   const group = (heading: string, ...rooms: ((program: Command) => void)[]) => {

@@ -34,6 +34,13 @@ const lasting = ['attach', 'chat', 'demo', 'follow', 'mcp', 'run', 'tape tail', 
   ['ask', 'claim', 'inbox', 'request', 'serve', 'status', 'watch'].map((verb) => `relay ${verb}`),
 )
 
+test('the help of a command below another shows no options of that other command', async () => {
+  const { out } = await baton(import.meta.dirname, ['handoff', 'ls', '--help'])
+  expect(out.match(/^ {2}--[\w-]+/gm)).toEqual(
+    ['--tape', '--workspace', '--store', '--json', '--quiet', '--no-color'].map((name) => `  ${name}`),
+  )
+})
+
 test('no command refuses the words of its own example', async ({ onTestFinished }) => {
   const cwd = temporaryFolder(onTestFinished)
   await baton(cwd, ['tape', 'append', 'main'], '{"kind":"message","payload":{"role":"user","content":"hi"}}\n')
@@ -101,6 +108,7 @@ test('what is wrong with the arguments is said in one voice, as JSON where JSON 
       '"abc" is not valid for --budget <tokens>\n  It must be a whole number, without a sign.',
     ],
     [['ls', 'extra'], '"baton ls" takes no arguments\n  See "baton ls --help".'],
+    [['handoff', 'ls', '--goal', 'x'], 'Unknown option \'--goal\'\n  See "baton handoff ls --help".'],
     [['tape', 'ls', '--nope'], 'Unknown option \'--nope\'\n  See "baton tape ls --help".'],
     [
       ['relay', 'history', 'x'],

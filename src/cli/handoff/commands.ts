@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander'
 import { agentNames } from '../../agents/index.ts'
+import { InvalidError } from '../../errors.ts'
 import { wholeNumber, lazily } from '../base/commands.ts'
 
 const profile = () => new Option('--profile <profile>', 'which sections it has').choices(['session', 'cycle'])
@@ -14,6 +15,7 @@ export function addHandoff(program: Command): void {
     'write the document that the next agent or person starts from',
     'handoff',
   )
+    .hook('preAction', refuseIgnoredOptions)
     .argument(
       '[session]',
       "an agent's session or transcript, or a tape (default: what was last worked on in this folder)",
@@ -62,4 +64,17 @@ export function addHandoff(program: Command): void {
     .addOption(new Option('--agent <agent>', 'only sessions of this agent').choices(agentNames))
     .option('--here', 'only sessions in this folder and below')
     .option('--budget <tokens>', 'how long a document may be (default: 2,000 tokens)', wholeNumber)
+}
+
+/** The parser gives a command the options of those above it, too: what `baton handoff ls` would ignore is refused. */
+function refuseIgnoredOptions(above: Command, running: Command): void {
+  const own = new Set(running.options.map((option) => option.attributeName()))
+  const ignored = above.options.find((option) => {
+    const name = option.attributeName()
+    return above.getOptionValueSource(name) === 'cli' && !own.has(name)
+  })
+  if (ignored === undefined || running === above) return
+  throw new InvalidError(`Unknown option '${ignored.long}'`, {
+    hint: `See "baton ${above.name()} ${running.name()} --help".`,
+  })
 }
