@@ -43,27 +43,38 @@ interface Indexed {
 }
 
 export function prepare(drafts: readonly Draft[], now: () => Date): Prepared[] {
+  const prepared = prepareUncounted(drafts, now)
+  if (mostBytes * charactersOf(prepared) > limits.batchBytes) demandRoom(bytesOf(prepared))
+  return prepared
+}
+
+/** For whoever learns how many bytes they are by writing them, and calls `demandRoom` then. */
+export function prepareUncounted(drafts: readonly Draft[], now: () => Date): Prepared[] {
   if (drafts.length === 0) throw new InvalidError('A batch needs at least one entry')
   if (drafts.length > limits.batchEntries) {
     throw new LimitError(`A batch holds at most ${limits.batchEntries} entries, this one has ${drafts.length}`, {
       hint: 'Append it in parts.',
     })
   }
-  let characters = 0
-  const prepared = drafts.map((_, i) => {
-    const one = prepareAt(drafts, i, now)
-    characters += one.rest.length
-    return one
-  })
-  if (mostBytes * characters > limits.batchBytes) demandRoom(prepared)
+  const prepared = drafts.map((_, i) => prepareAt(drafts, i, now))
+  // A character is at least one byte.
+  if (charactersOf(prepared) > limits.batchBytes) demandRoom(bytesOf(prepared))
   return prepared
 }
 
 /** A character of a string becomes at most so many bytes. */
 const mostBytes = 3
 
-function demandRoom(prepared: readonly Prepared[]): void {
-  const bytes = prepared.reduce((sum, one) => sum + one.bytes, 0)
+function charactersOf(prepared: readonly Prepared[]): number {
+  return prepared.reduce((sum, { rest }) => sum + rest.length, 0)
+}
+
+function bytesOf(prepared: readonly Prepared[]): number {
+  return prepared.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+/** `bytes`: those of the `rest` of every entry of a batch. */
+export function demandRoom(bytes: number): void {
   if (bytes <= limits.batchBytes) return
   throw new LimitError(`A batch holds at most ${limits.batchBytes} bytes, this one has ${bytes}`, {
     hint: 'Append it in parts, or keep the content in a blob and append its reference.',
@@ -91,9 +102,10 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   if (typeof draft !== 'object' || draft === null || Array.isArray(draft)) {
     throw new InvalidError(`${where}an entry is an object with kind and payload`)
   }
-  for (let i = 0; i < reservedFields.length; i++) {
-    const field = reservedFields[i]!
-    if (field in draft) throw new InvalidError(`${where}"${field}" is set by the store, leave it out`, { path: field })
+  // Spelled out, and so is what is left out below: it is looked at for every entry.
+  if ('id' in draft || 'b' in draft || 'crc' in draft) {
+    const field = reservedFields.find((each) => each in draft)!
+    throw new InvalidError(`${where}"${field}" is set by the store, leave it out`, { path: field })
   }
   const { kind, payload, meta, date } = draft
   if (typeof kind !== 'string' || kind === '') throw new InvalidError(`${where}kind must be a word`, { path: 'kind' })
@@ -109,7 +121,8 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   const made = date ?? isoNow(now())
   let rest = `,"kind":${JSON.stringify(kind)},"payload":${body},"meta":${about},"date":"${made}"`
   for (const field in draft) {
-    if (ownFields.has(field) || draft[field] === undefined || !Object.hasOwn(draft, field)) continue
+    if (field === 'kind' || field === 'payload' || field === 'meta' || field === 'date') continue
+    if (draft[field] === undefined || !Object.hasOwn(draft, field)) continue
     rest += `,${JSON.stringify(field)}:${toJson(draft[field], where + field)}`
   }
   // What is indexed is taken from the text, for a toJSON or a getter may have had its say.
@@ -123,8 +136,6 @@ const notIndexed: Indexed = {}
 function keysIn(meta: Meta, where: string): Indexed {
   return { key: word(meta, 'key', where), idempotency: word(meta, 'idempotency', where) }
 }
-
-const ownFields = new Set(['kind', 'payload', 'meta', 'date'])
 
 let lastDate = { time: Number.NaN, text: '' }
 

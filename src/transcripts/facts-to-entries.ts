@@ -36,16 +36,18 @@ export class EntryBuilder {
   #next: number
   /** The ids of the first entries of the lines in the current context. */
   readonly #places = new Map<string, number>()
-  #carried: Carried
+  /** Changed in place: nearly every line has a new date. */
+  readonly #carried: { -readonly [Field in keyof Carried]: Carried[Field] }
 
   /** `next`: the id that the next entry will get. */
   constructor(next: number, carried: Carried = {}) {
     this.#next = next
-    this.#carried = carried
+    this.#carried = { ...carried }
   }
 
+  /** As it is now. */
   get carried(): Carried {
-    return this.#carried
+    return { ...this.#carried }
   }
 
   get next(): number {
@@ -84,10 +86,9 @@ export class EntryBuilder {
   }
 
   #dated(draft: Draft): Draft {
-    const { date } = this.#carried
-    if (draft.date === undefined) {
-      if (date !== undefined) draft.date = date
-    } else if (draft.date !== date) this.#carried = { ...this.#carried, date: draft.date }
+    const carried = this.#carried
+    if (draft.date !== undefined) carried.date = draft.date
+    else if (carried.date !== undefined) draft.date = carried.date
     return draft
   }
 
@@ -105,19 +106,19 @@ export class EntryBuilder {
   #about({ cwd = this.#carried.cwd, branch = this.#carried.branch }: About): Draft[] {
     if (cwd === this.#carried.cwd && branch === this.#carried.branch) return []
     const place = given({ cwd, branch })
-    this.#carried = { ...this.#carried, ...place }
+    Object.assign(this.#carried, place)
     return [event('session', place, undefined)]
   }
 
   /** The end of a turn, once, in the words that Baton's own agent has for it. Entries that follow it continue the turn. */
   #turn({ to, because, date }: TurnMoved): Draft[] {
     if (to !== 'idle') {
-      if (this.#carried.ended !== undefined) this.#carried = { ...this.#carried, ended: undefined }
+      if (this.#carried.ended !== undefined) this.#carried.ended = undefined
       return []
     }
     const status = because ?? 'done'
     if (this.#carried.ended === status || (status === 'done' && this.#carried.ended !== undefined)) return []
-    this.#carried = { ...this.#carried, ended: status }
+    this.#carried.ended = status
     return [event('turn_ended', { status }, date)]
   }
 

@@ -157,6 +157,7 @@ export class LineBuffer {
   /** Where the first of them will lie. */
   #start: number
   #end: Position
+  #content = 0
 
   /** `room`: in bytes. */
   constructor(from: Position, room: number) {
@@ -168,6 +169,11 @@ export class LineBuffer {
   /** The end of the last line. */
   get end(): Position {
     return this.#end
+  }
+
+  /** How many bytes all that was ever added is, without what the store adds to each line. */
+  get content(): number {
+    return this.#content
   }
 
   get filled(): number {
@@ -187,7 +193,9 @@ export class LineBuffer {
     const id = last + 1
     const mark = batch === undefined ? '' : `,"b":[${batch[0]},${batch[1]}]`
     // Written in one piece, and without naming the encoding: for a short line that takes longer than the writing.
-    let at = start + bytes.write(`{"id":${id}${rest}${mark}`, start)
+    const head = `{"id":${id}`
+    let at = start + bytes.write(`${head}${rest}${mark}`, start)
+    this.#content += at - start - head.length - mark.length
     const crc = crc32(bytes.subarray(start, at), prev)
     at += bytes.write(`,"crc":"${crc.toString(16).padStart(8, '0')}"}\n`, at)
     this.#filled = at

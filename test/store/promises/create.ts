@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Draft } from '../../../src/store/index.ts'
-import { all, anchor, count, ids, message, type StorePromise } from './row.ts'
+import { type Draft, limits } from '../../../src/store/index.ts'
+import { all, anchor, contents, count, ids, message, type StorePromise } from './row.ts'
 
 export const creating: readonly StorePromise[] = [
   {
@@ -72,6 +72,22 @@ export const creating: readonly StorePromise[] = [
       expect(outcomes.filter((one) => one.status === 'fulfilled')).toHaveLength(1)
       const found = (await all(store.read('new'))).map((entry) => (entry.payload as { content: string }).content)
       expect(['a,a', 'b,b', 'c']).toContain(found.join(','))
+    },
+  },
+  {
+    title: 'a new tape takes batches of nearly 900 KiB, and a larger one is a limit error that leaves nothing behind',
+    ids: ['T1', 'T12'],
+    async keep({ store }) {
+      const half = 'ü'.repeat(limits.batchBytes / 4 - 100)
+      const full = [message(half), message(half)]
+      const tooMuch = [message(half), message(`${half}${'x'.repeat(500)}`)]
+      await expect(store.create('new', [full, tooMuch])).rejects.toMatchObject({ code: 'limit' })
+      await expect(store.create('new', [[message('x'.repeat(4 * limits.batchBytes))]])).rejects.toMatchObject({
+        code: 'limit',
+      })
+      expect(await store.info('new')).toBeUndefined()
+      await store.create('new', [full, full])
+      expect(contents(await all(store.read('new')))).toEqual([half, half, half, half])
     },
   },
   {

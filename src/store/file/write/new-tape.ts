@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { InvalidError } from '../../../errors.ts'
-import { prepare } from '../../draft.ts'
+import { demandRoom, prepareUncounted } from '../../draft.ts'
 import { limits } from '../../store.ts'
 import type { Draft } from '../../entry.ts'
 import { writeAll } from '../../../system/index.ts'
@@ -44,10 +44,12 @@ export async function writeBeside(
       const lines = new LineBuffer(origin, room)
       for await (const drafts of batches) {
         const size = drafts.length
-        prepare(drafts, now).forEach((one, i) => {
+        const before = lines.content
+        prepareUncounted(drafts, now).forEach((one, i) => {
           if (lines.filled >= written || !lines.hasRoomFor(one.rest)) writeAll(fd, lines.take())
           segment.learn(lines.add(one.rest, markOf(i, size)), one)
         })
+        demandRoom(lines.content - before)
       }
       writeAll(fd, lines.take())
       segment.saveIndex()
