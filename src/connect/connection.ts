@@ -87,6 +87,7 @@ export function planConnect(agent: string, place: ConnectionPlace): ConnectPlan 
           }),
         })),
         ...(statusLine === undefined ? {} : { statusLine }),
+        folders: [...new Set([...(earlier?.folders ?? []), ...files.flatMap(missingFolders)])],
       }
       // Written first: whatever is interrupted behind it can still be taken back.
       writeRecord(place.env, record)
@@ -117,6 +118,7 @@ export function planDisconnect(agent: string, place: ConnectionPlace): ConnectPl
     ),
     carryOut() {
       for (const each of files) write(each)
+      removeEmptyFolders(record.folders ?? [])
       removeRecord(place.env, record)
     },
   }
@@ -170,7 +172,6 @@ function write({ path: file, before, after }: FileChange): void {
   const real = endOfLinks(file)
   if (after === undefined) {
     fs.rmSync(real, { force: true })
-    if (real === file) removeEmptyFolders(path.dirname(file))
     return
   }
   const mode = before === undefined ? 0o644 : fs.statSync(real).mode & 0o777
@@ -185,11 +186,21 @@ function endOfLinks(file: string): string {
   return isLink ? endOfLinks(path.resolve(path.dirname(file), fs.readlinkSync(file))) : file
 }
 
-/** The folders that held only Baton's files. */
-function removeEmptyFolders(folder: string): void {
-  if (fs.readdirSync(folder).length > 0) return
-  fs.rmdirSync(folder)
-  removeEmptyFolders(path.dirname(folder))
+/** The folders that have to be made for a file. */
+function missingFolders({ path: file, after }: FileChange): string[] {
+  const missing: string[] = []
+  if (after === undefined) return missing
+  let folder = path.dirname(endOfLinks(file))
+  for (; !fs.existsSync(folder); folder = path.dirname(folder)) missing.push(folder)
+  return missing
+}
+
+/** Only those that Baton made: one that was there before may be a link, or a volume of a container, or wanted for another reason. */
+function removeEmptyFolders(folders: readonly string[]): void {
+  for (const folder of folders.toSorted((a, b) => b.length - a.length)) {
+    if (fs.lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) continue
+    if (fs.readdirSync(folder).length === 0) fs.rmdirSync(folder)
+  }
 }
 
 /** The lines that a change removes and adds, for people. */

@@ -31,6 +31,8 @@ export interface ConnectRecord {
   readonly edited: readonly EditedFile[]
   /** The command of the person's own status line, which Baton's calls. */
   readonly statusLine?: string
+  /** Those that were made for the files; a record of an earlier version has none. */
+  readonly folders?: readonly string[]
 }
 
 export function readRecord(env: NodeJS.ProcessEnv, agent: string, scope: 'user' | 'project', project: string) {

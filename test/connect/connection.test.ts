@@ -67,6 +67,22 @@ describe.each(agentNames)('connecting %s', (agent) => {
     expect(fs.readdirSync(folder)).toEqual(['.local'])
   })
 
+  it('leaves folders that were there before, empty ones and links to them too [D6]', async () => {
+    const folder = temporaryFolder()
+    await baton(folder, ['connect', agent])
+    const made = fs.readdirSync(folder).filter((name) => name !== '.local')
+    await baton(folder, ['disconnect', agent])
+    for (const name of made) {
+      fs.mkdirSync(path.join(folder, 'dotfiles', name), { recursive: true })
+      fs.symlinkSync(path.join('dotfiles', name), path.join(folder, name))
+    }
+    // Connecting twice: the second time, every folder is there.
+    for (const word of ['connect', 'connect', 'disconnect']) expect((await baton(folder, [word, agent])).code).toBe(0)
+    expect(fs.readdirSync(folder).toSorted()).toEqual(['.local', 'dotfiles', ...made].toSorted())
+    for (const name of made) expect(fs.readdirSync(path.join(folder, 'dotfiles', name))).toEqual([])
+    expect((await baton(folder, ['disconnect', agent])).out).toContain('is not connected')
+  })
+
   it('removes exactly its own entries from files that were changed since [D6]', async () => {
     const folder = home()
     await baton(folder, ['connect', agent])
