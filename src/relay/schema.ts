@@ -183,6 +183,7 @@ export type Envelope = z.output<typeof envelopeSchema>
 const schemas = {
   request: requestSchema,
   response: responseSchema,
+  answer: answerSchema,
   decision: decisionSchema,
   envelope: envelopeSchema,
 }

@@ -49,9 +49,10 @@ test('the schemas can be had as JSON Schema, with their enums [P1]', () => {
   ])
   expect(properties['priority']!.enum?.toSorted()).toEqual(['critical', 'high', 'low', 'medium'])
   expect(properties['schemaVersion']!.const).toBe('1.0.0')
-  for (const name of ['response', 'decision', 'envelope'] as const) {
+  for (const name of ['response', 'answer', 'decision', 'envelope'] as const) {
     expect(relaySchema(name)).toMatchObject({ type: 'object', title: `Baton handoff ${name}` })
   }
+  expect(relaySchema('answer')).toMatchObject({ required: ['status'] })
 })
 
 test.each([

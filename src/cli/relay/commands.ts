@@ -159,7 +159,7 @@ function addViews(relay: Command): void {
   add('routes', 'show who may hand over to whom', 'routes').addOption(
     new Option('--format <format>', 'the format to draw it in').choices(['table', 'mermaid']).default('table'),
   )
-  add('schema [name]', 'print the JSON Schema of request, response, decision or envelope', 'schema')
+  add('schema [name]', 'print the JSON Schema of request, response, answer, decision or envelope', 'schema')
 }
 
 function addEscalations(program: Command): void {

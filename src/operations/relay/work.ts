@@ -121,7 +121,9 @@ export const relayAnswer = operation('relay.answer', 'write', 'POST /relay/reque
     requestId,
     answer: z
       .looseObject({ status: z.string().describe('resolved, partial or failed.') })
-      .describe('See `baton relay schema answer`.'),
+      .describe(
+        'providedInputs is an object with what was asked for; a failure has a failureReason. The whole form: `baton relay schema answer`.',
+      ),
     token: claimToken.optional(),
     by: agent.optional(),
   }),
