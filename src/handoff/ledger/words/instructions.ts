@@ -5,7 +5,7 @@
 import type { Instruction, Quote } from '../facts.ts'
 import { namedFiles } from '../files/paths.ts'
 import { isPasted, withoutPastes } from './pastes.ts'
-import { announces, asks, sentencesOf } from './sentences.ts'
+import { announces, asks, partsOf, sentencesOf } from './sentences.ts'
 import {
   hasTerm,
   type Haystack,
@@ -93,7 +93,7 @@ export class InstructionBook {
     const sentences = typed.split('\n').flatMap((line) => {
       // What stands in front of a paste, in the same line as its announcement, may be its beginning.
       const leadsIn = announces(line)
-      return sentencesOf(line).map((text) => readSentence(text, leadsIn))
+      return sentencesOf(line).flatMap((text) => readSentences(text, leadsIn))
     })
     const kept: Kept = {
       fact: {
@@ -287,6 +287,12 @@ function replaceIn(kept: Kept, later: readonly Sentence[], stems: ReadonlySet<st
     kept.fact = { ...kept.fact, amended, standing }
     kept.sentences = left
   }
+}
+
+/** Behind a semicolon a rule may share its sentence with a request; a part that says little belongs to the others. */
+function readSentences(text: string, leadsIn: boolean): Sentence[] {
+  const parts = partsOf(text).map((part) => readSentence(part, leadsIn))
+  return parts.length > 1 && parts.every(({ weight }) => weight >= leastWeight) ? parts : [readSentence(text, leadsIn)]
 }
 
 function readSentence(text: string, leadsIn: boolean): Sentence {

@@ -23,6 +23,11 @@ export function sentencesOf(text: string, edited = false): string[] {
   )
 }
 
+/** What semicolons part; Greek asks with one. */
+export function partsOf(sentence: string): string[] {
+  return asks(sentence) ? [sentence] : sentence.split(/(?<=;)\s+|(?<=；)\s*/)
+}
+
 /** How much a text says, counted in letters of an alphabet: a character of the scripts that write syllables or words says more. */
 export function lengthOf(text: string): number {
   const dense = text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu)?.length ?? 0

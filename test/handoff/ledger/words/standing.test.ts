@@ -29,6 +29,43 @@ function standing(...turns: readonly Turn[]): string[] {
     .instructions.flatMap((one) => one.standing)
 }
 
+describe('a wish for now and a rule that a semicolon parts', () => {
+  it.each([
+    [
+      'Wait 300 ms before the invoice search starts; and in general, nobody outside accounting may see discounts.',
+      'Wait 300 ms before the invoice search starts now.',
+      'and in general, nobody outside accounting may see discounts.',
+    ],
+    [
+      'Die Suche der Rechnungen wartet bitte 300 ms; Kundendaten verlassen übrigens nie das eigene Rechenzentrum.',
+      'Die Suche der Rechnungen wartet jetzt 300 ms.',
+      'Kundendaten verlassen übrigens nie das eigene Rechenzentrum.',
+    ],
+    [
+      '发票搜索等待三百毫秒再开始；任何人都不得把客户资料写进日志文件里面',
+      '发票搜索现在等待三百毫秒再开始。',
+      '任何人都不得把客户资料写进日志文件里面',
+    ],
+  ])('are told apart: %s', (user, reply, rule) => {
+    expect(standing({ user, edits: [['src/search.ts', 'wait(300)']], reply })).toEqual([rule])
+  })
+
+  it('stay together where both stand, and where a part says little', () => {
+    const told = 'Nobody outside accounting may see discounts; auditors from Basel count as outside.'
+    expect(
+      standing({
+        user: `Sort invoices by date. ${told}`,
+        edits: [['a.ts', 'sort date']],
+        reply: 'Sorted by date.',
+      }).join(' '),
+    ).toBe(told)
+    const short = 'Nobody outside accounting may ever see discounts; ok?'
+    expect(standing({ user: `Sort invoices. ${short}`, edits: [['a.ts', 'sort']], reply: 'Sorted invoices.' })).toEqual(
+      [],
+    )
+  })
+})
+
 describe('a sentence stands when its words do not come back', () => {
   it.each<[string, Turn, string]>([
     [
