@@ -43,7 +43,7 @@ export function questionIn(lines: readonly string[]): Question | undefined {
 const highest = 24
 
 function answerText(row: string): string {
-  return textOf([row], [row]).replace(/^\D*\d+[.)]\s+/, '')
+  return textOf([row], [row]).replace(/^\D*\d+[.)]\s+(.*?)\.?$/, '$1')
 }
 
 /** What a screen with such a question says. That somebody may say yes or no to a permission, people know. */

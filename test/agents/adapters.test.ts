@@ -99,7 +99,7 @@ describe('screens', () => {
       is: 'dialog',
       question: 'Database · Which one shall it use?',
       about: 'other',
-      answers: ['SQLite', 'PostgreSQL', 'Type something.', 'Chat about this'],
+      answers: ['SQLite', 'PostgreSQL', 'Type something', 'Chat about this'],
     })
     for (const mark of [2, 3, 4]) expect(chosen(mark)).toEqual(chosen(1))
     const limit = [
