@@ -17,7 +17,19 @@ export interface Parser {
 /** `memory`: of the parser that read the lines before. */
 export type MakeParser = (memory?: Fields) => Parser
 
-export type Fact = About | Said | Queued | Compacted | Cleared | Rewound | Used | Quotas | TurnMoved | Limited | Damaged
+export type Fact =
+  | About
+  | Said
+  | Queued
+  | Compacting
+  | Compacted
+  | Cleared
+  | Rewound
+  | Used
+  | Quotas
+  | TurnMoved
+  | Limited
+  | Damaged
 
 /** What the session is; a later fact replaces the fields that it has. */
 export interface About {
@@ -48,6 +60,12 @@ export interface Said {
 interface Queued {
   readonly type: 'queued'
   readonly text: string
+  readonly date?: string
+}
+
+/** The agent has begun to compact its context by itself. */
+interface Compacting {
+  readonly type: 'compacting'
   readonly date?: string
 }
 

@@ -68,7 +68,7 @@ export class EntryBuilder {
   /** The entries of a fact, in order; none for facts that only the figures of the session need. */
   drafts(fact: Fact): readonly Draft[] {
     if (fact.type === 'said') return [this.#said(fact)]
-    if (fact.type === 'quotas' || fact.type === 'limited') return none
+    if (fact.type === 'quotas' || fact.type === 'limited' || fact.type === 'compacting') return none
     const drafts =
       fact.type === 'about'
         ? this.#about(fact)

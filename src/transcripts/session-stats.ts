@@ -29,6 +29,8 @@ export interface SessionStats {
   /** How often a person gave it work. */
   turns: number
   turn?: { to: 'asked' | 'working' | 'idle'; date?: string }
+  /** The agent is compacting its context by itself. */
+  compacts?: true
   limit?: { until?: string; message: string; date?: string }
   quotas?: { quotas: readonly Quota[]; date?: string }
   /** The size of the context as the agent last reported it; missing before the first reply, and after a compaction. */
@@ -80,8 +82,12 @@ export function addFact(stats: SessionStats, fact: Fact): void {
       return
     case 'used':
       return use(stats, fact)
+    case 'compacting':
+      stats.compacts = true
+      return
     case 'compacted':
       stats.compactions++
+      delete stats.compacts
       return emptied(stats, fact.tokens, fact.date)
     case 'cleared':
       stats.cleared = true
@@ -112,6 +118,7 @@ function see(stats: SessionStats, date: string): void {
 }
 
 function turn(stats: SessionStats, { to, date, begins }: Extract<Fact, { type: 'turn' }>): void {
+  delete stats.compacts
   if (to === 'asked') {
     stats.turns++
     delete stats.limit

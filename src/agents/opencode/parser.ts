@@ -57,7 +57,10 @@ function user(parts: readonly Fields[], memory: Memory, id: string, at: string |
     const tail = text(compaction.tail_start_id)
     if (tail === undefined) delete memory.tail
     else memory.tail = tail
-    return [saidFact('event', { name: 'opencode/compaction', data: compaction }, at, id)]
+    return [
+      saidFact('event', { name: 'opencode/compaction', data: compaction }, at, id),
+      { type: 'compacting', ...given({ date: at }) },
+    ]
   }
   const content: Part[] = []
   let typed = false

@@ -170,7 +170,9 @@ function toTurnEnd(cycle: Watching, sighting: Sighting, policy: Policy, now: num
   if (overdue && cycle.interrupted === undefined) {
     // What a command prints to an agent that was interrupted is in no transcript.
     const patient = (full ?? over) + policy.backgroundMs
-    if (full !== undefined && now < patient && mayRunCommand(sighting.observation, policy.callsShow, full))
+    const { observation } = sighting
+    if (observation.compacts === true && now < patient) return wait(waiting, 'the end of its own compaction', patient)
+    if (full !== undefined && now < patient && mayRunCommand(observation, policy.callsShow, full))
       return wait(waiting, 'the end of a command', patient)
     return act({ at: 'watching', over, interrupted: now, isCut: true }, { do: 'interrupt' })
   }

@@ -40,6 +40,8 @@ export interface Observation {
   readonly background: readonly string[]
   /** Tool calls without a result: what the agent was doing last. */
   readonly doing?: readonly string[]
+  /** Whether it compacts its context right now, as far as its transcript says so. */
+  readonly compacts?: boolean
   /** A stamp of every tool call with its result in this context, without those about handoff documents. */
   readonly work: ReadonlySet<string>
   /** The last error that it told, if nothing has come after it. */

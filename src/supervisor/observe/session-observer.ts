@@ -420,6 +420,7 @@ export class SessionObserver implements Observer {
       get doing() {
         return view?.doing ?? []
       },
+      compacts: stats?.compacts === true,
       work: view?.work ?? noWork,
       dialog: dialog === undefined ? undefined : { question: dialog },
       error: view?.failed === true ? view.error : this.#ending?.error,

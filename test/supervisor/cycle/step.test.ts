@@ -160,6 +160,13 @@ test('a command that runs on the brink is left to end, for a minute at most, sin
   ])
 })
 
+test('an agent that compacts its context by itself is not interrupted in it, for a minute at most [C1][C5]', () => {
+  const compacting = { percent: 97, turn: 'working', compacts: true } as const
+  expect(walk(sight(compacting), 30_000, sight(compacting)).effects).toEqual([])
+  expect(walk(sight(compacting), 10_000, sight({ turn: 'working' })).effects).toEqual([])
+  expect(walk(sight(compacting), 60_000, sight(compacting)).effects).toEqual([{ do: 'interrupt' }])
+})
+
 test('an agent that takes words in mid-turn is asked there, at the threshold, and not interrupted [C5][C12]', () => {
   const rules = { ...policy, asksInTurn: true }
   const working = { percent: 86, turn: 'working' } as const

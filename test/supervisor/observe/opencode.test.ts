@@ -1,5 +1,6 @@
 // What is of opencode alone: all of its sessions are in one database, and its screen is drawn behind it.
 
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -45,6 +46,30 @@ test('eyes that are closed in the middle of a look watch nothing afterwards, so 
   await Promise.all([observer.close(), late])
   await observer.observe()
   await expect.poll(watches).toBe(before)
+})
+
+test('an agent that has begun to compact its context by itself is seen to do so, until it has [C5]', async () => {
+  const { observer, file } = observerOfRecorded()
+  const { session, compacts, compactions } = await observer.observe()
+  expect(compacts).toBe(false)
+  const insert = (table: string, id: string, columns: string, values: string) =>
+    `INSERT INTO ${table} (id, session_id, ${columns}) VALUES ('${id}', '${session}', ${values});`
+  const data = (value: object) => `9, 9, '${JSON.stringify(value)}'`
+  const request = { role: 'user', time: { created: 9 } }
+  execFileSync('sqlite3', [
+    file,
+    insert('message', 'msg_zz1', 'time_created, time_updated, data', data(request)) +
+      insert(
+        'part',
+        'prt_zz1',
+        'message_id, time_created, time_updated, data',
+        `'msg_zz1', ${data({ type: 'compaction', auto: true })}`,
+      ),
+  ])
+  expect(await observer.observe()).toMatchObject({ compacts: true })
+  const summary = { role: 'assistant', summary: true, finish: 'stop', time: { created: 10, completed: 11 } }
+  execFileSync('sqlite3', [file, insert('message', 'msg_zz2', 'time_created, time_updated, data', data(summary))])
+  expect(await observer.observe()).toMatchObject({ compactions: compactions + 1, compacts: false })
 })
 
 test('what Baton does is measured from what a row says of itself, not from when its file was written [C12, C14]', async () => {

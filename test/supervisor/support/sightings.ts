@@ -40,6 +40,7 @@ interface Facts {
   readonly changed?: number
   readonly error?: string
   readonly doing?: readonly string[]
+  readonly compacts?: boolean
 }
 
 export function sight(facts: Facts, now = 0): Sighting {
@@ -53,6 +54,7 @@ export function sight(facts: Facts, now = 0): Sighting {
       turn,
       turnSince: undefined,
       work: new Set(),
+      compacts: facts.compacts === true,
       turns,
       state: facts.limited === true ? { state: 'limited' } : { state: turn === 'idle' ? 'waiting' : 'working' },
       meter: {
