@@ -34,7 +34,7 @@ export async function examine(options: DoctorOptions): Promise<Finding[]> {
     store(options),
     ...allRecords(options.env).map((record) => connected(record, options)),
   ])
-  return [node(), ...asked.flat(), disk(options), userFolder(options), ...trust(options), ...log(options)]
+  return [node(), ...asked.flat(), ...disks(options), userFolder(options), ...trust(options), ...log(options)]
 }
 
 /** As package.json says. */
@@ -89,9 +89,8 @@ async function agentsFound(options: DoctorOptions): Promise<Finding[]> {
 
 async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
   const where = address ?? findWorkspace({ cwd, env }).address
-  const folder = where.replace(/^file:(\/\/)?/, '')
-  const isFolder = !/^[a-z][a-z+]*:\/\//.test(folder)
-  if (isFolder && !fs.existsSync(folder)) return [newStore(folder)]
+  const folder = folderOf(where)
+  if (folder !== undefined && !fs.existsSync(folder)) return [newStore(folder)]
   const found: Finding[] = []
   try {
     const opened = await openStore(where)
@@ -107,7 +106,7 @@ async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
     const { message, hint } = error as Error & { hint?: string }
     found.push({ about: 'store', is: 'problem', text: message, advice: hint ?? 'See docs/store.md.' })
   }
-  const mode = isFolder ? fs.statSync(folder).mode & 0o077 : 0
+  const mode = folder === undefined ? 0 : fs.statSync(folder).mode & 0o077
   if (mode !== 0) {
     found.push({
       about: 'permissions',
@@ -117,6 +116,12 @@ async function store({ cwd, env, address }: DoctorOptions): Promise<Finding[]> {
     })
   }
   return found
+}
+
+/** Undefined where tapes are on a server. */
+function folderOf(address: string): string | undefined {
+  const folder = address.replace(/^file:(\/\/)?/, '')
+  return /^[a-z][a-z+]*:\/\//.test(folder) ? undefined : folder
 }
 
 function newStore(folder: string): Finding {
@@ -139,10 +144,18 @@ function isWritable(folder: string): boolean {
 
 const littleSpace = 500_000_000
 
-function disk({ cwd, env }: DoctorOptions): Finding {
-  const { bavail, bsize } = fs.statfsSync(fs.existsSync(stateFolder(env)) ? stateFolder(env) : cwd)
+/** The disk of the user's own folder, and that of the workspace where it is another. */
+function disks({ cwd, env, address }: DoctorOptions): Finding[] {
+  const folders = [stateFolder(env), folderOf(address ?? findWorkspace({ cwd, env }).address) ?? cwd]
+  const there = folders.map((folder) => (fs.existsSync(folder) ? folder : cwd))
+  const byDisk = new Map(there.map((folder) => [fs.statSync(folder).dev, folder]))
+  return [...byDisk.values()].map((folder) => disk(folder, byDisk.size > 1))
+}
+
+function disk(folder: string, isOneOfSeveral: boolean): Finding {
+  const { bavail, bsize } = fs.statfsSync(folder)
   const free = bavail * bsize
-  const text = `${(free / 1e9).toFixed(1)} GB free`
+  const text = `${(free / 1e9).toFixed(1)} GB free${isOneOfSeveral ? ` for ${folder}` : ''}`
   return free < littleSpace
     ? { about: 'disk', is: 'warning', text, advice: 'Tapes are appended to all the time: make room.' }
     : { about: 'disk', is: 'ok', text }

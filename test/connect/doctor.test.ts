@@ -1,6 +1,7 @@
 import fs from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { examine, type Finding } from '../../src/connect/index.ts'
 import { temporaryFolder } from '../support/workspace.ts'
 
@@ -53,4 +54,28 @@ test('a workspace that cannot be created is a problem [D6]', async () => {
     text: expect.stringMatching(/home\/\.local\/share\/baton\/.* cannot be created$/) as string,
     advice: expect.stringContaining(`Make ${home} a folder`) as string,
   })
+})
+
+const memory = '/dev/shm'
+const isDisk = fs.existsSync(memory) && fs.statSync(memory).dev !== fs.statSync(os.tmpdir()).dev
+
+test.runIf(isDisk)('the disk of the workspace is looked at too, where it is another one [D6]', async () => {
+  const folder = temporaryFolder()
+  const workspace = fs.mkdtempSync(path.join(memory, 'baton-'))
+  onTestFinished(() => fs.rmSync(workspace, { recursive: true }))
+  const found = async (address: string) => {
+    const all = await examine({
+      cwd: folder,
+      project: folder,
+      env: { HOME: folder, PATH: '' },
+      self: [process.execPath, 'baton'],
+      address,
+    })
+    return all.filter(({ about }) => about === 'disk').map(({ text }) => text)
+  }
+  expect(await found(workspace)).toEqual([
+    expect.stringMatching(`GB free for ${folder}`),
+    expect.stringMatching(`GB free for ${workspace}`),
+  ])
+  expect(await found(path.join(folder, '.baton'))).toEqual([expect.stringMatching(/^[\d.]+ GB free$/)])
 })

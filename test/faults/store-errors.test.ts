@@ -238,6 +238,21 @@ test('PostgreSQL, a server that stops in the moment a connection is open: the pr
   expect(error).toMatchObject({ code: 'storage', hint: expect.stringMatching(/server runs and can be reached/) })
 })
 
+test('PostgreSQL, a read-only replica: opening says that nothing is appended there, and what is there is read [E1] [E2]', async () => {
+  const primary = await open(onPostgres('replicated'))
+  await primary.append('main', [{ kind: 'count', payload: 1 }])
+  await primary.close()
+  await psql('alter role other set default_transaction_read_only = on')
+  try {
+    const replica = await open(onPostgres('replicated'))
+    expect(replica.guarantee).toMatch(/read-only replica.*nothing is appended/)
+    expect(await replica.info('main')).toMatchObject({ lastId: 1 })
+    await replica.close()
+  } finally {
+    await psql('alter role other reset default_transaction_read_only')
+  }
+})
+
 test('a server that takes a connection and says nothing: a command tells so, and ends [E1] [E2]', async () => {
   const silent = await madeUpServer(() => {})
   const ended = ['nats', 'postgres'].map(async (scheme) => {

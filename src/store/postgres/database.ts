@@ -168,9 +168,11 @@ export class Database implements Statements {
   /** What a commit on this server means, in one sentence for people. */
   async guarantee(): Promise<string> {
     const [row] = await this.query(
-      "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as sync",
+      "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as sync, current_setting('transaction_read_only') as only_read",
     )
-    const { fsync, sync } = row as { fsync: string; sync: string }
+    const { fsync, sync, only_read: onlyRead } = row as { fsync: string; sync: string; only_read: string }
+    if (onlyRead === 'on')
+      return 'The server is a read-only replica: what is there can be read, and nothing is appended.'
     if (fsync === 'off') return 'The server runs with fsync=off: an acknowledged entry is lost when it crashes.'
     if (sync === 'off') {
       return 'The server runs with synchronous_commit=off: the last entries before a crash may be lost although they were acknowledged.'
