@@ -71,6 +71,8 @@ interface BoundStopRules {
 
 /** A reply is written in several lines: its call may come after the reading that reached the bound. */
 const replyMs = 1_000
+/** And after the result of one call, the next call of the same reply. A new reply takes longer: none is waited for. */
+const nextCallMs = 200
 /** How long a turn may take to end after an interrupt. */
 const interruptMs = 5_000
 
@@ -81,6 +83,8 @@ const interruptMs = 5_000
 export class BoundStop {
   #reached: { readonly bound: Bound; readonly at: number } | undefined
   #hasWaited = false
+  /** Since when no command runs. */
+  #quietSince: number | undefined
   #interrupted: number | undefined
 
   /** The bound that was reached: it counts even if what was waited for makes it look different. */
@@ -99,11 +103,14 @@ export class BoundStop {
     }
     if (mayRunCommand(observation, callsShow, at)) {
       this.#hasWaited = true
+      this.#quietSince = undefined
       if (now < at + commandMs) return { do: 'wait', until: at + commandMs }
       this.#interrupted = now
       return { do: 'interrupt', until: now + interruptMs }
     }
-    return this.#hasWaited || now >= at + replyMs ? this.#end(bound, commandMs) : { do: 'wait', until: at + replyMs }
+    this.#quietSince ??= now
+    const until = this.#hasWaited ? this.#quietSince + nextCallMs : at + replyMs
+    return now >= until ? this.#end(bound, commandMs) : { do: 'wait', until }
   }
 
   #end(bound: Bound, commandMs: number): BoundStep {

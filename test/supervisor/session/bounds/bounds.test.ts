@@ -15,12 +15,15 @@ test('an agent at rest is ended at once, and so is one that asks, waits for a li
     expect(new BoundStop().step(bound, seen, rules, at)).toEqual({ do: 'end', ended: bound })
 })
 
-test('a running command may end first, and the run ends at once when it has [C19]', () => {
+test('a running command may end first, and so may the next call of its reply; then the run ends at once [C19]', () => {
   const stop = new BoundStop()
   expect(stop.step(bound, running, rules, at)).toEqual({ do: 'wait', until: at + 60_000 })
   expect(stop.bound).toEqual(bound)
   expect(stop.step(bound, running, rules, at + 59_000)).toEqual({ do: 'wait', until: at + 60_000 })
-  expect(stop.step(bound, working, rules, at + 59_500)).toEqual({
+  expect(stop.step(bound, working, rules, at + 59_200)).toEqual({ do: 'wait', until: at + 59_400 })
+  expect(stop.step(bound, running, rules, at + 59_300)).toEqual({ do: 'wait', until: at + 60_000 })
+  expect(stop.step(bound, working, rules, at + 59_500)).toEqual({ do: 'wait', until: at + 59_700 })
+  expect(stop.step(bound, working, rules, at + 59_700)).toEqual({
     do: 'end',
     ended: { ...bound, details: '$0.26 of $0.25 spent; Baton waited for the end of the command that was running' },
   })
@@ -52,5 +55,6 @@ test('where calls are written when they have ended, the next line is waited for 
   const silent = { ...working, changed: at - 500 }
   expect(stop.step(bound, silent, hidden, at)).toEqual({ do: 'wait', until: at + 60_000 })
   const written = { ...working, changed: at + 3_000 }
-  expect(stop.step(bound, written, hidden, at + 3_000)).toMatchObject({ do: 'end' })
+  expect(stop.step(bound, written, hidden, at + 3_000)).toEqual({ do: 'wait', until: at + 3_200 })
+  expect(stop.step(bound, written, hidden, at + 3_200)).toMatchObject({ do: 'end' })
 })
