@@ -5,7 +5,7 @@
 import type { Instruction, Quote } from '../facts.ts'
 import { namedFiles } from '../files/paths.ts'
 import { isPasted, withoutPastes } from './pastes.ts'
-import { announces, asks, partsOf, sentencesOf } from './sentences.ts'
+import { announces, asks, listMark, partsOf, sentencesOf } from './sentences.ts'
 import {
   hasTerm,
   type Haystack,
@@ -93,7 +93,9 @@ export class InstructionBook {
     const sentences = typed.split('\n').flatMap((line) => {
       // What stands in front of a paste, in the same line as its announcement, may be its beginning.
       const leadsIn = announces(line)
-      return sentencesOf(line).flatMap((text) => readSentences(text, leadsIn))
+      // An item of a list is about one thing: what stands behind its semicolon explains what stands before it.
+      const isItem = listMark.test(line)
+      return sentencesOf(line).flatMap((text) => (isItem ? readSentence(text, leadsIn) : readSentences(text, leadsIn)))
     })
     const kept: Kept = {
       fact: {

@@ -50,6 +50,13 @@ describe('a wish for now and a rule that a semicolon parts', () => {
     expect(standing({ user, edits: [['src/search.ts', 'wait(300)']], reply })).toEqual([rule])
   })
 
+  it('stay together in an item of a list, whose second half explains the first', () => {
+    const user =
+      '- Wait 300 ms before the invoice search starts; that leaves enough room for slower keyboards everywhere'
+    const reply = 'Wait 300 ms before the invoice search starts now.'
+    expect(standing({ user, edits: [['src/search.ts', 'wait(300)']], reply })).toEqual([])
+  })
+
   it('stay together where both stand, and where a part says little', () => {
     const told = 'Nobody outside accounting may see discounts; auditors from Basel count as outside.'
     expect(
