@@ -112,7 +112,7 @@ test('what is wrong with the arguments is said in one voice, as JSON where JSON 
     [['tape', 'ls', '--nope'], 'Unknown option \'--nope\'\n  See "baton tape ls --help".'],
     [
       ['relay', 'history', 'x'],
-      '"x" is not the id of a trace, and no trace begins like that\n  See "baton relay history" for the ids.',
+      '"x" is not the id of a trace, and no trace begins like that\n  "baton relay history --json" has the ids of traces.',
     ],
   ] as const)
     expect(await baton(cwd, args)).toEqual({ code: 2, out: '', err: `baton: ${err}\n` })
@@ -126,6 +126,15 @@ test('what is wrong with the arguments is said in one voice, as JSON where JSON 
     const { code, err } = await baton(cwd, [...args, '--json'])
     expect([args, code, JSON.parse(err)]).toMatchObject([args, 2, { error: { code: 'invalid' } }])
   }
+})
+
+test('the history of a trace that does not exist is not found', async ({ onTestFinished }) => {
+  const trace = '00000000-0000-4000-8000-000000000001'
+  expect(await baton(temporaryFolder(onTestFinished), ['relay', 'history', trace])).toEqual({
+    code: 4,
+    out: '',
+    err: `baton: Nothing has happened in a trace ${trace}\n  "baton relay history --json" has the ids of traces; "baton relay status ID" shows a request.\n`,
+  })
 })
 
 test('a copy from a store that does not exist is refused, and makes none', async ({ onTestFinished }) => {

@@ -2,6 +2,7 @@
 // runs of a pipeline that requests belong to.
 
 import * as z from 'zod'
+import { NotFoundError } from '../../errors.ts'
 import { limitsSchema, openAlerts, requestRow } from '../../relay/index.ts'
 import { operation } from '../operation.ts'
 import { anyObject, agent } from './shapes.ts'
@@ -94,6 +95,11 @@ export const relayHistory = operation('relay.history', 'read', 'GET /relay/histo
     const traceId = given === undefined ? undefined : await relay.wholeId('trace', given)
     const events = []
     for await (const row of relay.history({ ...query, traceId })) events.push({ ...row })
+    if (events.length === 0 && traceId !== undefined && query.since === undefined) {
+      throw new NotFoundError(`Nothing has happened in a trace ${traceId}`, {
+        hint: '"baton relay history --json" has the ids of traces; "baton relay status ID" shows a request.',
+      })
+    }
     return { events }
   },
 })

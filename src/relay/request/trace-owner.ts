@@ -135,7 +135,7 @@ export function parseTraceId(traceId: string): string {
   if (success) return data
   throw new InvalidError(`"${traceId}" is not the id of a trace, and no trace begins like that`, {
     path: 'traceId',
-    hint: 'See "baton relay history" for the ids.',
+    hint: '"baton relay history --json" has the ids of traces.',
   })
 }
 
