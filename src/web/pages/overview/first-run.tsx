@@ -44,7 +44,7 @@ export function FirstRun() {
         <section className="panel first-run-way">
           <h2>Connect your agents</h2>
           <p className="muted">Hooks and tools for the agents that you work with yourself.</p>
-          <Command>baton connect</Command>
+          <Command>baton connect claude</Command>
         </section>
       </div>
     </div>

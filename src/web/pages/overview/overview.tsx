@@ -90,7 +90,10 @@ function Figures({ running, handoffs }: { running: readonly Running[]; handoffs:
     <dl className="figures">
       <Figure name="at work" text={countText(busy)} strong={busy > 0} />
       <Figure name="open" text={countText(open)} />
-      <Figure name="handoffs today" text={`${countText(handedOver)}${handedOver === mostCounted ? '+' : ''}`} />
+      <Figure
+        name={handedOver === 1 ? 'handoff today' : 'handoffs today'}
+        text={`${countText(handedOver)}${handedOver === mostCounted ? '+' : ''}`}
+      />
       <Figure
         name="spent today"
         text={spent === undefined ? '–' : usdText(spent.usd)}
