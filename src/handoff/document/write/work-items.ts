@@ -42,12 +42,12 @@ export function status(material: Material): Item[] {
 
 /**
  * Where no call is without a result, the last command that did something tells how far the work had come: if it came last of all,
- * or if it failed and no file was changed since.
+ * or if it failed and no file was changed since. A document was written after the end.
  */
 function after({ ledger }: Material): string {
   const { commands, ending } = ledger
   const [last] = commands
-    .filter(({ looks, endId = 0 }) => looks !== true && endId > turnIdOf(ledger))
+    .filter(({ looks, endId = 0 }) => looks !== true && endId > turnIdOf(ledger) && endId <= (ending.id ?? endId))
     .sort((a, b) => (b.endId ?? 0) - (a.endId ?? 0))
   if (last === undefined) return ''
   const { endId = 0, ok, command } = last
