@@ -20,9 +20,10 @@ function broughtTo(cwd: string): string[] {
   })
 }
 
-/** What of it belongs to a project that the user does not trust. */
-export function untrusted(cwd: string, env: NodeJS.ProcessEnv): string[] {
-  return env[trustVariable] === '1' ? [] : broughtTo(cwd).filter((file) => !isTrusted(file, env))
+/** What of it belongs to a project that the user does not trust; with `workspace` false, of its configuration alone. */
+export function untrusted(cwd: string, env: NodeJS.ProcessEnv, { workspace = true } = {}): string[] {
+  if (env[trustVariable] === '1') return []
+  return broughtTo(cwd).filter((file) => (workspace || path.basename(file) === configFile) && !isTrusted(file, env))
 }
 
 function isTrusted(file: string, env: NodeJS.ProcessEnv): boolean {
@@ -33,8 +34,8 @@ function isTrusted(file: string, env: NodeJS.ProcessEnv): boolean {
  * Throws if something counts here that belongs to a project which the user does not trust; `what` did not happen then. A program
  * that uses the library is not asked: who runs a project's code has trusted it.
  */
-export function demandTrust(what: string, cwd: string, env: NodeJS.ProcessEnv, { workspace = true } = {}): void {
-  const first = untrusted(cwd, env).find((file) => workspace || path.basename(file) === configFile)
+export function demandTrust(what: string, cwd: string, env: NodeJS.ProcessEnv, options = { workspace: true }): void {
+  const [first] = untrusted(cwd, env, options)
   if (first === undefined) return
   throw new BatonError('refused', `${what}: ${first} belongs to a project that you have not trusted`, {
     hint: `Look at what is in it; if it is yours, or you trust its author, run: baton trust ${projectOf(path.dirname(first))}`,

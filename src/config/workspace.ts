@@ -22,6 +22,11 @@ export interface FoundWorkspace {
   readonly by: 'store' | 'workspace' | 'config' | 'folder' | 'repository' | 'directory'
 }
 
+/** Whether the user has said which workspace is meant, so that it is theirs wherever it is. */
+export function isNamed({ by }: FoundWorkspace): boolean {
+  return by === 'store' || by === 'workspace'
+}
+
 export function findWorkspace(choice: WorkspaceChoice = {}): FoundWorkspace {
   const env = choice.env ?? process.env
   const cwd = path.resolve(choice.cwd ?? process.cwd())

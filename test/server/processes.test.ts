@@ -2,13 +2,13 @@
 import fs from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { openFileStore } from '../../src/store/index.ts'
 import { team } from '../relay/team.ts'
 import { isFull } from '../support/full.ts'
 import { collect, temporaryFolder } from '../support/workspace.ts'
-import { command, ended, up } from './up.ts'
+import { announced, command, ended, up } from './up.ts'
 
 test('baton up is found by a second one, ends with baton down, and a dead one blocks nobody [D1]', async () => {
   const folder = temporaryFolder()
@@ -31,6 +31,19 @@ test('baton up is found by a second one, ends with baton down, and a dead one bl
   expect((await closed).code).toBe(0)
   const beyond = await ended(command(folder, ['up', '--host', '0.0.0.0']))
   expect([beyond.code, beyond.err]).toEqual([2, expect.stringContaining('--cert and --key')])
+})
+
+test('a workspace that the user names is theirs for the server too: what an agent asks there waits for a person [D10]', async () => {
+  const folder = temporaryFolder()
+  const distrusting = ['env', '-u', 'BATON_TRUST']
+  const options = ['up', '--json', '--no-supervisor', '--port', '0']
+  const server = await announced(command(folder, options, distrusting))
+  const asking = command(folder, ['relay', 'ask', 'writer', 'human', 'May I?'], distrusting)
+  onTestFinished(() => void asking.kill())
+  const client = createClient(server.up)
+  await expect
+    .poll(() => client.waitingList({}), { timeout: 30_000 })
+    .toMatchObject({ items: [{ kind: 'escalation', title: 'May I?', from: 'writer' }] })
 })
 
 /** Fifty servers take a while on a busy machine. */

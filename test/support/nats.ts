@@ -6,7 +6,7 @@ import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream'
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import { connect, errors, type NatsConnection } from '@nats-io/transport-node'
 import { parseNatsAddress } from '../../src/store/nats/address.ts'
 
 export interface NatsServers {
@@ -83,6 +83,17 @@ async function reachable(port: number, host: string): Promise<void> {
   }
 }
 
+/** A cluster that elects a leader answers nobody: what was asked then is asked again, for a minute. */
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  for (const end = Date.now() + 60_000; ;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof errors.TimeoutError) || Date.now() > end) throw error
+    }
+  }
+}
+
 /** What a person with the tools of NATS can do: the stream of a workspace, by its address. */
 export async function administer<T>(
   address: string,
@@ -92,7 +103,7 @@ export async function administer<T>(
   const connection = await connect(options)
   try {
     const { streams } = await jetstreamManager(connection, { checkAPI: false })
-    const [stream = ''] = await streams.names(`baton.${workspace}.workspace.id`).next()
+    const [stream = ''] = await answered(() => streams.names(`baton.${workspace}.workspace.id`).next())
     return await work({ connection, streams, stream })
   } finally {
     await connection.close()

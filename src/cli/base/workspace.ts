@@ -14,7 +14,7 @@ import {
   type Workspace,
   type OpenedRelay,
 } from '../../operations/index.ts'
-import { trustProject } from '../../config/index.ts'
+import { isNamed, trustProject } from '../../config/index.ts'
 import { openStore, type Store } from '../../store/index.ts'
 import { type Person, shellWord } from '../../system/index.ts'
 import { chosenWorkspace, isMissingFolder } from './chosen-workspace.ts'
@@ -50,7 +50,8 @@ export interface Door {
 export async function withWorkspace<T>(globals: Globals, work: (door: Door, out: Output) => Promise<T>): Promise<T> {
   const { io } = globals
   const out = new Output(globals)
-  const { address, by } = chosenWorkspace(globals)
+  const chosen = chosenWorkspace(globals)
+  const { address, by } = chosen
   const openOnce = (make: boolean) =>
     openWorkspace({
       address,
@@ -58,7 +59,7 @@ export async function withWorkspace<T>(globals: Globals, work: (door: Door, out:
       env: io.env,
       self: io.self,
       warn: (text) => out.warn(text),
-      named: by === 'store' || by === 'workspace',
+      named: isNamed(chosen),
       make,
     })
   let opened: Promise<Workspace> | undefined

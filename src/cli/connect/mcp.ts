@@ -8,7 +8,7 @@ import {
   type JSONRPCMessage,
 } from '@modelcontextprotocol/server'
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
-import { findProject, trustedWorkspace } from '../../config/index.ts'
+import { findProject, isNamed, trustedWorkspace } from '../../config/index.ts'
 import { mcpFactory } from '../../mcp/index.ts'
 import { openWorkspace, type Workspace } from '../../operations/index.ts'
 import { type Io, untilStopped } from '../base/io.ts'
@@ -21,8 +21,9 @@ export async function mcp({ io, store, workspace: folder }: Globals): Promise<vo
   const { env, self } = io
   // Agents start their servers in the folder they work in, or say which it is.
   const cwd = env.CLAUDE_PROJECT_DIR || env.GEMINI_PROJECT_DIR || io.cwd()
-  const { address } = trustedWorkspace({ store, workspace: folder, cwd, env })
-  const workspace = await openWorkspace({ address, cwd: findProject(cwd), env, self })
+  const found = trustedWorkspace({ store, workspace: folder, cwd, env })
+  const { address } = found
+  const workspace = await openWorkspace({ address, named: isNamed(found), cwd: findProject(cwd), env, self })
   await untilStopped(io, (signal) => serve(workspace, io, signal))
   await workspace.close()
   io.exit.code = 0

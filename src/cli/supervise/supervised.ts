@@ -4,7 +4,7 @@
 import path from 'node:path'
 import { NotFoundError } from '../../errors.ts'
 import { nearest } from '../../tape/index.ts'
-import { registeredWorkspaces } from '../../config/index.ts'
+import { isNamed, registeredWorkspaces } from '../../config/index.ts'
 import { supervisedList } from '../../operations/index.ts'
 import type { SessionRow } from '../../supervisor/index.ts'
 import { chosenWorkspace, isMissingFolder } from '../base/chosen-workspace.ts'
@@ -20,8 +20,9 @@ export async function allSupervised({ run }: Door): Promise<readonly SessionRow[
 
 /** What opens the store of each workspace that a command is about: all of them, unless one was named. */
 function addressesFor(globals: Globals): string[] {
-  const { address, by } = chosenWorkspace(globals)
-  if (by === 'store' || by === 'workspace') return [address]
+  const chosen = chosenWorkspace(globals)
+  const { address } = chosen
+  if (isNamed(chosen)) return [address]
   const all = [address, ...registeredWorkspaces(globals.io.env).filter((each) => each !== address)]
   // A list creates no workspace: what is not there holds no sessions.
   return all.filter((each) => !isMissingFolder(each))

@@ -3,6 +3,7 @@
 
 import {
   findWorkspace,
+  isNamed,
   loadConfig,
   registeredWorkspaces,
   registerWorkspace,
@@ -128,8 +129,9 @@ export async function watchWorkspaces(options: Globals, out: Output, watched: Wa
 }
 
 function workspacesOf(options: Globals): string[] {
-  const { address, by } = chosenWorkspace(options)
-  if (by === 'store' || by === 'workspace') return [address]
+  const chosen = chosenWorkspace(options)
+  const { address, by } = chosen
+  if (isNamed(chosen)) return [address]
   return [...new Set([...(by === 'folder' ? [address] : []), ...registeredWorkspaces(options.io.env)])]
 }
 

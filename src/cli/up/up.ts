@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loadConfig, registerWorkspace, untrusted } from '../../config/index.ts'
+import { isNamed, loadConfig, registerWorkspace, untrusted } from '../../config/index.ts'
 import { BatonError, InvalidError, NotFoundError } from '../../errors.ts'
 import {
   type Call,
@@ -83,9 +83,11 @@ async function serveWorkspace(
 ): Promise<void> {
   const { io } = options
   const out = new Output(options)
-  const { address } = chosenWorkspace(options)
+  const chosen = chosenWorkspace(options)
+  const { address } = chosen
   const workspace = await openWorkspace({
     address,
+    named: isNamed(chosen),
     cwd: io.cwd(),
     env: io.env,
     self: io.self,
@@ -169,9 +171,10 @@ async function answers(store: Store): Promise<boolean> {
  */
 async function supervise(options: UpOptions, out: Output, signal: AbortSignal): Promise<void> {
   const { watchWorkspaces, WatchOfMachine } = await import('../supervise/watch.ts')
-  const { address, by } = chosenWorkspace(options)
+  const chosen = chosenWorkspace(options)
+  const { address } = chosen
   // Whoever names a workspace means that one; so does a demo, which has one of its own.
-  const machine = by === 'store' || by === 'workspace' ? undefined : new WatchOfMachine(options)
+  const machine = isNamed(chosen) ? undefined : new WatchOfMachine(options)
   try {
     await watchWorkspaces(options, out, {
       signal,
@@ -188,10 +191,10 @@ async function supervise(options: UpOptions, out: Output, signal: AbortSignal): 
  * the user does not trust is not opened.
  */
 async function withRelay(
-  { store, project, env, warn }: Workspace,
+  { store, project, env, named, warn }: Workspace,
   work: (relay: OpenedRelay | undefined) => Promise<void>,
 ): Promise<void> {
-  if (untrusted(project, env).length > 0) return work(undefined)
+  if (untrusted(project, env, { workspace: !named }).length > 0) return work(undefined)
   const relay = await openWorkspaceRelay({ store, cwd: project, env, warn })
   try {
     await work(relay)
