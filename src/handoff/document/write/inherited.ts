@@ -115,10 +115,29 @@ export function inheritedText(ledger: Ledger): string | undefined {
   const { inherited } = ledger
   if (inherited === undefined || inheritedDocument(ledger) !== undefined || summaryOf(ledger) !== undefined)
     return undefined
-  const text =
-    summaryText(ledger) ??
-    (typeof inherited.state === 'string' ? inherited.state : JSON.stringify(inherited.state ?? null))
-  return ['', '{}', 'null'].includes(text.trim()) ? undefined : text
+  const text = summaryText(ledger) ?? stateText(inherited.state)
+  return text.trim() === '' ? undefined : text
+}
+
+/** The state of an anchor as lines that a person reads: a field a line, what is in it below; empty where there is nothing. */
+export function stateText(state: unknown): string {
+  return stateLines(state).join('\n')
+}
+
+function stateLines(value: unknown): string[] {
+  if (value === null || value === undefined) return []
+  if (Array.isArray(value)) return value.flatMap((each) => under('- ', stateLines(each)))
+  if (!isFields(value)) return String(value).split('\n')
+  return Object.entries(value).flatMap(([name, field]) => {
+    const lines = stateLines(field)
+    const isPlain = lines.length === 1 && typeof field !== 'object'
+    return isPlain ? [`${name}: ${lines[0]!}`] : lines.length === 0 ? [] : [`${name}:`, ...under('  ', lines)]
+  })
+}
+
+/** Lines that begin with a mark, and those after the first below it. */
+function under(mark: string, lines: readonly string[]): string[] {
+  return lines.map((line, at) => (at === 0 ? mark : '  ') + line)
 }
 
 /** What the agent's own summary of a compaction says, section by section; undefined when it has none. */

@@ -7,7 +7,7 @@ import { codeSpan } from '../../safety/fence.ts'
 import type { Item } from '../document.ts'
 import { oneLine } from '../markdown/normalise.ts'
 import { printedBy } from '../phrases.ts'
-import { inheritedText } from './inherited.ts'
+import { inheritedText, stateText } from './inherited.ts'
 import { turnIdOf } from './last-request.ts'
 import { longest, type Material } from './material.ts'
 import { brief, code, commandText, openFailures, todoText } from './next-step.ts'
@@ -127,10 +127,10 @@ export function state(material: Material): Item[] {
     items.push({ ...material.item(where + commit + dirty, git.id === undefined ? [] : [git.id]), tag: 'place' })
   }
   if (noted !== undefined) {
-    const state = JSON.stringify(noted.state ?? null)
+    const state = stateText(noted.state)
     items.push({
       ...material.item(`Noted at the anchor ${code(noted.name)}`, [noted.id]),
-      ...(!['{}', 'null', '""'].includes(state) && { data: shorten(state, longest) }),
+      ...(state.trim() !== '' && { data: shorten(state, longest) }),
     })
   }
   const said = inheritedText(material.ledger)

@@ -88,6 +88,19 @@ test.each([
   },
 )
 
+test('the state of an anchor is told line by line, not as JSON [H13]', async () => {
+  const tape = await openTape('main', { store: await temporaryStore() })
+  await tape.append([ask('Build the importer.')])
+  const state = { summary: 'Parser done.\nWriter open.', owner: null, limits: { rows: 500 }, ports: [80, { tls: 443 }] }
+  await tape.handoff('half', { state })
+  await tape.append([ask('Now the writer.')])
+  const lines = ['summary:', '  Parser done.', '  Writer open.']
+  const { markdown } = await writeDocument(tape)
+  for (const line of ['limits:', '  rows: 500', 'ports:', '  - 80', '  - tls: 443']) lines.push(line)
+  for (const line of lines) expect(markdown).toContain(line)
+  expect(markdown).not.toMatch(/[{"]|owner|null/)
+})
+
 test('while a failure of the last document stands, no step says that nothing is open [H13]', async () => {
   const store = await temporaryStore()
   const before = await openTape('before', { store })
