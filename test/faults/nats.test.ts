@@ -7,7 +7,7 @@ import { headers } from '@nats-io/transport-node'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openNatsStore } from '../../src/store/nats/engine.ts'
 import { type Damage, openStore, type Store } from '../../src/store/index.ts'
-import { isFull } from '../support/full.ts'
+import { isFull, runs } from '../support/full.ts'
 import { Load } from './support/load.ts'
 import { administer, type NatsServers, startNats } from '../support/nats.ts'
 import { collect, serverForTest } from '../support/workspace.ts'
@@ -97,6 +97,15 @@ test('many processes that open a workspace at once, new or deleted a moment ago,
     })
   }
   expect(names.size).toBe(3)
+})
+
+test('several that begin a workspace at the same moment find one, and the server outlives it, for one workspace after another [E2]', async () => {
+  const servers = await serverForTest(startNats())
+  for (let n = 0; n < runs(200); n++) {
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(servers.address(`new${n}`))))
+    expect(new Set(stores.map(({ workspace }) => workspace)).size).toBe(1)
+    await Promise.all(stores.map((store) => store.close()))
+  }
 })
 
 test('a stream that is put back to an earlier state is noticed by its next acknowledgement, and nothing stands behind a gap [E2]', async () => {
