@@ -27,7 +27,6 @@ const defaultPatience = 30_000
 /** A person who names a wrong server gets the error soon. */
 const openingPatience = 8_000
 const requestMs = 3_000
-const unreadyMs = 20
 
 export interface Persistence {
   /** What is done could be stored although no answer came. */
@@ -127,7 +126,7 @@ export class NatsServers {
   /** The stream that keeps the workspace now, if there is one. */
   async find(): Promise<string | undefined> {
     const [name] = await this.jsm.streams.names(`${this.prefix}.workspace.id`).next()
-    return name !== undefined && (await this.#isThere(name)) ? name : undefined
+    return name
   }
 
   /**
@@ -165,17 +164,10 @@ export class NatsServers {
     }
   }
 
-  /**
-   * Whether there is such a stream, once it can be read. Another starter may be making it: the server names it before its store is open,
-   * and NATS 2.9 crashes if a message of it is asked for then. Until the store is open, the stream has no time of its making.
-   */
   async #isThere(stream: string): Promise<boolean> {
     try {
-      for (const end = performance.now() + requestMs; performance.now() < end; await pause(unreadyMs)) {
-        const { created } = await this.jsm.streams.info(stream)
-        if (new Date(created).getTime() > 0) return true
-      }
-      throw new StorageError(`Cannot use ${this.place}: the stream ${stream} does not become ready`)
+      await this.jsm.streams.info(stream)
+      return true
     } catch (error) {
       if (codeOf(error) !== streamNotFound) throw error
       return false

@@ -43,7 +43,7 @@ const format = 1
 /** The id of the workspace, which the first process gives it. */
 async function workspaceOf(stream: NatsStream, given = newWorkspaceId()): Promise<string> {
   const subject = `${stream.prefix}.workspace.id`
-  let known = await stream.get(subject)
+  let known = (await stream.isNew()) ? undefined : await stream.get(subject)
   if (known === undefined) {
     await stream.create(subject, Buffer.from(JSON.stringify({ workspace: given, format })))
     known = await stream.get(subject)

@@ -48,6 +48,15 @@ export class NatsStream {
     return this.#lost
   }
 
+  /**
+   * Whether nothing was ever stored. Another starter may be making the stream at this moment: the server names it before its store is open,
+   * and NATS 2.9 crashes if a message of it is asked for then. One that takes a message, or has taken one, is open.
+   */
+  async isNew(): Promise<boolean> {
+    const { state } = await this.#persist(() => this.servers.jsm.streams.info(this.name))
+    return state.last_seq === 0
+  }
+
   /** Stores a message under a subject that has none. `false`: the subject is taken, perhaps by an earlier try of this call. */
   create(subject: string, data: Uint8Array): Promise<boolean> {
     return this.#persist(
