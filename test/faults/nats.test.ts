@@ -19,12 +19,17 @@ async function openForTest(address: string): Promise<Store> {
   return store
 }
 
-/** The server that leads the stream of a workspace. */
+/** The server that leads the stream of a workspace, once all others have what it has: NATS promises nothing where two fail at once. */
 async function leaderOf(servers: NatsServers, workspace: string): Promise<number> {
   return administer(servers.address(workspace), async ({ streams, stream }) => {
     const leader = await vi.waitUntil(
-      async () => (await streams.info(stream).catch(() => undefined))?.cluster?.leader?.match(/^n(\d)$/)?.[1],
-      { timeout: 60_000 },
+      async () => {
+        const { leader, replicas = [] } = (await streams.info(stream).catch(() => undefined))?.cluster ?? {}
+        const isWhole =
+          replicas.length === servers.size - 1 && replicas.every(({ current, offline }) => current && !offline)
+        return isWhole ? leader?.match(/^n(\d)$/)?.[1] : undefined
+      },
+      { timeout: 120_000 },
     )
     return Number(leader)
   })
