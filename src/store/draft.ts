@@ -102,7 +102,7 @@ function prepareOne(draft: Draft, where: string, now: () => Date): Prepared {
   if (typeof draft !== 'object' || draft === null || Array.isArray(draft)) {
     throw new InvalidError(`${where}an entry is an object with kind and payload`)
   }
-  // Spelled out, and so is what is left out below: it is looked at for every entry.
+  // Written out field by field, here and below, because this runs for every entry.
   if ('id' in draft || 'b' in draft || 'crc' in draft) {
     const field = reservedFields.find((each) => each in draft)!
     throw new InvalidError(`${where}"${field}" is set by the store, leave it out`, { path: field })

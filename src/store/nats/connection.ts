@@ -158,7 +158,7 @@ export class NatsServers {
       await this.jsm.streams.add(config)
       return true
     } catch (error) {
-      // Of several starters that make the same one at once, the server may tell some that its subjects are taken: by itself.
+      // When several starters make the same stream at once, the server may refuse some because that stream already has the subjects.
       if (codeOf(error) === subjectsTaken && (await this.#isThere(config.name))) return false
       throw error
     }
